@@ -153,7 +153,7 @@ def _from_comment(event: CommentEvent) -> EventRequest | NoRequest:
     trigger = Trigger(event.name, event.id, event.url, event.requested_at)
     kind = TextKind.COMMENT if event.anchor is None else TextKind.REVIEW_COMMENT
     source = CommandSource(kind, event.id, event.body)
-    return _for_thread(event, trigger, event.author, command, source, anchor=event.anchor)
+    return replace(_for_thread(event, trigger, event.author, command, source), anchor=event.anchor)
 
 
 def _from_review(event: ReviewEvent) -> EventRequest | NoRequest:
@@ -210,7 +210,6 @@ def _for_thread(
     *,
     cause: Cause = Cause.COMMAND,
     detail: str = "",
-    anchor: ReviewThread | None = None,
 ) -> EventRequest:
     """Return the request about the thread in the payload."""
     subject = event.subject
@@ -226,7 +225,6 @@ def _for_thread(
         subject,
         subject.number,
         subject.head.sha if subject.head else "",
-        anchor=anchor,
     )
 
 

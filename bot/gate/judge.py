@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from bot.checkout.clone import Checkout
 from bot.checkout.git import Git, GitError
 from bot.checkout.objects import contents, sizes
 from bot.contracts.errors import AgentError, GateError
@@ -33,9 +34,7 @@ from bot.gate.walk import changes, untracked
 
 
 def judge_tree(
-    git: Git,
-    base_sha: str,
-    tree: Path,
+    checkout: Checkout,
     *,
     limits: ChangeLimits = DEFAULT_LIMITS,
     may_write: MayWrite | None = None,
@@ -44,7 +43,7 @@ def judge_tree(
     links: Mapping[str, str] = MappingProxyType({}),
     edited: Collection[str] = (),
 ) -> Verdict:
-    """Return what of `tree` may leave, as a patch on `base_sha`. No process of the workspace may be alive.
+    """Return what of the work tree may leave, as a patch on the base. No process of the workspace may be alive.
 
     `may_write` returns the reason to withhold a path, or `None`. New files in `setup_files`, which setup made before
     the agent began, are not part of the patch, and neither are our new `links` unless their target changed.
@@ -54,6 +53,7 @@ def judge_tree(
     `HostileTree` for secrets and for a tree that cannot be read, `OutOfCapacity` if the machine has too little disk
     for the gate's own files.
     """
+    git, base_sha, tree = checkout.git, checkout.base_sha, checkout.tree
     try:
         with scratch(git, base_sha) as work_repo:
             base = listing(git, base_sha)

@@ -19,9 +19,9 @@ from bot.github.tokens import token_facts
 from bot.github.values import Account
 from bot.policy.values import Identity
 from bot.publish.body.title_and_footer import NO_LINKS, Links
-from bot.publish.bundle.read import Bundle
+from bot.publish.bundle.write import Bundle
 from bot.publish.remote import Remote
-from bot.publish.thread.markers import ThreadRef, is_ours
+from bot.publish.thread.markers import ThreadRef, is_ours, thread_ref_of
 
 ReadFile = Callable[[str], str | None]
 """Returns the text of a file of the base branch by its path, or `None` if there is none."""
@@ -48,7 +48,7 @@ class SecretRules:
 class PublishContext:
     """A bundle and its destination.
 
-    `thread_ref` is `None` if the request came from no thread. `say` writes to the log. `identity` and `may_write`
+    `github` only prints its writes if it is a dry run. `say` writes to the log. `identity` and `may_write`
     override the policy's. `workflow` returns a client with the workflow's own token, and that token; after it was
     called, `app` is the client that was used before. `finder` has the rules that `rules` loaded. `ci_waits`: CI
     on the change waits for approval.
@@ -57,7 +57,6 @@ class PublishContext:
     bundle: Bundle
     github: GitHub
     remote: Remote
-    thread_ref: ThreadRef | None
     rules: SecretRules
     links: Links = NO_LINKS
     say: Callable[[str], None] = lambda line: None
@@ -75,6 +74,11 @@ class PublishContext:
     @property
     def request(self) -> Request:
         return self.outcome.request
+
+    @property
+    def thread_ref(self) -> ThreadRef | None:
+        """The thread of the request, `None` if it came from no thread."""
+        return thread_ref_of(self.request)
 
     @property
     def repository(self) -> str:

@@ -11,25 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.outcome import Status
 from bot.contracts.request import Verb
-from bot.gate.verdict import MayWrite
-from bot.github.client import GitHub
 from bot.github.errors import RepositoryMovedError
-from bot.policy.values import Identity
-from bot.publish.body.title_and_footer import NO_LINKS, Links
-from bot.publish.bundle.read import Bundle
 from bot.publish.change.on_pull import publish_on_pull
 from bot.publish.change.pull_request import publish_on_branch
 from bot.publish.context import (
-    LoadRules,
     OpeningRefusedError,
     PublishContext,
-    SecretRules,
     check_repository,
     check_request,
     check_verb,
@@ -39,7 +31,6 @@ from bot.publish.context import (
 )
 from bot.publish.plan_approval import check_approval, report_execution
 from bot.publish.plan_comment import publish_plan
-from bot.publish.remote import Remote
 from bot.publish.result import (
     CancelledAfterPublishing,
     PublishResult,
@@ -50,7 +41,6 @@ from bot.publish.result import (
     report_no_change,
 )
 from bot.publish.review.publish import publish_review
-from bot.publish.thread.markers import thread_ref_of
 from bot.publish.writes import apply_writes, validate_writes
 
 if TYPE_CHECKING:
@@ -58,49 +48,21 @@ if TYPE_CHECKING:
     from bot.publish.writes import ValidatedWrites
 
 
-def publish(
-    bundle: Bundle,
-    github: GitHub,
-    *,
-    git_url: str,
-    token: str,
-    folder: Path,
-    identity: Identity | None = None,
-    dry_run: bool = False,
-    repository: str = "",
-    links: Links = NO_LINKS,
-    may_write: MayWrite | None = None,
-    say: Callable[[str], None] = lambda line: None,
-    rules: LoadRules = lambda read: None,
-    workflow: Callable[[], tuple[GitHub, str]] | None = None,
-) -> PublishResult:
-    """Publish `bundle` to the repository at `git_url`. `folder` must not exist; the git directory is created there.
+def publish(context: PublishContext, repository: str = "") -> PublishResult:
+    """Publish the bundle of `context`. The git directory of its remote must not exist; it is created here.
 
-    A bundle for another repository than `repository` is refused. With `dry_run` nothing is written, and each write is
-    passed to `say`. For the other parameters see `PublishContext`. Raises `PublishError` and `GateError`, after a
-    comment in the thread, also for an error of `rules`.
+    A bundle for another repository than `repository` is refused. Raises `PublishError` and `GateError`, after a comment
+    in the thread, also for an error of `context.rules`.
     """
-    check_repository(bundle.outcome, repository)
-    context = PublishContext(
-        bundle=bundle,
-        github=github.dry(say) if dry_run else github,
-        remote=Remote(folder, git_url, token),
-        thread_ref=thread_ref_of(bundle.outcome.request),
-        rules=SecretRules(rules),
-        links=links,
-        say=say,
-        identity=identity,
-        may_write=may_write,
-        workflow=workflow,
-    )
+    check_repository(context.outcome, repository)
     try:
-        check_verb(bundle)
+        check_verb(context.bundle)
         writes = _validate_writes(context)
-        if _publisher(context) is not None or not has_change(bundle):
+        if _publisher(context) is not None or not has_change(context.bundle):
             return _apply_writes(context, writes, _publish_reply(context))
         approval = _check_approval(context)
         result = _publish_change(context, approval.url if approval else "")
-        if not dry_run:  # else the thread's comments do not exist
+        if context.github.dry_run is None:  # else the thread's comments do not exist
             try:
                 result = replace(result, notes=(*result.notes, *report_change(context, result)))
             except KeyboardInterrupt:
@@ -112,7 +74,7 @@ def publish(
     except (ThreadCommentError, RepositoryMovedError):
         raise
     except CancelledAfterPublishing as stop:
-        say(f"note: the change was published before that: {stop.result.pr_url}")
+        context.say(f"note: the change was published before that: {stop.result.pr_url}")
         report_change(context, stop.result)
         raise
     except KeyboardInterrupt:

@@ -101,6 +101,7 @@ def _salvage(
         started_at=header.started_at,
         ended_at=_last_change(folder),
         version=__version__,
+        denials=_denials(recording),
     )
     profile = recorded_profile(header)
     notes = tuple(filter(None, (recording.cut, damage, record_damage)))
@@ -115,18 +116,14 @@ def _salvage(
     )
     results.restore(recording)
     submission = results.submission(reviewing.review("") if reviewing else None)
-    evidence = recorded_evidence(recording)
     outcome = run_outcome.outcome(
         facts,
         profile,
         _end(recording),
         gate_result,
         submission,
-        checks=evidence.checks,
-        denials=_denials(recording),
-        notes=(*notes, *results.notes()),
-        diagnostics=evidence.diagnostics,
-        coverage=evidence.coverage,
+        recorded_evidence(recording),
+        (*notes, *results.notes()),
     )
     result = RunResult(
         checkout,
@@ -247,9 +244,7 @@ def _gate_result(
 ) -> Verdict | GateError:
     try:
         return judge_tree(
-            checkout.git,
-            checkout.base_sha,
-            checkout.tree,
+            checkout,
             may_write=rule,
             setup_files=setup_files,
             holds_secret=redactor.holds_secret,

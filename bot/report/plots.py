@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from bot.contracts.formatting import duration
 from bot.contracts.messages import Usage
@@ -103,18 +103,16 @@ def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
             "held",
             "Context held",
             f"At most {tokens(held)} of {tokens(window)} tokens.",
-            points,
-            value=lambda point: point.held,
-            word=tokens,
+            [(point.turn, point.held) for point in points],
+            tokens,
             limit=window,
         ),
         _line(
             "cached",
             "Share from cache",
             f"{100 * share:.0f} % of all tokens read came from the cache.",
-            points,
-            value=lambda point: point.cached,
-            word=lambda value: f"{value:.0f} %",
+            [(point.turn, point.cached) for point in points],
+            lambda value: f"{value:.0f} %",
             top=100,
         ),
         _stacked(
@@ -133,9 +131,8 @@ def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
             "spent",
             "Cost so far",
             f"{usd(points[-1].cost_so_far)} at the end.",
-            points,
-            value=lambda point: point.cost_so_far,
-            word=usd,
+            [(point.turn, point.cost_so_far) for point in points],
+            usd,
         ),
         _stacked(
             "seconds",
@@ -152,38 +149,39 @@ def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
 
 
 _Value = Callable[[Point], float]
+_Item = TypeVar("_Item")
 
 
 def _line(
     key: str,
     title: str,
     description: str,
-    points: Sequence[Point],
-    *,
-    value: _Value,
+    values: Sequence[tuple[int, float]],
     word: Callable[[float], str],
+    *,
     top: float = 0,
     limit: float = 0,
 ) -> Plot:
-    points_shown = [max(group, key=value) for group in _groups(points)]
-    most = top or max(value(point) for point in points_shown) * 1.05
+    """`values` are turns with their values."""
+    shown = [max(group, key=lambda pair: pair[1]) for group in _groups(values)]
+    most = top or max(value for _, value in shown) * 1.05
     ticks = steps(most)
     near = 0 < limit <= most * 2
-    frame = _Frame(len(points_shown), max(most, ticks[-1], limit * 1.05 if near else 0))
+    frame = _Frame(len(shown), max(most, ticks[-1], limit * 1.05 if near else 0))
     if near:
         ticks = steps(frame.top)
-    positions = [(frame.x(index), frame.y(value(point))) for index, point in enumerate(points_shown)]
+    positions = [(frame.x(index), frame.y(value)) for index, (_, value) in enumerate(shown)]
     line = "M" + " L".join(f"{x} {y}" for x, y in positions)
     floor = HEIGHT - _BOTTOM
     return Plot(
         key,
         title,
         description,
-        _x_ticks(points_shown, frame),
+        _x_ticks([turn for turn, _ in shown], frame),
         [Tick(frame.y(tick), word(tick)) for tick in ticks],
         dots=[
-            Mark(x, y, 0, 0, "dot", f"Turn {point.turn}: {word(value(point))}")
-            for (x, y), point in zip(positions, points_shown, strict=True)
+            Mark(x, y, 0, 0, "dot", f"Turn {turn}: {word(value)}")
+            for (x, y), (turn, value) in zip(positions, shown, strict=True)
         ],
         line=line,
         area=f"{line} L{positions[-1][0]} {floor} L{positions[0][0]} {floor} Z",
@@ -222,23 +220,21 @@ def _stacked(
         key,
         title,
         description,
-        _x_ticks(points_shown, frame),
+        _x_ticks([point.turn for point in points_shown], frame),
         [Tick(frame.y(tick), word(tick)) for tick in ticks],
         bars=bars,
         legend=[(kind, name) for kind, name, _ in layers],
     )
 
 
-def _groups(points: Sequence[Point]) -> list[Sequence[Point]]:
+def _groups(points: Sequence[_Item]) -> list[Sequence[_Item]]:
     size = math.ceil(len(points) / MOST_MARKS)
     return [points[at : at + size] for at in range(0, len(points), size)]
 
 
-def _x_ticks(points_shown: Sequence[Point], frame: _Frame) -> list[Tick]:
-    every = max(1, math.ceil(len(points_shown) / 8))
-    return [
-        Tick(frame.x(index), str(points_shown[index].turn)) for index in range(0, len(points_shown), every)
-    ]
+def _x_ticks(turns: Sequence[int], frame: _Frame) -> list[Tick]:
+    every = max(1, math.ceil(len(turns) / 8))
+    return [Tick(frame.x(index), str(turns[index])) for index in range(0, len(turns), every)]
 
 
 def steps(most: float) -> list[float]:

@@ -9,7 +9,7 @@ import queue
 import select
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bot.contracts.capacity import retry_at_capacity
@@ -106,8 +106,9 @@ class Job:
 class Jobs:
     """The background commands of one workspace. Used by the working thread alone."""
 
-    def __init__(self, monitor: ProcessMonitor) -> None:
+    def __init__(self, monitor: ProcessMonitor, command_usage: Callable[[], CommandUsage]) -> None:
         self._monitor = monitor
+        self._command_usage = command_usage
         self._jobs: dict[int, Job] = {}
         self._last = 0
 
@@ -129,7 +130,6 @@ class Jobs:
         environment: Mapping[str, str],
         timeout: int | None,
         spill: Spill,
-        usage: CommandUsage,
     ) -> Job:
         """Start `argv`, with its output going to `spill`, which is opened here. Raises `OSError` when it cannot be
         started; the spill file is closed then."""
@@ -137,7 +137,7 @@ class Jobs:
         job = Job(self._last + 1, command, spill, timeout)
         started: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
         name = f"background {job.number}"
-        options = {"monitor": self._monitor, "usage": usage, "started": started}
+        options = {"monitor": self._monitor, "usage": self._command_usage(), "started": started}
         thread = threading.Thread(
             target=job.run, args=(argv, cwd, environment), kwargs=options, name=name, daemon=True
         )

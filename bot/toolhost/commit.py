@@ -206,6 +206,8 @@ def _record_change(context: Context, proposal: _Proposal) -> list[dict[str, Any]
         return [noted]
     noted["after_hash"] = proposal.digest
     before = change.before or change.source
+    if change.before is None and change.source is not None:
+        context.records.move(change.source.path, change.path)
     lf = to_lf(change.after.content)
     context.records.wrote(
         change.path,
@@ -213,7 +215,6 @@ def _record_change(context: Context, proposal: _Proposal) -> list[dict[str, Any]
         lf,
         _blocks(proposal, lf),
         before=before.sha256 if before else None,
-        known=before.path if before else None,
         lines=change.known.new if change.known and lf == change.after.content else None,
     )
     if change.source is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure
@@ -35,6 +35,7 @@ Ask = Callable[[str, Sequence[tuple[str, str]], str], Answer]
 and an action: "create", "change" or "delete"."""
 
 
+@dataclass(eq=False, kw_only=True)
 class Context:
     """`root` is the work tree, `real_root` the same after all links; `tmp`, `spill` and the folder of `history` lie
     outside it and are writable. `readable` are further folders that may only be read: the skills. `programs` are the
@@ -46,45 +47,30 @@ class Context:
     success.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        tmp: Path,
-        spill: Path,
-        *,
-        environment: Mapping[str, str],
-        ask: Ask,
-        records: Records,
-        history: FileHistory,
-        assume_read: bool = False,
-        readable: tuple[Path, ...] = (),
-        programs: Mapping[str, str] = MappingProxyType({}),
-        monitor: ProcessMonitor | None = None,
-        busy: Callable[[], None] = lambda: None,
-        disk: FileSystem | None = None,
-    ) -> None:
-        self.root = root
-        self.tmp = tmp
-        self.spill = spill
-        self.environment = environment
-        self.ask = ask
-        self.records = records
-        self.history = history
-        self.assume_read = assume_read
-        self.readable = readable
-        self.programs = programs
-        self.monitor = monitor or ProcessMonitor(effective_limits({}))
-        self.busy = busy
-        self.disk = disk or Disk()
+    root: Path
+    tmp: Path
+    spill: Path
+    environment: Mapping[str, str]
+    ask: Ask
+    records: Records
+    history: FileHistory
+    assume_read: bool = False
+    readable: tuple[Path, ...] = ()
+    programs: Mapping[str, str] = field(default_factory=dict)
+    monitor: ProcessMonitor = field(default_factory=lambda: ProcessMonitor(effective_limits({})))
+    busy: Callable[[], None] = lambda: None
+    disk: FileSystem = field(default_factory=Disk)
+
+    def __post_init__(self) -> None:
         self.seq = 0
         self.cwd: Path | None = None
         self.cancelled = Cancellation()
         self.failed: dict[Path, int] = {}
         self.echo: Callable[[str], None] | None = None
-        self.real_root = os.path.realpath(root)
-        self.files = FileListCache(root, tmp, self.cancelled)
-        self.jobs = Jobs(self.monitor)
-        self.folder_note = FolderNote(tmp)
+        self.real_root = os.path.realpath(self.root)
+        self.files = FileListCache(self.root, self.tmp, self.cancelled)
+        self.jobs = Jobs(self.monitor, self.command_usage)
+        self.folder_note = FolderNote(self.tmp)
         self.watch: OpenWatch | None = None
         self._disk_use: DiskUse | None = None
 

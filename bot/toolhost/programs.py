@@ -119,18 +119,16 @@ def run_program(
     cap: int,
     cancelled: Cancellation,
     stdin: bytes = b"",
-    start: Callable[..., subprocess.Popen[bytes]] = start_program,
 ) -> ProgramResult:
-    """Run `argv` and return its output, at most `cap` bytes. `timeout` is in seconds; `start` is
-    `ProcessMonitor.start_beside` for a program that runs beside commands. Raises `OSError` when the program cannot
-    be started."""
+    """Run `argv` and return its output, at most `cap` bytes. `timeout` is in seconds. Raises `OSError` when the program
+    cannot be started."""
     import subprocess
 
     output, errors = Buffer(cap), Buffer(4096, keep_going=True)
     source = _as_file(stdin)
     began = time.monotonic()
     try:
-        process = start(
+        process = start_program(
             list(argv),
             cwd=cwd,
             env=dict(environment),

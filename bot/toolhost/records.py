@@ -97,13 +97,11 @@ class Records:
         blocks: Sequence[Block],
         *,
         before: str | None = None,
-        known: Path | None = None,
         lines: Sequence[str] | None = None,
     ) -> None:
-        """Record a write by the model: lines that were shown before (of `known`, if the file had another name) stay
-        shown, and the written lines count as shown. `before` is the hash of the old bytes; `lines` are those of `text`,
-        if the caller has them."""
-        old = self._records.get(known or path)
+        """Record a write by the model: lines that were shown before stay shown, and the written lines count as shown.
+        `before` is the hash of the old bytes; `lines` are those of `text`, if the caller has them."""
+        old = self._records.get(path)
         lines = split_lines(text) if lines is None else lines
         total = len(lines)
         if old is not None and old.complete:
@@ -114,6 +112,13 @@ class Records:
             )
         hashes = _spliced(old, lines, blocks) if old is not None and old.sha256 == before else None
         self._records[path] = Record(sha256, total, ranges, hashes or _hashes(text))
+
+    def move(self, source: Path, path: Path) -> None:
+        """Let the record of `source`, if there is one, be that of `path`."""
+        record = self._records.pop(source, None)
+        self.forget(path)
+        if record is not None:
+            self._records[path] = record
 
     def forget(self, path: Path) -> None:
         """Forget a file that was deleted or moved."""

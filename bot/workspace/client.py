@@ -80,21 +80,20 @@ class Workspace:
         process: HostProcess,
         channel: Channel,
         facts: Facts,
-        *,
+        start_message: Mapping[str, Any],
         ask: Ask,
-        spill: Path,
         proxy: Proxy | None,
-        root: str,
     ) -> None:
-        """Use `Workspace.start`. `root` is the path of the tree inside."""
+        """Use `Workspace.start`."""
         self.dependencies = NO_DEPENDENCIES
         self.facts = facts
-        self.root = root
+        self.root = str(start_message["root"])
+        """The path of the tree inside."""
         self.proxy = proxy
         self._process = process
         self._channel = channel
         self._ask = ask
-        self._spill = str(spill)
+        self._spill = str(start_message["spill"])
         self._turn = threading.RLock()
         self._ending = threading.Lock()
         self._ended = ""
@@ -192,15 +191,7 @@ class Workspace:
         except BaseException:
             start.end_host(process, channel)
             raise
-        workspace = cls(
-            process,
-            channel,
-            facts,
-            ask=ask,
-            spill=folders.spill,
-            proxy=proxy,
-            root=str(start_message["root"]),
-        )
+        workspace = cls(process, channel, facts, start_message, ask, proxy)
         workspace.dependencies = dependencies
         return workspace
 

@@ -394,9 +394,7 @@ def test_a_secret_in_a_wide_encoding_is_found(desk: Bench) -> None:
     desk.write("a.txt", "the key is hunter2hunter2".encode("utf-16"))
     with pytest.raises(HostileTree, match="holds the value of KEY"):
         judge_tree(
-            desk.checkout.git,
-            desk.checkout.base_sha,
-            desk.tree,
+            desk.checkout,
             holds_secret=lambda data: "KEY" if b"hunter2hunter2" in data else None,
         )
 

@@ -17,9 +17,11 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Thread, Tier, Trigger
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
-from bot.publish.bundle.read import Bundle, read_bundle
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle.write import Bundle, write_bundle
+from bot.publish.context import LoadRules, PublishContext, SecretRules
 from bot.publish.publish import publish
+from bot.publish.remote import Remote
 from bot.publish.result import PublishResult
 from slash_forge.forge import Forge
 from slash_forge.git import BareRepository
@@ -74,7 +76,9 @@ class World:
         if patch is None:
             patch = self.patch({"invoice.py": FIXED} if changes is None else changes)
         folder = self.room("bundle")
-        write_bundle(folder, outcome, patch, b"", "Round totals once, at the end\n\nSummed exactly.\n")
+        write_bundle(
+            Bundle(folder, outcome, patch, b"", "Round totals once, at the end\n\nSummed exactly.\n")
+        )
         return read_bundle(folder)
 
     def open(self, head: str, login: str = "ann", base: str = "main") -> int:
@@ -123,17 +127,28 @@ class World:
         pace = Pace(between_writes=0, sleep=lambda seconds: None)
         return connect(self.token if token is None else token, self.forge.api_url, pace=pace)
 
-    def publish(self, bundle: Bundle, *, token: str | None = None, **options: Any) -> PublishResult:
+    def publish(
+        self,
+        bundle: Bundle,
+        *,
+        token: str | None = None,
+        github: GitHub | None = None,
+        dry_run: bool = False,
+        repository: str = "",
+        rules: LoadRules = lambda read: None,
+        **options: Any,
+    ) -> PublishResult:
         used = self.token if token is None else token
-        return publish(
-            bundle,
-            options.pop("github", None) or self.github(used),
-            git_url=self.forge.clone_url(REPO),
-            token=used,
-            folder=self.room("publish"),
+        client = github or self.github(used)
+        context = PublishContext(
+            bundle=bundle,
+            github=client.dry(self.said.append) if dry_run else client,
+            remote=Remote(self.room("publish"), self.forge.clone_url(REPO), used),
+            rules=SecretRules(rules),
             say=self.said.append,
             **options,
         )
+        return publish(context, repository)
 
     # Looking at what is there now
 

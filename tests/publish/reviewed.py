@@ -12,8 +12,8 @@ from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import Side
 from bot.contracts.request import Verb
 from bot.contracts.review import Finding, Review, Severity
-from bot.publish.bundle.read import Bundle, read_bundle
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle.write import Bundle, write_bundle
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS, thread_ref_of
@@ -75,7 +75,7 @@ class Reviewed:
         assert outcome.request.pull is not None
         review = Review("0" * 40, outcome.request.pull.head_sha, "The change counts in words.", findings)
         folder = self.world.room("bundle")
-        write_bundle(folder, outcome, b"", b"", "", review=replace(review, **fields))
+        write_bundle(Bundle(folder, outcome, review=replace(review, **fields)))
         return read_bundle(folder)
 
     def publish(self, bundle: Bundle, **options: Any) -> PublishResult:

@@ -13,7 +13,7 @@ from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Trigger
 from bot.publish.body.title_and_footer import NO_LINKS, Links
-from bot.publish.bundle.read import Bundle
+from bot.publish.bundle.write import Bundle
 from bot.publish.markdown import folded
 from bot.publish.result import answer_text
 from bot.publish.thread.comments import put_comment

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.pulls import Comment
 from bot.publish.bundle.read import BundleError, parse_outcome, read_bundle
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.write import Bundle, write_bundle
 from tests.support.outcomes import OUTCOME, REQUEST, make_outcome, make_request
 
 PATCH = b"diff --git a/x b/x\n\x00binary\xff\n"
@@ -25,7 +25,7 @@ PATCH = b"diff --git a/x b/x\n\x00binary\xff\n"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     bundle = tmp_path / "bundle"
-    write_bundle(bundle, OUTCOME, PATCH, b"held back", "Subject\n\nBody ü\n")
+    write_bundle(Bundle(bundle, OUTCOME, PATCH, b"held back", "Subject\n\nBody ü\n"))
     (bundle / "report.html").write_text("<html>")
     return bundle
 
@@ -55,7 +55,7 @@ def test_a_thread_too_long_for_the_outcome_is_left_to_the_journal(tmp_path: Path
     comments = tuple(Comment(n, "bob", "x" * 60_000, OUTCOME.ended_at, OUTCOME.ended_at) for n in range(200))
     assert REQUEST.thread is not None
     request = make_request(thread=replace(REQUEST.thread, comments=comments))
-    write_bundle(tmp_path / "b", make_outcome(request=request), PATCH, b"", "")
+    write_bundle(Bundle(tmp_path / "b", make_outcome(request=request), PATCH))
     thread = read_bundle(tmp_path / "b").outcome.request.thread
     assert thread is not None
     assert (thread.number, thread.comments) == (7, ())
@@ -64,19 +64,19 @@ def test_a_thread_too_long_for_the_outcome_is_left_to_the_journal(tmp_path: Path
 
 def test_a_lone_surrogate_loses_no_bundle(tmp_path: Path) -> None:
     request = make_request(instruction="caf\udce9 \ud83d")
-    write_bundle(tmp_path / "b", make_outcome(request=request, reason="\udcff"), PATCH, b"", "\udcff")
+    write_bundle(Bundle(tmp_path / "b", make_outcome(request=request, reason="\udcff"), PATCH, b"", "\udcff"))
     bundle = read_bundle(tmp_path / "b")
     assert (bundle.outcome.request.instruction, bundle.message) == ("caf? ?", "?")
 
 
 def test_an_empty_change_is_a_bundle_too(tmp_path: Path) -> None:
-    write_bundle(tmp_path / "b", OUTCOME, b"", b"", "")
+    write_bundle(Bundle(tmp_path / "b", OUTCOME))
     bundle = read_bundle(tmp_path / "b")
     assert (bundle.patch, bundle.withheld) == (b"", b"")
 
 
 def test_a_bundle_is_replaced_whole(folder: Path) -> None:
-    write_bundle(folder, make_outcome(turns=9), b"new", b"", "")
+    write_bundle(Bundle(folder, make_outcome(turns=9), b"new"))
     bundle = read_bundle(folder)
     assert (bundle.outcome.turns, bundle.patch, bundle.withheld) == (9, b"new", b"")
     assert not (folder / "report.html").exists()
@@ -86,7 +86,7 @@ def test_the_journal_comes_along(tmp_path: Path) -> None:
     journal = tmp_path / "run" / "journal.jsonl"
     journal.parent.mkdir()
     journal.write_text('{"a": 1}\n')
-    write_bundle(tmp_path / "b", OUTCOME, b"", b"", "", journal=journal)
+    write_bundle(Bundle(tmp_path / "b", OUTCOME), journal)
     assert (tmp_path / "b" / "journal.jsonl").read_text() == '{"a": 1}\n'
 
 
@@ -94,13 +94,13 @@ def test_a_journal_that_lies_in_the_bundle_already_stays(tmp_path: Path) -> None
     journal = tmp_path / "b" / "journal.jsonl"
     journal.parent.mkdir()
     journal.write_text('{"a": 1}\n')
-    write_bundle(tmp_path / "b", OUTCOME, b"", b"", "", journal=journal)
+    write_bundle(Bundle(tmp_path / "b", OUTCOME), journal)
     assert journal.read_text() == '{"a": 1}\n'
 
 
 def test_an_interrupted_write_leaves_no_bundle(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(AgentError, match="could not be written"):
-        write_bundle(folder, OUTCOME, b"new", b"", "", journal=tmp_path / "missing.jsonl")
+        write_bundle(Bundle(folder, OUTCOME, b"new"), tmp_path / "missing.jsonl")
     with pytest.raises(BundleError):
         read_bundle(folder)
 
@@ -108,7 +108,7 @@ def test_an_interrupted_write_leaves_no_bundle(tmp_path: Path, folder: Path) -> 
 def test_a_file_where_the_folder_should_be_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(AgentError, match="could not be written"):
-        write_bundle(tmp_path / "file", OUTCOME, b"", b"", "")
+        write_bundle(Bundle(tmp_path / "file", OUTCOME))
 
 
 def test_no_folder_is_a_sentence(tmp_path: Path) -> None:

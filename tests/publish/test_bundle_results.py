@@ -23,7 +23,7 @@ from bot.contracts.pulls import (
 )
 from bot.contracts.review import Finding, Review, Severity
 from bot.publish.bundle.read import BundleError, parse_plan, parse_review, read_bundle
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.write import Bundle, write_bundle
 from tests.support.outcomes import OUTCOME, make_outcome, make_request
 
 PLAN = Plan(
@@ -62,7 +62,7 @@ PULL = PullRequest(
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     bundle = tmp_path / "bundle"
-    write_bundle(bundle, OUTCOME, b"", b"", "", review=REVIEW, plan=PLAN)
+    write_bundle(Bundle(bundle, OUTCOME, review=REVIEW, plan=PLAN))
     return bundle
 
 
@@ -74,7 +74,7 @@ def test_a_review_and_a_plan_are_read_back_as_they_were_written(folder: Path) ->
 
 
 def test_a_bundle_without_them_has_none(folder: Path) -> None:
-    write_bundle(folder, OUTCOME, b"", b"", "")
+    write_bundle(Bundle(folder, OUTCOME))
     bundle = read_bundle(folder)
     assert (bundle.review, bundle.plan) == (None, None)
     assert (bundle.outcome.review_sha256, bundle.outcome.plan_sha256) == ("", "")
@@ -92,7 +92,7 @@ def test_one_changed_byte_is_noticed(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["review.json", "plan.json"])
 def test_a_file_that_the_outcome_does_not_state_is_refused(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
-    write_bundle(folder, OUTCOME, b"", b"", "")
+    write_bundle(Bundle(folder, OUTCOME))
     (folder / name).write_bytes(content)
     with pytest.raises(BundleError, match=name):
         read_bundle(folder)
@@ -192,7 +192,7 @@ def test_an_outcome_of_a_pull_request_is_read_back(folder: Path) -> None:
         resumes=77,
         task="dead-links",
     )
-    write_bundle(folder, make_outcome(request=request, answer="So.", question="Which?"), b"", b"", "")
+    write_bundle(Bundle(folder, make_outcome(request=request, answer="So.", question="Which?")))
     assert read_bundle(folder).outcome.request == request
 
 
@@ -214,7 +214,7 @@ WRONG_REQUESTS: dict[str, Callable[[dict[str, Any]], object]] = {
 @pytest.mark.parametrize("name", WRONG_REQUESTS)
 def test_a_tampered_pull_request_is_refused(folder: Path, name: str) -> None:
     request = make_request(pull=PULL, anchor=OPEN_THREAD, failures=(FAILURE,), plan=PLAN)
-    write_bundle(folder, make_outcome(request=request), b"", b"", "")
+    write_bundle(Bundle(folder, make_outcome(request=request)))
     data = json.loads((folder / "outcome.json").read_text())
     WRONG_REQUESTS[name](data["request"])
     (folder / "outcome.json").write_text(json.dumps(data))

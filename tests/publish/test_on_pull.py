@@ -10,7 +10,7 @@ import pytest
 from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
 from bot.contracts.request import Actor, Tier
-from bot.publish.bundle.read import Bundle
+from bot.publish.bundle.write import Bundle
 from tests.publish.conftest import FIXED, REPO, World
 
 BRANCH = "agent/pr-{}-round-totals-once-at-the-end"

@@ -16,7 +16,7 @@ from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Verb
 from bot.publish.body.title_and_footer import NO_LINKS
-from bot.publish.bundle.read import Bundle
+from bot.publish.bundle.write import Bundle
 from bot.publish.plan_approval import continued_plan, mark_executed
 from bot.publish.plan_comment import find_plan, plan_text, text_hash
 from bot.publish.thread.comments import put_comment

@@ -12,7 +12,7 @@ from bot.contracts.errors import ExitCode, GateError, PublishError
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Status, StopReason
 from bot.contracts.request import Actor, Tier, Verb
 from bot.policy.values import Identity
-from bot.publish.bundle.read import Bundle
+from bot.publish.bundle.write import Bundle
 from bot.publish.result import PublishResult
 from tests.publish.conftest import FIXED, REPO, World, open_world
 

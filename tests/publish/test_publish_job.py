@@ -17,7 +17,7 @@ from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Actor, Request, Tier
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.write import Bundle, write_bundle
 from bot.session.event.publish_bundle import publish_bundle
 from tests.publish.conftest import FIXED, REPO, World
 from tests.support.apps import make_app
@@ -47,7 +47,7 @@ def environment(world: World, name: str = "", event: Event | None = None, token:
 
 def bundle_of(world: World, outcome: Outcome) -> Path:
     folder = world.room("bundle")
-    write_bundle(folder, outcome, world.patch({"invoice.py": FIXED}), b"", "Round totals\n")
+    write_bundle(Bundle(folder, outcome, world.patch({"invoice.py": FIXED}), b"", "Round totals\n"))
     return folder
 
 

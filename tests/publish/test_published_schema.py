@@ -17,7 +17,7 @@ from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse
 from bot.contracts.outcome import CheckResult, Outcome
 from bot.publish.bundle.read import as_text, outcome_schema, parse_outcome
 from bot.publish.bundle.write import OUTCOME as FILE
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.write import Bundle, write_bundle
 from tests.publish.test_body import FULL
 from tests.publish.test_bundle import TAMPERED
 from tests.publish.test_evidence_values import TYPES
@@ -46,7 +46,7 @@ def test_the_published_schema_is_the_one_of_the_code() -> None:
     ids=["plain", "full", "evidence"],
 )
 def test_a_bundles_outcome_fits(outcome: Outcome, validator: Draft202012Validator, tmp_path: Path) -> None:
-    write_bundle(tmp_path, outcome, b"", b"", "m")
+    write_bundle(Bundle(tmp_path, outcome, b"", b"", "m"))
     assert errors(validator, json.loads((tmp_path / FILE).read_bytes())) == []
 
 

@@ -13,7 +13,7 @@ import pytest
 from bot.checkout.git import Git
 from bot.contracts.errors import GateError, PublishError
 from bot.contracts.request import Trigger, Verb
-from bot.publish.bundle.read import Bundle
+from bot.publish.bundle.write import Bundle
 from bot.publish.result import PublishResult
 from tests.publish.conftest import REPO, World
 

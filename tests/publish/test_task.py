@@ -9,7 +9,7 @@ import pytest
 
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.request import Actor, Tier
-from bot.publish.bundle.read import Bundle
+from bot.publish.bundle.write import Bundle
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked, read_mark
 from tests.publish.conftest import FIXED, REPO, World
 

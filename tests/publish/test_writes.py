@@ -29,8 +29,8 @@ from bot.contracts.writes import (
 )
 from bot.gate.secret_rule_file import read_rules
 from bot.gate.secrets import Finder
-from bot.publish.bundle.read import Bundle, read_bundle
-from bot.publish.bundle.write import WRITES, write_bundle
+from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle.write import WRITES, Bundle, write_bundle
 from bot.publish.result import PublishResult
 from bot.publish.thread.markers import WRITE, marked, read_mark
 from tests.publish.conftest import REPO, World
@@ -85,7 +85,7 @@ def triaged(world: World, *numbers: int, **fields: Any) -> Outcome:
 
 def bundled(world: World, outcome: Outcome, *writes: Write) -> Bundle:
     folder = world.room("bundle")
-    write_bundle(folder, outcome, b"", b"", "", writes=Writes(writes))
+    write_bundle(Bundle(folder, outcome, writes=Writes(writes)))
     return read_bundle(folder)
 
 

@@ -14,7 +14,7 @@ from bot.contracts.evidence import Severity as ProblemSeverity
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import SARIF, write_bundle
+from bot.publish.bundle.write import SARIF, Bundle, write_bundle
 from bot.review.fingerprints import fingerprint
 from bot.review.sarif import problems_to_sarif, to_sarif
 from tests.support.npm import package_file
@@ -106,11 +106,11 @@ def test_hostile_output_of_a_checker_is_only_text(text: str) -> None:
 
 
 def test_a_bundle_has_the_log_if_a_checker_ran_and_publishing_does_not_read_it(tmp_path: Path) -> None:
-    write_bundle(tmp_path, EVIDENCE, b"p", b"", "m")
+    write_bundle(Bundle(tmp_path, EVIDENCE, b"p", b"", "m"))
     assert (tmp_path / SARIF).exists()
     (tmp_path / SARIF).write_text("{tampered")
     assert read_bundle(tmp_path).outcome.diagnostics == EVIDENCE.diagnostics
-    write_bundle(tmp_path, OUTCOME, b"p", b"", "m")
+    write_bundle(Bundle(tmp_path, OUTCOME, b"p", b"", "m"))
     assert not (tmp_path / SARIF).exists()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from bot.contracts.writes import AddLabel, Writes
 from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.write import Bundle, write_bundle
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
@@ -240,7 +240,7 @@ def test_long_outputs_and_proposed_writes_come_back_with_an_earlier_bundle(stage
     _, run, _ = act(stage, fix_steps(), event)
     bundle = read_bundle(stage.bundle)
     writes = Writes((AddLabel(1, "bug"),))
-    write_bundle(stage.bundle, bundle.outcome, bundle.patch, b"", "", writes=writes)
+    write_bundle(Bundle(stage.bundle, bundle.outcome, bundle.patch, writes=writes))
     (stage.bundle / "outputs.json").write_bytes(b"[]")
     files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
     stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-run-0-2-5fd0f6fb", files)

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.request import Actor, Tier
+from bot.contracts.request import Actor, Tier, Trigger
 from bot.github.client import connect
 from bot.github.values import Account
 from bot.session.event.quota import check_quota
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE
 from tests.support.model_server import ModelServer
+from tests.support.outcomes import make_request
 from tests.support.stage import CommandResult, Stage
 
 BOT = "github-actions[bot]"
@@ -112,10 +113,10 @@ def test_the_count_costs_one_call(stage: Stage, one_day: None) -> None:
     for _ in range(30):
         run_of(stage)
     github = connect(stage.sample.run_token, stage.forge.api_url)
-    actor = Actor(MAINTAINER, 1, Tier.MAINTAINER)
+    request = make_request(repository=stage.repo, actor=Actor(MAINTAINER, 1, Tier.MAINTAINER))
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     before = len(stage.forge.requests)
-    quota = check_quota(github, stage.repo, actor, 50, run=1, workflow=WORKFLOW, now=now)
+    quota = check_quota(github, request, 50, now, run=1, workflow=WORKFLOW)
     assert (quota.refusal, len(stage.forge.requests) - before) == ("", 1)
 
 
@@ -125,9 +126,8 @@ def test_where_runs_cannot_be_counted_the_permission_is_named(
 ) -> None:
     stage.forge.fail_next("GET", "/actions/", status=403, body={"message": "Resource not accessible"})
     github = connect(stage.sample.run_token, stage.forge.api_url)
-    quota = check_quota(
-        github, stage.repo, Actor("x", 1, tier), 5, run=1, workflow=WORKFLOW, now="2026-01-01T00:00:00Z"
-    )
+    request = make_request(repository=stage.repo, actor=Actor("x", 1, tier))
+    quota = check_quota(github, request, 5, "2026-01-01T00:00:00Z", run=1, workflow=WORKFLOW)
     assert bool(quota.refusal) is refused
     assert "`actions: read`" in (quota.refusal or quota.note)
 
@@ -139,7 +139,8 @@ def test_schedules_and_failed_runs_are_counted_by_their_event(stage: Stage, one_
     actor = Actor("schedule", 0, Tier.SCHEDULE)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     for event, refused in (("schedule", True), ("workflow_run", False)):
-        quota = check_quota(github, stage.repo, actor, 3, run=1, workflow=WORKFLOW, now=now, event=event)
+        request = make_request(repository=stage.repo, actor=actor, trigger=Trigger(event, 0, "", now))
+        quota = check_quota(github, request, 3, now, run=1, workflow=WORKFLOW)
         assert bool(quota.refusal) is refused
 
 
@@ -147,9 +148,8 @@ def test_schedules_and_failed_runs_are_counted_by_their_event(stage: Stage, one_
 def test_outside_actions_nothing_is_counted(stage: Stage) -> None:
     github = connect(stage.sample.run_token, stage.forge.api_url)
     before = len(stage.forge.requests)
-    check_quota(
-        github, stage.repo, Actor("x", 1, Tier.MAINTAINER), 0, run=0, workflow="", now="2026-01-01T00:00:00Z"
-    )
+    request = make_request(repository=stage.repo, actor=Actor("x", 1, Tier.MAINTAINER))
+    check_quota(github, request, 0, "2026-01-01T00:00:00Z", run=0, workflow="")
     assert len(stage.forge.requests) == before
 
 

@@ -171,9 +171,8 @@ def test_a_run_without_a_comment_is_one_of_the_days_runs(stage: Stage) -> None:
 def quota(stage: Stage) -> str:
     permissions: dict[str, Any] = {"issues": "read", "contents": "read", "actions": "read"}
     host = connect(stage.forge.token(BOT, permissions, repo=stage.repo), stage.forge.api_url)
-    return check_quota(
-        host, stage.repo, actor(stage), 2, run=99, workflow=".github/workflows/agent.yml", now=now()
-    ).refusal
+    request = make_request(repository=stage.repo, actor=actor(stage))
+    return check_quota(host, request, 2, now(), run=99, workflow=".github/workflows/agent.yml").refusal
 
 
 FAILS = {

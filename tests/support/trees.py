@@ -47,14 +47,7 @@ class Bench:
         may_write: Callable[[str], str | None] | None = None,
         edited: Collection[str] = (),
     ) -> Verdict:
-        return judge_tree(
-            self.checkout.git,
-            self.checkout.base_sha,
-            self.tree,
-            limits=limits,
-            may_write=may_write,
-            edited=edited,
-        )
+        return judge_tree(self.checkout, limits=limits, may_write=may_write, edited=edited)
 
     def show(self, verdict: Verdict, path: str) -> bytes:
         """A file of the tree that would be published."""

@@ -18,7 +18,8 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
-from bot.publish.bundle.read import Bundle, read_bundle
+from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle.write import Bundle
 from bot.session.job.result import write_run_bundle
 from bot.session.job.run_session import run_session
 from bot.session.job.spec import RunResult, RunSpec, connect_model

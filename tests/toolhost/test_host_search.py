@@ -322,9 +322,9 @@ def test_the_name_of_a_folder_above_the_repository_hides_nothing(
     root.mkdir(parents=True)
     there = Bench(
         Context(
-            root,
-            bench.context.tmp,
-            bench.context.spill,
+            root=root,
+            tmp=bench.context.tmp,
+            spill=bench.context.spill,
             environment={},
             ask=bench.context.ask,
             records=Records(),

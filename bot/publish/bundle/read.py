@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -35,6 +34,7 @@ from bot.publish.bundle.write import (
     REVIEW,
     WITHHELD,
     WRITES,
+    Bundle,
     sha256_of,
 )
 
@@ -49,22 +49,9 @@ class BundleError(UsageError):
     """The folder is not a bundle, or somebody modified it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """A bundle with valid structure and hashes. Its texts are untrusted."""
-
-    folder: Path
-    outcome: Outcome
-    patch: bytes
-    withheld: bytes
-    message: str
-    review: Review | None = None
-    plan: Plan | None = None
-    writes: Writes | None = None
-
-
 def read_bundle(folder: Path) -> Bundle:
-    """Return the bundle in `folder`. Raises `BundleError` or `UsageError`, one sentence, if anything is invalid."""
+    """Return the bundle in `folder`, its structure and hashes checked and its texts untrusted. Raises `BundleError` or
+    `UsageError`, one sentence, if anything is invalid."""
     outcome = parse_outcome(_read(folder, OUTCOME, OUTCOME_LIMIT))
     patch = _read(folder, PATCH, PATCH_LIMIT)
     if sha256_of(patch) != outcome.patch_sha256:

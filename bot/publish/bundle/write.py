@@ -1,4 +1,4 @@
-"""The file names of a bundle, and writing one. A folder with an `outcome.json` is complete."""
+"""A bundle, the names of its files, and writing one. A folder with an `outcome.json` is complete."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from bot.contracts.errors import AgentError
@@ -38,31 +38,35 @@ def sha256_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What the bundle in `folder` contains."""
+
+    folder: Path
+    outcome: Outcome
+    patch: bytes = b""
+    withheld: bytes = b""
+    message: str = ""
+    review: Review | None = None
+    plan: Plan | None = None
+    writes: Writes | None = None
+
+
 class BundleWriteError(AgentError):
     """The bundle could not be written."""
 
 
-def write_bundle(
-    folder: Path,
-    outcome: Outcome,
-    patch: bytes,
-    withheld: bytes,
-    message: str,
-    *,
-    journal: Path | None = None,
-    review: Review | None = None,
-    plan: Plan | None = None,
-    writes: Writes | None = None,
-) -> None:
-    """Write or replace the bundle in `folder`, and set the hashes of its files in the outcome.
+def write_bundle(bundle: Bundle, journal: Path | None = None) -> None:
+    """Write or replace `bundle` in its folder, and set the hashes of its files in the outcome there.
 
     `outcome.json` is removed first and written last, each file by rename: a folder that has one is complete.
     A `journal` that is already there under its own name is unchanged. Raises `BundleWriteError`.
     """
-    review_json, plan_json, writes_json = _dump(review), _dump(plan), _dump(writes)
+    folder = bundle.folder
+    review_json, plan_json, writes_json = _dump(bundle.review), _dump(bundle.plan), _dump(bundle.writes)
     stated = replace(
-        outcome,
-        patch_sha256=sha256_of(patch),
+        bundle.outcome,
+        patch_sha256=sha256_of(bundle.patch),
         review_sha256=_sha256_if(review_json),
         plan_sha256=_sha256_if(plan_json),
         writes_sha256=_sha256_if(writes_json),
@@ -70,14 +74,14 @@ def write_bundle(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / OUTCOME).unlink(missing_ok=True)
-        _put(folder, PATCH, patch)
-        _put_or_remove(folder, WITHHELD, withheld)
-        _put(folder, MESSAGE, message.encode(errors="replace"))
+        _put(folder, PATCH, bundle.patch)
+        _put_or_remove(folder, WITHHELD, bundle.withheld)
+        _put(folder, MESSAGE, bundle.message.encode(errors="replace"))
         _put_or_remove(folder, REVIEW, review_json)
         _put_or_remove(folder, PLAN, plan_json)
         _put_or_remove(folder, WRITES, writes_json)
         (folder / REPORT).unlink(missing_ok=True)
-        _put_or_remove(folder, SARIF, _sarif(outcome))
+        _put_or_remove(folder, SARIF, _sarif(bundle.outcome))
         if journal is not None and not _same_file(journal, folder / JOURNAL):
             _copy(folder, JOURNAL, journal)
         _put(folder, OUTCOME, _dump_within_limit(stated))

@@ -35,7 +35,7 @@ from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import title
-from bot.publish.bundle.read import Bundle
+from bot.publish.bundle.write import Bundle
 from bot.publish.context import PublishContext
 from bot.publish.remote import read_base_file
 

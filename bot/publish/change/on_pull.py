@@ -33,7 +33,7 @@ from bot.publish.context import PublishContext, check_now, check_open, check_req
 from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs, Remote
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import put_result
-from bot.publish.thread.markers import PULL_REQUEST, PUSHED, ThreadRef, read_mark, thread_ref_of
+from bot.publish.thread.markers import PULL_REQUEST, PUSHED, ThreadRef, read_mark
 
 
 def publish_on_pull(context: PublishContext) -> PublishResult:
@@ -291,7 +291,7 @@ def post_pushed_comment(
     context: PublishContext, current: PullRequest, prepared: CheckedCommit
 ) -> tuple[str, ...]:
     """Post the comment once for a request. Returns soft failures. Raises `GitHubError`."""
-    thread_ref = thread_ref_of(context.request) or ThreadRef(
+    thread_ref = context.thread_ref or ThreadRef(
         context.repository, current.number, f"commit-{prepared.sha[:12]}"
     )
     body = render_body(

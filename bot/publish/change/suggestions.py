@@ -22,7 +22,7 @@ from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
 from bot.publish.markdown import suggestion_refusal
 from bot.publish.result import PublishResult
-from bot.publish.thread.markers import SUGGESTED, mark, marked, read_mark, thread_ref_of
+from bot.publish.thread.markers import SUGGESTED, mark, marked, read_mark
 from bot.review.diff import parse_diff
 from bot.review.suggestions import ChangedFile, Suggestion, block, to_suggestions
 
@@ -105,7 +105,7 @@ def _body(context: PublishContext, prepared: CheckedCommit, number: int) -> str:
 
 def _fields(context: PublishContext, prepared: CheckedCommit) -> dict[str, str]:
     """Return the fields of the mark. A request without a comment, by a label, can be repeated for another commit."""
-    thread_ref = thread_ref_of(context.request)
+    thread_ref = context.thread_ref
     trigger = context.request.trigger
     has_comment = thread_ref is not None and trigger is not None and trigger.comment_id
     key = thread_ref.key if thread_ref is not None and has_comment else f"commit-{prepared.sha[:12]}"

@@ -38,6 +38,7 @@ from bot.publish.bundle.write import (
     REVIEW,
     WITHHELD,
     WRITES,
+    Bundle,
     write_bundle,
 )
 from bot.publish.change.target import branch_patterns
@@ -173,7 +174,7 @@ class _RecoveredBundle(NamedTuple):
 def _bundle_from_account(request: Request, last_result: LastResult, bundle: Path) -> None:
     """Write a bundle without a change to `bundle`, from our comment on the last run."""
     reason = "How it ended is in this bot's own comment, which was read again"
-    write_bundle(bundle, _outcome(request, last_result, reason), b"", b"", "")
+    write_bundle(Bundle(bundle, _outcome(request, last_result, reason)))
 
 
 def _bundle_from_branch(
@@ -216,7 +217,7 @@ def _bundle_from_branch(
         ended_at=own.updated_at,
         description=Description(title=own.title),
     )
-    write_bundle(bundle, outcome, patch, b"", "")
+    write_bundle(Bundle(bundle, outcome, patch))
     return _RecoveredBundle(
         f"The last run's bundle is not kept any more: this goes on from #{own.number}.", is_written=True
     )

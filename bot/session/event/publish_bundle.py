@@ -22,9 +22,11 @@ from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.publish.body.title_and_footer import Links
-from bot.publish.bundle.read import Bundle, read_bundle
-from bot.publish.context import ReadFile
+from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle.write import Bundle
+from bot.publish.context import PublishContext, ReadFile, SecretRules
 from bot.publish.publish import publish
+from bot.publish.remote import Remote
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import edit_comments
 from bot.publish.thread.markers import OVER, PROGRESS, ThreadRef, thread_ref_of
@@ -125,19 +127,17 @@ def _publish_as(
         return client, own
 
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
-        published = publish(
-            bundle,
-            github,
-            git_url=where.git_url(bundle.outcome.request.repository),
-            token=where.token,
-            folder=Path(scratch) / "clone",
-            dry_run=dry_run or bundle.outcome.request.dry_run,
-            repository=where.acts_for,
+        request = bundle.outcome.request
+        context = PublishContext(
+            bundle=bundle,
+            github=github.dry(say) if dry_run or request.dry_run else github,
+            remote=Remote(Path(scratch) / "clone", where.git_url(request.repository), where.token),
+            rules=SecretRules(know_rules),
             links=Links(run=where.run_url, report=where.report_url),
             say=say,
-            rules=know_rules,
-            workflow=workflow if _has_own_token(where, environment, bundle.outcome.request) else None,
+            workflow=workflow if _has_own_token(where, environment, request) else None,
         )
+        published = publish(context, where.acts_for)
     return BundlePublished(bundle.outcome, published, finder)
 
 

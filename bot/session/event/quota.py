@@ -45,19 +45,10 @@ class Quota:
     note: str = ""
 
 
-def check_quota(
-    host: RunLister,
-    repository: str,
-    actor: Actor,
-    limit: int,
-    *,
-    run: int,
-    workflow: str,
-    now: str,
-    event: str = "",
-) -> Quota:
-    """Whether `actor` may have one more run today. `run` is the present one, 0 outside Actions, where nothing is
-    counted; `workflow` is the path of its file, `event` what caused it; `now` is RFC 3339. At most two calls."""
+def check_quota(host: RunLister, request: Request, limit: int, now: str, *, run: int, workflow: str) -> Quota:
+    """Whether the actor of `request` may have one more run today. `run` is the present one, 0 outside Actions, where
+    nothing is counted; `workflow` is the path of its file; `now` is RFC 3339. At most two calls."""
+    repository, actor = request.repository, request.actor
     if not run or not workflow or actor.tier is Tier.LOCAL:
         return Quota()
     if limit <= 0:
@@ -70,7 +61,7 @@ def check_quota(
         runs = host.workflow_runs(
             repository,
             workflow.rpartition("/")[2],
-            event=event if scheduled else "",
+            event=request.trigger.event if scheduled and request.trigger else "",
             created=f">={now[:10]}",
             actor="" if scheduled else actor.login,
         )

@@ -124,14 +124,7 @@ def _usd_today(context: EventContext, request: Request, watch: Say) -> float | R
     # An entry of a maintenance plan was counted when the plan was made.
     if not (where.target and request.task):
         quota = check_quota(
-            context.github,
-            request.repository,
-            request.actor,
-            tier.runs_a_day,
-            run=where.run,
-            workflow=where.workflow,
-            now=context.now,
-            event=request.trigger.event if request.trigger else "",
+            context.github, request, tier.runs_a_day, context.now, run=where.run, workflow=where.workflow
         )
         if quota.refusal:
             return Refusal(quota.refusal, in_thread=request.actor.tier is not Tier.BOT)
@@ -157,15 +150,12 @@ def _run(
     budget = _budget(request, options.budget_usd, usd_today)
     limit = run_budget(context.policy, request.actor.tier, budget).usd
     progress = progress_comment(
+        context,
         _progress_thread_ref(context, request),
-        where,
         say,
         watch,
-        dry_run=options.dry_run,
         comment=comment,
         fields=spending(request.actor, context.now, limit),
-        environment=environment,
-        finder=context.finder,
     )
     progress.begin()
     stop = CancelToken()

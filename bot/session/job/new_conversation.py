@@ -57,8 +57,7 @@ def new_conversation(
         profile,
         results.of(profile),
         calls,
-        overlaps=subagents.tool.read_only,
-        variation=spec.folder.variation,
+        spec.folder.variation,
     )
     system, tools = system_prompt(profile.prompt, toolbox.specs), toolbox.specs
     earlier, notes = _earlier(context, results, provider.info.name, system, tools)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from bot.agent.loop import LoopEnd
 from bot.contracts.errors import ExitCode, GateError
-from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse
 from bot.contracts.formatting import count_of, sentence
+from bot.contracts.journal import Evidence
 from bot.contracts.outcome import (
     SCHEMA_VERSION,
     ChangedFile,
@@ -62,6 +62,8 @@ class Facts:
     started_at: str
     ended_at: str
     version: str
+    denials: Sequence[Denial]
+    network: Sequence[HostUse] = ()
 
 
 def exit_code(stop: StopReason, status: Status) -> ExitCode:
@@ -76,18 +78,12 @@ def outcome(
     end: LoopEnd,
     verdict: Verdict | GateError,
     submission: Submission,
-    *,
-    checks: Sequence[CheckResult],
-    denials: Sequence[Denial],
+    evidence: Evidence,
     notes: Sequence[str],
-    network: Sequence[HostUse] = (),
-    diagnostics: Sequence[CheckerComparison] = (),
-    servers: Sequence[ServerUse] = (),
-    coverage: Coverage | None = None,
 ) -> Outcome:
     """The outcome of a run. A gate that refused the tree outweighs how the conversation ended."""
     files, withheld = (verdict.files, verdict.withheld) if isinstance(verdict, Verdict) else ((), ())
-    stop = _stop(end, verdict, failing(checks, facts.request.instruction))
+    stop = _stop(end, verdict, failing(evidence.checks, facts.request.instruction))
     result = status(profile, stop, files, submission)
     # A request to fix something that was a question, or a plan that was not made, has an answer all the same. Of an
     # answer that the output limit cut off there is the beginning.
@@ -114,18 +110,18 @@ def outcome(
             summary=_capped(submission.description.summary),
             notes=_capped(submission.description.notes),
         ),
-        checks=tuple(checks),
+        checks=evidence.checks,
         files=files,
         withheld=withheld,
-        denials=tuple(denials),
+        denials=tuple(facts.denials),
         notes=tuple(notes),
         patch_sha256=hashlib.sha256(verdict.patch if isinstance(verdict, Verdict) else b"").hexdigest(),
         answer=_capped(end.final_text) if answered else "",
         question=_capped(submission.question),
-        network=tuple(network),
-        diagnostics=tuple(diagnostics),
-        servers=tuple(servers),
-        coverage=coverage,
+        network=tuple(facts.network),
+        diagnostics=evidence.diagnostics,
+        servers=evidence.servers,
+        coverage=evidence.coverage,
     )
 
 

@@ -17,7 +17,7 @@ from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, StopReason, TestsAsTheyWere
 from bot.gate.disguised_secrets import Detector
 from bot.providers.models import guess_notes
-from bot.publish.bundle.write import REPORT, BundleWriteError, write_bundle
+from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.publish.evidence.priorities import priorities
 from bot.report.page import render_page
@@ -65,6 +65,8 @@ def conclude(
         started_at=inputs.started_at,
         ended_at=now(),
         version=__version__,
+        denials=context.gatekeeper.denials,
+        network=network,
     )
     notes = (
         *guess_notes(model),
@@ -84,13 +86,10 @@ def conclude(
         end,
         verdict,
         submission,
-        checks=checks,
-        denials=context.gatekeeper.denials,
-        notes=notes,
-        network=network,
-        diagnostics=rounds.diagnostics(tree_sha),
-        servers=context.diagnostics.servers(),
-        coverage=rounds.coverage(tree_sha),
+        lines.Evidence(
+            checks, rounds.diagnostics(tree_sha), context.diagnostics.servers(), rounds.coverage(tree_sha)
+        ),
+        notes,
     )
     concluded = mask_outcome(concluded, inputs.detector)
     _record(inputs.journal, concluded, accepted.tree_sha if accepted else "")
@@ -138,16 +137,10 @@ def write_run_bundle(out: Path | None, folder: RunFolder, result: RunResult) -> 
     # jinja2 costs 40 ms to import, and is needed only here, at the end.
     bundle, verdict = out.resolve() if out else folder.bundle, result.verdict
     patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
+    message = commit_message(result.outcome)
     write_bundle(
-        bundle,
-        result.outcome,
-        patch,
-        withheld,
-        commit_message(result.outcome),
-        journal=folder.journal,
-        review=result.review,
-        plan=result.plan,
-        writes=result.writes,
+        Bundle(bundle, result.outcome, patch, withheld, message, result.review, result.plan, result.writes),
+        folder.journal,
     )
     page = render_page(folder.journal, patch)
     try:

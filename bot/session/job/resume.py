@@ -38,7 +38,8 @@ from bot.contracts.tools import ToolSpec
 from bot.gate.judge import judge_patch, refuse_bombs
 from bot.gate.objects import scratch
 from bot.gate.verdict import MayWrite, Verdict
-from bot.publish.bundle.read import Bundle, read_bundle
+from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle.write import Bundle
 from bot.session.context.profiles import recorded_profile
 from bot.session.job.large_outputs import bring_back
 

@@ -52,7 +52,7 @@ from bot.workspace.sandbox.backends import candidates
 
 if TYPE_CHECKING:
     from bot.maintenance.task import Task
-    from bot.publish.bundle.read import Bundle
+    from bot.publish.bundle.write import Bundle
     from bot.session.job.resume import Resumed
 
 

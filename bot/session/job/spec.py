@@ -36,7 +36,7 @@ from bot.workspace.sandbox.confinement import Confinement
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
     from bot.maintenance.task import Task
-    from bot.publish.bundle.read import Bundle
+    from bot.publish.bundle.write import Bundle
     from bot.session.context.review_scope import ReviewRange
     from bot.session.job.attachments import LoadAttachments
 
@@ -161,9 +161,6 @@ def local_spec(
     model: str,
     environment: Mapping[str, str],
     view: View,
-    *,
-    sandbox: Setting,
-    budget_usd: float | None,
     revision: str = "HEAD",
 ) -> RunSpec:
     """The spec of a run of `request` at `revision` of `repo`, with a note if the policy is not committed.
@@ -182,9 +179,7 @@ def local_spec(
         model=model,
         connect_named=lambda name: connect_model(name, environment),
         environment=environment,
-        sandbox=sandbox,
         origin=repo,
-        budget_usd=budget_usd,
         notes=(note,) if note else (),
         policy_text=policy_text,
         say=lambda text: view.tell(NoteEvent(text)),

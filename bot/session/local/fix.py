@@ -87,20 +87,16 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         repo,
         _request_options(options, last, folder),
     )
-    spec = local_spec(
-        request,
-        repo,
-        folder,
-        model,
-        environment,
-        view,
+    spec = replace(
+        local_spec(request, repo, folder, model, environment, view),
         sandbox=options.sandbox,
         budget_usd=options.budget_usd,
+        resume=last,
     )
     stop = CancelToken()
     at_once = cut_off(folder, options.out, view, "slash-agent fix")
     with note_work_on_error(folder, can_continue=True), cancelled_by_signals(stop, view.interrupted, at_once):
-        return _deliver(options, repo, folder, run_session(replace(spec, resume=last), stop))
+        return _deliver(options, repo, folder, run_session(spec, stop))
 
 
 def _last_instruction(bundle: Path | None) -> str:

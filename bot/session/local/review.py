@@ -76,16 +76,12 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
     model = options.model or default_model(environment)
     instruction = options.instruction.strip() or f"Review what HEAD changes since it left {base}."
     folder = new_folder(environment)
-    spec = local_spec(
-        local_request(Verb.REVIEW, instruction, repo),
-        repo,
-        folder,
-        model,
-        environment,
-        view,
+    request = local_request(Verb.REVIEW, instruction, repo)
+    spec = replace(
+        local_spec(request, repo, folder, model, environment, view, review_range.head_sha),
         sandbox=options.sandbox,
         budget_usd=options.budget_usd,
-        revision=review_range.head_sha,
+        range=review_range,
     )
     stop = CancelToken()
     at_once = cut_off(folder, options.out, view, "slash-agent review")
@@ -93,7 +89,7 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
         note_work_on_error(folder, can_continue=False),
         cancelled_by_signals(stop, view.interrupted, at_once),
     ):
-        result = run_session(replace(spec, range=review_range), stop)
+        result = run_session(spec, stop)
         from bot.session.local.deliver import write_result
 
         bundle, code = write_result(options.out, folder, result)

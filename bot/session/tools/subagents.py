@@ -81,7 +81,7 @@ class RunSubagents:
             profile,
             tuple(own[aid] for aid in profile.aids),
             calls,
-            variation=self.variation,
+            self.variation,
         )
 
         def request_sent(turn: int) -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.agent.handover import ANSWER
 from bot.agent.masking import Mask
+from bot.agent.subagents import Subagents
 from bot.agent.toolbox import PERSON, CallExecution, Handler, Permission, Toolbox, skipped_call
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import Denial
 from bot.contracts.request import Tier
-from bot.contracts.tools import PLAIN, ToolOutcome, Variation
+from bot.contracts.tools import ToolOutcome, Variation
 from bot.policy.decide import Decision, decide
 from bot.policy.rule import Effect, patched_paths
 from bot.policy.values import Policy
@@ -51,45 +53,35 @@ PreApproved = Callable[[str, Mapping[str, Any]], str]
 """The skill that approves a call, empty for none."""
 
 
+@dataclass(eq=False)
 class Gatekeeper:
     """Decides on each call and on each write that the tool host proposes, and records the denials. Without a `profile`
     only the policy counts."""
 
-    def __init__(
-        self,
-        policy: Policy,
-        tier: Tier,
-        root: str,
-        write: Callable[[lines.Record], None],
-        profile: Profile | None = None,
-        *,
-        pre_approved: PreApproved = lambda tool, arguments: "",
-        approvals: Approvals | None = None,
-    ) -> None:
-        self._policy = policy
-        self._tier = tier
-        self._root = root
-        self._write = write
-        self._profile = profile
-        self._pre_approved = pre_approved
-        self.approvals = approvals or Approvals(None, CancelToken())
-        self._agent = ""
-        """The name of the subagent whose calls these are."""
-        self._later = threading.local()
-        self.denials: list[Denial] = []
-        self.refused: list[str] = []
-        """An entry for each write of the tool host that was refused: a person's answer, empty without one."""
-        self.edited: set[str] = set()
-        """The paths that edit tools asked to write."""
-        self.outside = False
-        """Whether the last command ended in a folder outside of the work tree, where the next one begins."""
+    policy: Policy
+    tier: Tier
+    root: str
+    write: Callable[[lines.Record], None]
+    profile: Profile | None = None
+    pre_approved: PreApproved = lambda tool, arguments: ""
+    approvals: Approvals = field(default_factory=lambda: Approvals(None, CancelToken()))
+    denials: list[Denial] = field(default_factory=list, init=False)
+    refused: list[str] = field(default_factory=list, init=False)
+    """An entry for each write of the tool host that was refused: a person's answer, empty without one."""
+    edited: set[str] = field(default_factory=set, init=False)
+    """The paths that edit tools asked to write."""
+    outside: bool = field(default=False, init=False)
+    """Whether the last command ended in a folder outside of the work tree, where the next one begins."""
+    _agent: str = field(default="", init=False)
+    """The name of the subagent whose calls these are."""
+    _later: threading.local = field(default_factory=threading.local, init=False)
 
     def for_agent(
         self, profile: Profile, write: Callable[[lines.Record], None], pre_approved: PreApproved, name: str
     ) -> Gatekeeper:
         """The same policy for the subagent `name`, which shares the run's denials and approvals."""
         gatekeeper = copy(self)
-        gatekeeper._write, gatekeeper._profile, gatekeeper._pre_approved = write, profile, pre_approved
+        gatekeeper.write, gatekeeper.profile, gatekeeper.pre_approved = write, profile, pre_approved
         gatekeeper._agent, gatekeeper._later = name, threading.local()
         return gatekeeper
 
@@ -124,7 +116,7 @@ class Gatekeeper:
         first, action = question.files[0]
         rest = question.files[1:]
         self.edited.update(path for path, _ in question.files)
-        self._write(lines.Question(question.tool, first, action, question.diff, rest))
+        self.write(lines.Question(question.tool, first, action, question.diff, rest))
         decisions = [
             (path, self.decide(question.tool, {"path": path}, writes=True)) for path, _ in question.files
         ]
@@ -134,7 +126,7 @@ class Gatekeeper:
         reason = "" if decision.allowed else self._record_denial(question.tool, path, decision)
         if reason and rest:
             reason = f"{path}: {reason} Nothing was written, of no file."
-        self._write(
+        self.write(
             lines.PermissionDecision(question.tool, decision.allowed, decision.rule, reason, path=path)
         )
         if not decision.allowed:
@@ -172,7 +164,7 @@ class Gatekeeper:
         reply, decisions = approval
         for path, decision in decisions:
             rule = f"{decision.rule}{BY_PERSON_SUFFIX}"
-            self._write(lines.PermissionDecision(question.tool, reply.allow, rule, reply.reason, path=path))
+            self.write(lines.PermissionDecision(question.tool, reply.allow, rule, reply.reason, path=path))
         if reply.allow:
             return Answer(True)
         path, decision = decisions[0]
@@ -186,21 +178,21 @@ class Gatekeeper:
         """The decision if the policy asks and a person is there to answer, else `None`."""
         if not self.approvals.may(write=tool in WRITING):
             return None
-        if self._profile is not None and _reason_not_offered(self._profile, tool, writes=writes):
+        if self.profile is not None and _reason_not_offered(self.profile, tool, writes=writes):
             return None
-        decision = decide(self._policy, self._tier, tool, arguments, can_ask=True, root=self._root)
+        decision = decide(self.policy, self.tier, tool, arguments, can_ask=True, root=self.root)
         return decision if decision.effect is Effect.ASK else None
 
     def decide(self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False) -> Decision:
         """The decision on a call or, with `writes`, on a write that the tool host proposes. Records nothing."""
-        if self._profile is not None and (reason := _reason_not_offered(self._profile, tool, writes=writes)):
-            return Decision(Effect.DENY, f"the verb `{self._profile.verb}`", reason)
-        decision = decide(self._policy, self._tier, tool, arguments, root=self._root, outside=self.outside)
-        if tool == SHELL and self._profile and self._profile.granted and decision == Decision(Effect.ALLOW):
-            return Decision(Effect.DENY, f"the verb `{self._profile.verb}`", _NOT_GRANTED)
-        if decision.allowed or writes or not (skill := self._pre_approved(tool, arguments)):
+        if self.profile is not None and (reason := _reason_not_offered(self.profile, tool, writes=writes)):
+            return Decision(Effect.DENY, f"the verb `{self.profile.verb}`", reason)
+        decision = decide(self.policy, self.tier, tool, arguments, root=self.root, outside=self.outside)
+        if tool == SHELL and self.profile and self.profile.granted and decision == Decision(Effect.ALLOW):
+            return Decision(Effect.DENY, f"the verb `{self.profile.verb}`", _NOT_GRANTED)
+        if decision.allowed or writes or not (skill := self.pre_approved(tool, arguments)):
             return decision
-        ask_rule = decide(self._policy, self._tier, tool, arguments, can_ask=True, root=self._root)
+        ask_rule = decide(self.policy, self.tier, tool, arguments, can_ask=True, root=self.root)
         if ask_rule.effect is not Effect.ASK:
             return decision
         return Decision(Effect.ALLOW, f"{ask_rule.rule}{PRE_APPROVED}{skill}")
@@ -255,11 +247,8 @@ class RunToolbox(Toolbox):
         profile: Profile,
         results: Sequence[ResultTool],
         calls: CallTracker,
-        *,
-        overlaps: Callable[[ToolCall], bool] = lambda call: False,
-        variation: Variation = PLAIN,
+        variation: Variation,
     ) -> None:
-        """`overlaps` says which calls may run side by side."""
         offered = tuple(spec for spec in TOOL_SPECS if spec.name in profile.tools)
         handlers: dict[str, Handler] = {
             spec.name: self._through(workspace, gatekeeper, spec.name) for spec in offered
@@ -267,7 +256,7 @@ class RunToolbox(Toolbox):
         handlers |= {tool.spec.name: tool for tool in results}
         super().__init__((*offered, *(tool.spec for tool in results)), handlers, gatekeeper.permit, variation)
         self._calls = calls
-        self._overlaps = overlaps
+        self._subagents = [tool for tool in results if isinstance(tool, Subagents)]
         self._approvals = gatekeeper.approvals
         self._edits: list[str] = []
         self._failed = ""
@@ -279,7 +268,7 @@ class RunToolbox(Toolbox):
         self._answered = False
 
     def may_overlap(self, call: ToolCall) -> bool:
-        return self._overlaps(call)
+        return any(tool.read_only(call) for tool in self._subagents)
 
     def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> CallExecution:
         name = self._name(call)

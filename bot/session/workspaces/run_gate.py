@@ -80,9 +80,7 @@ class RunGate:
         deletions = self.request.allows_deletions
         try:
             return judge_tree(
-                self.checkout.git,
-                self.checkout.base_sha,
-                self.checkout.tree,
+                self.checkout,
                 may_write=may_write(self.policy, self.request.actor.tier, self.approved, deletions=deletions),
                 setup_files=self.trees.setup_files(),
                 holds_secret=self.redactor.holds_secret,

@@ -124,7 +124,6 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
         environment=context.environment,
         timeout=timeout,
         spill=Spill(context.spill, context.seq),
-        usage=context.command_usage(),
     )
     job.wait(_FIRST_WAIT, context.cancelled)
     note = (
