@@ -95,6 +95,7 @@ class Proxy:
             if self._ledger.open <= _MOST_OPEN:
                 serving = Serving(reader, writer, self._ledger)
                 self._ledger.note(await serving.serve(self.targets, self._resolve))
+                await serving.answer()
             else:
                 self._ledger.left_out += 1
         finally:

@@ -49,6 +49,7 @@ class Serving:
         self._host = ""
         self._up = 0
         self._down = 0
+        self._refused: _Refused | None = None
 
     async def serve(self, targets: Collection[Target], resolve: Resolve) -> Tunnel:
         """Serve the connection to its end, or until it is cancelled; return its record. Raises nothing."""
@@ -70,8 +71,8 @@ class Serving:
                 if sink is not None:
                     await hang_up(sink, self._limits.goodbye)
         except _Refused as refused:
+            self._refused = refused
             why = str(refused)
-            await _answer(self._writer, refused.status, why)
         except _CutOff as cut:
             why = str(cut)
         except TimeoutError:
@@ -81,6 +82,11 @@ class Serving:
         except asyncio.CancelledError:  # one that is open at the end is reported too
             why = "cut off: the sandbox was closed"
         return Tunnel(self._host, allowed, why, self._up, self._down, round(time.monotonic() - began, 3))
+
+    async def answer(self) -> None:
+        """Tell the client that it was refused, if it was. Call it once the record is noted: who asks next finds it."""
+        if self._refused is not None:
+            await _answer(self._writer, self._refused.status, str(self._refused))
 
     async def _requested_target(self, targets: Collection[Target]) -> Target:
         """The requested target. Raises `_Refused` if it is not allowed."""
