@@ -128,8 +128,8 @@ def _ty(place: Place) -> Launch | str:
     if not program:
         return "it is not installed"
     # ty looks for an environment only beside the settings; several projects may share one above them.
-    found = next((str(folder) for folder in place.environments()), "")
-    environment = place.environment.get("VIRTUAL_ENV", "") or found
+    in_the_project = next((str(folder) for folder in place.environments()), "")
+    environment = place.environment.get("VIRTUAL_ENV", "") or in_the_project
     marker = place.above("ty.toml", "pyproject.toml")
     variables = {"VIRTUAL_ENV": environment} if environment else {}
     return Launch((program, "server"), root=marker and marker.parent, variables=variables)

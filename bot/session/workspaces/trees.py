@@ -236,10 +236,10 @@ class Trees:
 
     def _dependencies(self, folders: Sequence[EnvironmentFolder], tops: Sequence[Path]) -> Dependencies:
         origin = (self.origin,) if self.origin else ()
-        shown = [one for one in folders if not (one.is_build_output or one.unshown)]
+        mountable = [one for one in folders if not (one.is_build_output or one.unshown)]
         shared = (
-            dependencies(shown, (*tops, *origin), GitTrees(self.checkout).paths())
-            if shown
+            dependencies(mountable, (*tops, *origin), GitTrees(self.checkout).paths())
+            if mountable
             else NO_DEPENDENCIES
         )
         return replace(shared, left_out=tuple(one for one in folders if one.unshown))

@@ -83,11 +83,11 @@ class DiagnosticsService:
         files = files[:MAX_FILES]
         if not files:
             return None
-        asked = self._send(files, moved)
-        self._wait(asked, until)
+        files_by_server = self._send(files, moved)
+        self._wait(files_by_server, until)
         others = {
             server: [name for name in server.documents if name not in names][-MAX_OTHERS:]
-            for server, names in asked.items()
+            for server, names in files_by_server.items()
         }
         for server, own in others.items():  # not before it has the whole change
             if not server.silent:
@@ -95,13 +95,13 @@ class DiagnosticsService:
         self._wait(others, until)
         changes = {
             server: certain(merge(self._compare(server, (*names, *others[server]))))
-            for server, names in asked.items()
+            for server, names in files_by_server.items()
         }
         change = merge(changes.values(), [file.name for file in files])
         # Of a file that was deleted only the problems of others are worth a line.
         answers = [
             (server.config.name, _answer(server, names))
-            for server, names in asked.items()
+            for server, names in files_by_server.items()
             if names or changes[server].new
         ]
         return Report(
@@ -150,13 +150,13 @@ class DiagnosticsService:
         self, files: Sequence[WatchedFile], moved: Mapping[str, str]
     ) -> dict[LanguageServer, list[str]]:
         """Send each server its changed files; return with these their names."""
-        asked: dict[LanguageServer, list[str]] = {}
+        files_by_server: dict[LanguageServer, list[str]] = {}
         events: dict[str, int] = {}
         for file in files:
             known = any(file.name in server.documents for server in self._started.values())
             events[file.name] = _CHANGED if known or file.before is not None else _CREATED
             for spec, server in self._servers_of(file.name):
-                names = asked.setdefault(server, [])
+                names = files_by_server.setdefault(server, [])
                 server.closed(moved.get(file.name, ""))
                 if file.now is None:
                     server.closed(file.name)
@@ -174,11 +174,11 @@ class DiagnosticsService:
             }
             if own:
                 server.files_changed(own)
-        return asked
+        return files_by_server
 
-    def _wait(self, asked: Mapping[LanguageServer, Sequence[str]], until: float) -> None:
+    def _wait(self, files_by_server: Mapping[LanguageServer, Sequence[str]], until: float) -> None:
         """Wait for servers that answered within the last wait, or since."""
-        waiting = {server: names for server, names in asked.items() if not server.silent}
+        waiting = {server: names for server, names in files_by_server.items() if not server.silent}
 
         def is_done() -> bool:
             return all(server.off_reason or server.is_ready(names) for server, names in waiting.items())

@@ -48,10 +48,10 @@ def environment_folders(
     """The folders of the checkout at `top`, and the Python environment outside of it that belongs to it, if it has none
     itself. Those that cannot be shown are among them. `tracked` are the paths of its commit; `variables` is the user's
     environment. `top` is resolved."""
-    folders = [_judged(one, variables) for one in folders_in(top, git, tracked, variables)]
+    folders = [_with_refusal(one, variables) for one in folders_in(top, git, tracked, variables)]
     folders += _links(top, tracked)
     if not _with_python(folders):
-        folders += [_judged(one, variables) for one in _outside(top, tracked, variables)]
+        folders += [_with_refusal(one, variables) for one in _outside(top, tracked, variables)]
     if _with_python(folders):
         folders = [one for one in folders if not (one.unshown and is_python(one.source))]
     return (*folders, *_submodules(top, tracked))
@@ -61,7 +61,7 @@ def _with_python(folders: Iterable[EnvironmentFolder]) -> bool:
     return any(folder.programs == "bin" and not folder.unshown for folder in folders)
 
 
-def _judged(folder: EnvironmentFolder, variables: Mapping[str, str]) -> EnvironmentFolder:
+def _with_refusal(folder: EnvironmentFolder, variables: Mapping[str, str]) -> EnvironmentFolder:
     """Return the folder with the reason why it cannot be shown, if there is one."""
     if "RUNNER_TEMP" in variables:  # a runner has one user, and no command ran yet
         return folder

@@ -81,12 +81,12 @@ def find(
             doorkeeper.offer(needed)
         entries.append(entry)
     doorkeeper.offer(_elsewhere(source, excluded, never))
-    judged = tuple(
+    with_refusals = tuple(
         one if one.unshown else replace(one, unshown=doorkeeper.refusal(one.source))
         for one in environments
         if not one.created
     )
-    for one in judged:
+    for one in with_refusals:
         # Of one that commands made nothing more: they could name any folder as its Python.
         if one.programs == "bin" and not one.unshown:
             behind = needed_by(one.source / "bin")
@@ -99,7 +99,7 @@ def find(
     folders = tuple(dict.fromkeys(doorkeeper.shown))
     variables = _variables(folders)
     variables |= {name: value for name, (value, folder) in settings.items() if doorkeeper.lets(folder)}
-    return Toolchains(path, folders, variables, caches, tuple(doorkeeper.notes), judged)
+    return Toolchains(path, folders, variables, caches, tuple(doorkeeper.notes), with_refusals)
 
 
 class _Doorkeeper:
