@@ -27,9 +27,11 @@ class TemplateCache(jinja2.FileSystemBytecodeCache):
                 super().dump_bytecode(bucket)
 
 
-def environment(package: Path, templates: Path, **options: Any) -> jinja2.Environment:
-    """The environment for the files in `templates`; a missing value is an error. `options` are jinja2's."""
-    return jinja2.Environment(  # noqa: S701 - the caller chooses
+def environment(package: Path, templates: Path, *, autoescape: bool, **options: Any) -> jinja2.Environment:
+    """The environment for the files in `templates`; a missing value is an error. `autoescape` is for HTML; `options`
+    are jinja2's."""
+    return jinja2.Environment(
+        autoescape=autoescape,  # noqa: S701 - false for Markdown only, whose values are escaped one by one
         loader=jinja2.FileSystemLoader(templates),
         undefined=jinja2.StrictUndefined,
         bytecode_cache=TemplateCache(package),
