@@ -75,7 +75,6 @@ class ProcessMonitor:
         """Start a command, as `Subreaper.start` does; `release` comes at the end. Raises `OSError`."""
         while True:
             command = self._take()
-            command.endings = len(self._endings)
             try:
                 command.start(argv, cwd, environment, output, report_start=report_start)
             except EOFError:
@@ -85,15 +84,22 @@ class ProcessMonitor:
 
     def release(self, command: Subreaper) -> None:
         """Take back a subreaper: none of its processes runs any more, or it has ended."""
-        if command.done:
-            self._idle.append(command)
-        else:
-            command.close()
+        with starts_blocked():
+            if command.done and not self._endings[command.endings :]:
+                self._idle.append(command)
+            else:
+                command.close()
 
     def start_beside(self, argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
         """Start a program of the host's own that runs beside commands, as `subprocess.Popen` would. It has a command's
         limits. Raises `OSError`."""
         return start_program(argv, preexec_fn=for_a_child(self.limits), **how)
+
+    def ending_of(self, command: Subreaper) -> Ending | None:
+        """Why this command was killed with all others, if it was. Where its processes are killed one by one, it may
+        have reported an end of its own."""
+        with starts_blocked():
+            return next(iter(self._endings[command.endings :]), None)
 
     def lost(self, command: Subreaper) -> Ending:
         """Kill all processes, since the subreaper of this command has ended, unless that has been done meanwhile.
@@ -114,10 +120,10 @@ class ProcessMonitor:
         usage.drop_segments()
 
     def _take(self) -> Subreaper:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return register_child(lambda: Subreaper(self.limits))
+        with starts_blocked():  # not while all processes are being killed
+            command = self._idle.pop() if self._idle else register_child(lambda: Subreaper(self.limits))
+            command.endings = len(self._endings)
+            return command
 
     def _drop_idle(self) -> None:
         while self._idle:
@@ -161,6 +167,7 @@ class ProcessMonitor:
                 self._kill(living)
                 descendants.reap_orphans(lambda pid: pid not in programs)
                 time.sleep(_PAUSE)
+            descendants.reap_orphans(lambda pid: pid not in programs)  # else the next count has them in it
 
     def _kill(self, pids: Sequence[int]) -> None:
         if self._bounded:

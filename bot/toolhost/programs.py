@@ -83,7 +83,7 @@ class Child(Protocol):
 
 T = TypeVar("T", bound=Child)
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _children: list[Child] = []
 
 

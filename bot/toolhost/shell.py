@@ -84,6 +84,8 @@ def run_command(
         )
         try:
             command.see_off(usage(), started, lasting)
+            if ending := monitor.ending_of(subreaper):
+                command.note_ending(ending)
         except EOFError:  # the process above it is gone, and the command with it
             command.note_ending(monitor.lost(subreaper))
         except BaseException:  # `usage` or a sink raised (a full disk): nothing may stay behind

@@ -52,9 +52,10 @@ def said(script: str) -> list[str]:
         [sys.executable, "-c", BEGINNING + textwrap.dedent(script) + END],
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
         timeout=120,
     )
+    assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
 
