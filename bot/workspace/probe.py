@@ -26,7 +26,7 @@ from bot.workspace.sandbox.backends import HOW_TO_FIX, Off, Setting, candidates
 from bot.workspace.sandbox.confinement import Confinement, Mounts
 from bot.workspace.sandbox.landlock import version
 
-_START_LIMIT = 20.0
+_START_LIMIT = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,8 @@ _MODULES = ("__init__.py", "contracts", "ecosystems", "toolhost")
 CHECKERS = ("ruff", "ty")
 
 _ELF = b"\x7fELF"
-_HANDSHAKE_LIMIT = 20.0
-"""Seconds."""
+_HANDSHAKE_LIMIT = 60.0
+"""Seconds. A host that ends closes its pipe, so this is for one that hangs, on a machine with other work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
+from tests.support.rounds import Begin
 from tests.support.stage import MODEL
 from tests.support.workspaces import Bench, eventually, make_tree, running
 
@@ -35,6 +36,14 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 def states(workspace: Workspace, *commands: str, timeout: float = 60) -> list[CheckState]:
     checks = [Check(command, command, timeout) for command in commands]
     return [ran.run.state for ran in run_checks(workspace, checks, CancelToken())]
+
+
+def test_a_workspace_that_does_not_start_at_once_is_started_again(begin: Begin) -> None:
+    """A machine with other work took longer than the limit, and the check had no result."""
+    trial = begin({"a.txt": "one\n"}, "test -f a.txt")
+    trial.failing_starts += ["checks-before", "checks-after-1"]
+    [result] = trial.results({"a.txt": "two\n"})
+    assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.PASSED)
 
 
 @pytest.mark.slow

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import NoSandboxError
 from bot.contracts.outcome import CheckResult
 from bot.evidence.check import Check
 from bot.session.checks.before_round import RoundsContext
@@ -33,6 +34,8 @@ class Trial:
     rounds: Rounds
     records: list[lines.CheckRecord]
     opened: list[str]
+    failing_starts: list[str] = field(default_factory=list)
+    """A workspace with one of these names does not start, once for each."""
 
     def results(self, changed: Mapping[str, str | None]) -> tuple[CheckResult, ...]:
         self.tree = self.tree_with(changed)
@@ -61,8 +64,12 @@ def trial(folder: Path, files: Mapping[str, str], *checks: Check | str, minutes:
     run = RunFolder(folder / "run")
     run.root.mkdir()
     opened: list[str] = []
+    failing_starts: list[str] = []
 
     def open_workspace(name: str, tree: Path, read_only: object) -> Workspace:
+        if name in failing_starts:
+            failing_starts.remove(name)
+            raise NoSandboxError("The sandbox could not be started: no answer within the time limit.")
         opened.append(name)
         return Workspace.start(
             Off(),
@@ -88,4 +95,4 @@ def trial(folder: Path, files: Mapping[str, str], *checks: Check | str, minutes:
         history=GitTrees(checkout),
         minutes=minutes,
     )
-    return Trial(checkout, Rounds(all_checks, context), records, opened)
+    return Trial(checkout, Rounds(all_checks, context), records, opened, failing_starts)

@@ -21,7 +21,7 @@ from typing import Protocol
 from bot.checkout.clone import Checkout, materialise
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
-from bot.contracts.errors import UsageError
+from bot.contracts.errors import NoSandboxError, UsageError
 from bot.contracts.host_programs import find_host_program
 from bot.environment.detection import guarded_folder
 from bot.evidence.left_out import left_out_sentence
@@ -34,7 +34,7 @@ from bot.session.workspaces.build_caches import BuildCache
 from bot.session.workspaces.environment_store import EnvironmentStore
 from bot.session.workspaces.network import refusal_notes
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
-from bot.workspace.client import Workspace
+from bot.workspace.client import Workspace, WorkspaceError
 from bot.workspace.dependencies.editable import dependencies
 from bot.workspace.dependencies.folders import folders_in, marked_as_made
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Dependencies, EnvironmentFolder
@@ -188,12 +188,16 @@ class Trees:
             self._preparing.wait()
 
     def for_checks(self, name: str, cancel: CancelToken, tree_sha: str | None = None) -> Workspace:
-        """A workspace over a new tree: the base, or `tree_sha`, with what setup left behind."""
+        """A workspace over a new tree: the base, or `tree_sha`, with what setup left behind. It is started once more if
+        it does not start: the check has no result otherwise."""
         tree = self.folder.root / f"tree-{name}"
         environment = self.environment()
         environment = replace(environment, caches=self._caches(environment))
         materialise(self.checkout, tree, tree_sha=tree_sha)
-        workspace = self.open(name, tree, environment)
+        try:
+            workspace = self.open(name, tree, environment)
+        except (WorkspaceError, NoSandboxError):
+            workspace = self.open(name, tree, environment)
         try:
             self.copy_prepared(workspace, cancel, environment)
         except BaseException:
