@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.contracts.errors import NoSandboxError
@@ -29,10 +29,12 @@ _SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """`program` is the absolute path of bwrap, `version` its version. `overlays`: it can mount an overlay."""
+    """`program` is the absolute path of bwrap, `version` its version, `hidden` what commands must not see of the
+    system's folders. `overlays`: it can mount an overlay."""
 
     program: str
     version: tuple[int, ...]
+    hidden: tuple[str, ...] = field(default_factory=hidden_system_paths)
     overlays: bool = False
 
     @property
@@ -75,7 +77,7 @@ class Bubblewrap:
             self.program,
             *self._isolation(),
             *("--seccomp", inherited.add_file(seccomp.filter_for(machine, sockets=True))),
-            *_system(host),
+            *_system(host, self.hidden),
             *self._scratch(),
             *_folders(mounts, inherited, host),
             # Last, since mount points are made in it: else it would be memory without a limit.
@@ -136,14 +138,14 @@ def _mount_points() -> tuple[str, ...]:
         return tuple(line.split(" ")[4].replace("\\040", " ") for line in file)
 
 
-def _system(host: _Host) -> Iterator[str]:
+def _system(host: _Host, hidden: Sequence[str]) -> Iterator[str]:
     """Mount the system's programs and settings read-only, without secret ones."""
     for folder in ROOTS:
         if os.path.islink(folder):
             yield from ("--symlink", os.readlink(folder), folder)
         elif os.path.isdir(folder):
             yield from host.mount(Path(folder), folder, severed=folder == "/opt")
-    for path in hidden_system_paths():
+    for path in hidden:
         yield from _mask(path)
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.contracts.errors import NoSandboxError
@@ -42,11 +42,11 @@ def version() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Landlock:
-    """`abi` is the kernel's version of it. `system` are the granted paths of the machine's programs and settings,
-    computed once a run. `kept_capabilities`, by number, are for tests."""
+    """`abi` is the kernel's version of it, `hidden` what commands must not see of the system's folders.
+    `kept_capabilities`, by number, are for tests."""
 
     abi: int
-    system: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = field(default_factory=hidden_system_paths)
     kept_capabilities: tuple[int, ...] = ()
 
     @property
@@ -88,7 +88,7 @@ class Landlock:
         own = _own_package(mounts)
         plan = {
             "abi": self.abi,
-            "run": list(_seen(self.system or granted_of_the_system(), mounts)),
+            "run": list(_seen(_granted(map(os.path.realpath, ROOTS), self.hidden), mounts)),
             "shown": [str(path) for path in _of_run(mounts)],
             "read": list(_MACHINE),
             "write": [str(path) for path in (mounts.tree, *mounts.writable)],
@@ -98,11 +98,6 @@ class Landlock:
         }
         python = os.path.realpath(sys.executable)
         return [python, "-I", "-S", "-c", _CONFINE, own, inherited.add_file(json.dumps(plan).encode()), *argv]
-
-
-def granted_of_the_system() -> tuple[str, ...]:
-    """The granted paths of the system; takes 5 ms."""
-    return tuple(_granted(map(os.path.realpath, ROOTS), hidden_system_paths()))
 
 
 def _own_package(mounts: Mounts) -> str:
@@ -117,7 +112,7 @@ def _own_package(mounts: Mounts) -> str:
     return str(package)
 
 
-def _seen(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
+def _seen(granted: Iterable[str], mounts: Mounts) -> Iterator[str]:
     """The system, toolchains and our own program, without the folder that the tree replaces: paths into it would lead
     to the unchanged code and its `.git`. Tools in that folder are granted by their own paths."""
     origin = os.path.realpath(mounts.mount)
@@ -162,7 +157,7 @@ def _program(mounts: Mounts) -> Iterator[str]:
             yield from _granted([str(path)], map(str, credentials_in(path)))
 
 
-def _granted(folders: Iterable[str], hidden: Iterator[str]) -> Iterator[str]:
+def _granted(folders: Iterable[str], hidden: Iterable[str]) -> Iterator[str]:
     """`folders` without `hidden`, as paths that are granted with all that is beneath them: Landlock cannot exclude a
     path, so its siblings are listed."""
     holes = {os.path.realpath(path) for path in hidden}

@@ -141,9 +141,11 @@ def special_file_in(folder: Path) -> str:
         with entries:
             for entry in entries:
                 seen += 1
+                if entry.is_file(follow_symlinks=False) or entry.is_symlink():
+                    continue
                 if entry.is_dir(follow_symlinks=False):
                     ahead.append(entry.path)
-                elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
+                else:
                     return f"it holds {kind_of(entry.stat(follow_symlinks=False).st_mode)}, {entry.path}"
     return ""
 
