@@ -6,28 +6,27 @@ Nothing is written and no folder made before the answer. If a file changed in th
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
-from bot.toolhost.diff import MAX_TEXT, Block, Diff, KnownChange, compare
+from bot.toolhost.diff import MAX_TEXT, Diff, compare
 from bot.toolhost.file_history import ChangedFile, State, sha256
-from bot.toolhost.files import LARGE, LoadedFile, failure, opened, read_all, relative, resolve
-from bot.toolhost.freshness import view_call
-from bot.toolhost.text import NotEncodableError, Text, encode, to_lf
+from bot.toolhost.files import LARGE, LoadedFile, failure, opened, read_all, relative, resolve, view_call
+from bot.toolhost.text import NotEncodableError, Text, count_lines, encode, to_lf
 from bot.toolhost.transaction import Step, StepFailed, apply_steps
 
 
 class Change(NamedTuple):
     """One file. `before` is `None` if it is to be created, `after` if it is to be deleted; a file that moves is
     created, with the old file as `source`. `exact` are the bytes of `after` if they are known, `mode` the permission
-    bits of a file that is created, `known` what is known of the lines that change."""
+    bits of a file that is created."""
 
     path: Path
     before: LoadedFile | None
@@ -35,7 +34,6 @@ class Change(NamedTuple):
     source: LoadedFile | None = None
     exact: bytes | None = None
     mode: int | None = None
-    known: KnownChange | None = None
 
 
 class Committed(NamedTuple):
@@ -58,6 +56,28 @@ class _Proposal(NamedTuple):
         if self.data is None:
             return "delete"
         return "change" if self.change.before else "create"
+
+
+@contextmanager
+def counted(context: Context, paths: Callable[[], Sequence[Path]]) -> Iterator[str]:
+    """Count a try to change the files. Yields the note for its result, empty for a first try; a `ToolFailure` inside
+    gets the note too. `paths` is called only if a try failed, now or before."""
+    failed = context.failed
+    tried = paths() if failed else ()
+    most = max(tried, key=lambda path: failed.get(path, 0), default=None)
+    tries = 1 + (failed.get(most, 0) if most else 0)
+    note = ""
+    if most is not None and tries > 1:
+        where = "this file" if len(tried) == 1 else relative(context, most)
+        note = f"(attempt {tries} on {where})"
+    try:
+        yield note
+    except ToolFailure as failure:
+        for path in paths():
+            failed[path] = failed.get(path, 0) + 1
+        raise ToolFailure(f"{failure} {note}" if note else str(failure)) from None
+    for path in tried:
+        failed.pop(path, None)
 
 
 def commit(context: Context, tool: str, changes: Sequence[Change]) -> Committed:
@@ -85,7 +105,6 @@ def _propose(context: Context, change: Change) -> _Proposal:
         created=before is None,
         deleted=after is None,
         source=change.source.name if change.source else "",
-        known=change.known,
     )
     mode = change.mode
     if before is not None:
@@ -159,9 +178,9 @@ def _write(context: Context, proposals: Sequence[_Proposal]) -> None:
         before = change.before.data if change.before else None
         steps.append(Step(change.path, before, proposal.data, proposal.mode))
         if change.source:
-            steps.append(Step(change.source.path, change.source.data, None))
+            steps.append(Step(change.source.path, change.source.data, None, proposal.mode))
     try:
-        apply_steps(steps, context.disk)
+        apply_steps(steps)
     except StepFailed as failed:
         raise _write_error(context, failed, steps) from None
 
@@ -205,21 +224,11 @@ def _record_change(context: Context, proposal: _Proposal) -> list[dict[str, Any]
         context.records.forget(change.path)
         return [noted]
     noted["after_hash"] = proposal.digest
-    before = change.before or change.source
-    if change.before is None and change.source is not None:
+    if change.source is not None:
         context.records.move(change.source.path, change.path)
-    lf = to_lf(change.after.content)
-    context.records.wrote(
-        change.path,
-        proposal.digest,
-        lf,
-        _blocks(proposal, lf),
-        before=before.sha256 if before else None,
-        lines=change.known.new if change.known and lf == change.after.content else None,
-    )
+    context.records.wrote(change.path, proposal.digest, count_lines(to_lf(change.after.content)))
     if change.source is None:
         return [noted]
-    context.records.forget(change.source.path)
     gone = {
         "path": change.source.name,
         "diff": "",
@@ -238,18 +247,9 @@ def _mode(proposal: _Proposal) -> int | None:
     """The permission bits of the file; of a deleted file, those that it had."""
     if proposal.mode is not None or proposal.data is None:
         return proposal.mode
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         return stat.S_IMODE(os.lstat(proposal.change.path).st_mode)
     return None
-
-
-def _blocks(proposal: _Proposal, lf: str) -> tuple[Block, ...]:
-    """The lines that changed, as a view numbers them. If carriage returns alone end lines, the diff sees one line."""
-    change = proposal.change
-    before = change.before or change.source
-    if before is None or (before.lf == before.text.content and change.after and lf == change.after.content):
-        return proposal.diff.blocks
-    return compare(before.lf, lf, proposal.name).blocks
 
 
 def _add_to_history(context: Context, tool: str, proposals: Sequence[_Proposal]) -> str:

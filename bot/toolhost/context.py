@@ -18,7 +18,6 @@ from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.records import Records
 from bot.toolhost.resource_limits import effective_limits
-from bot.toolhost.transaction import Disk, FileSystem
 from bot.toolhost.usage import CommandUsage, DiskUse
 from bot.toolhost.working_folder import FolderNote
 
@@ -59,7 +58,6 @@ class Context:
     programs: Mapping[str, str] = field(default_factory=dict)
     monitor: ProcessMonitor = field(default_factory=lambda: ProcessMonitor(effective_limits({})))
     busy: Callable[[], None] = lambda: None
-    disk: FileSystem = field(default_factory=Disk)
 
     def __post_init__(self) -> None:
         self.seq = 0

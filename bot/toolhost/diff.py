@@ -22,15 +22,6 @@ Block = tuple[int, int, int, int]
 """A change: old lines [a, b) became new lines [c, d), counted from 0."""
 
 
-class KnownChange(NamedTuple):
-    """What the caller knows of a change already. `old` and `new` are all lines of both sides if each ends in a line
-    feed, else `None`."""
-
-    blocks: Sequence[Block]
-    old: Sequence[str] | None = None
-    new: Sequence[str] | None = None
-
-
 class Diff(NamedTuple):
     """`text` is in unified format without a file header when both sides are equal; `blocks` are its changes."""
 
@@ -54,15 +45,10 @@ def compare(
     created: bool = False,
     deleted: bool = False,
     source: str = "",
-    known: KnownChange | None = None,
 ) -> Diff:
-    """The difference between two versions of the file `path`, which was moved there from `source` if that is given.
-    With `known` the changed lines need not be searched for, which takes most of the time."""
-    old_lines = _lines(old, known.old if known else None)
-    new_lines = _lines(new, known.new if known else None)
-    blocks = tuple(
-        _blocks(old_lines, new_lines) if known is None else _narrowed(old_lines, new_lines, known.blocks)
-    )
+    """The difference between two versions of the file `path`, which was moved there from `source` if that is given."""
+    old_lines, new_lines = _lines(old), _lines(new)
+    blocks = tuple(_blocks(old_lines, new_lines))
     additions = sum(d - c for _, _, c, d in blocks)
     removals = sum(b - a for a, b, _, _ in blocks)
     text = f"rename from {source}\nrename to {path}\n" if source else ""
@@ -73,10 +59,10 @@ def compare(
     return Diff(text, additions, removals, blocks).cut(MAX_TEXT)
 
 
-def _lines(text: str, known: Sequence[str] | None) -> Sequence[str]:
+def _lines(text: str) -> Sequence[str]:
     """The lines without their ends. A last line without a line end is marked, so that it differs from one with a
     line end."""
-    lines = split_lines(text) if known is None else known
+    lines = split_lines(text)
     return [*lines[:-1], lines[-1] + _NO_END] if text and not text.endswith("\n") else lines
 
 
@@ -100,17 +86,6 @@ def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]
     top = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     rest = shorter - top
     return top, next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
-
-
-def _narrowed(old: Sequence[str], new: Sequence[str], blocks: Sequence[Block]) -> Iterator[Block]:
-    """The changes without the lines at their ends that are the same after all."""
-    for a, b, c, d in blocks:
-        while a < b and c < d and old[a] == new[c]:
-            a, c = a + 1, c + 1
-        while a < b and c < d and old[b - 1] == new[d - 1]:
-            b, d = b - 1, d - 1
-        if a < b or c < d:
-            yield a, b, c, d
 
 
 def _render(old: Sequence[str], new: Sequence[str], blocks: tuple[Block, ...]) -> Iterator[str]:

@@ -3,13 +3,15 @@ to a limit, with errors that tell the model what is there instead."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure
 from bot.toolhost import globs
@@ -195,6 +197,58 @@ def read_all(fd: int, name: str) -> bytes:
         return b"".join(pieces)
     except OSError as error:
         raise failure(error, name) from None
+
+
+def view_call(name: str, offset: int = 1, limit: int = 0) -> str:
+    """The call to `view` that the model should make next, ready to copy."""
+    arguments: dict[str, Any] = {"path": name}
+    if offset > 1 or limit:
+        arguments["offset"] = offset
+    if limit:
+        arguments["limit"] = limit
+    return f"view {json.dumps(arguments, ensure_ascii=False)}"
+
+
+def require_shown(context: Context, file: LoadedFile) -> None:
+    """Raise `ToolFailure` unless the file is byte for byte what the model was last shown."""
+    if reason := why_not_current(context, file):
+        raise ToolFailure(f"{reason}. Call {view_call(file.name)}, then send this again.")
+
+
+def why_not_current(context: Context, file: LoadedFile) -> str:
+    """Why the file is not what the model was last shown; empty if it is. Such a file may change where the old text fits
+    exactly once. Raises `ToolFailure` if nothing of it was shown in this run."""
+    record = context.records.get(file.path)
+    if context.assume_read or (record is not None and record.sha256 == file.sha256):
+        return ""
+    if record is None:
+        raise ToolFailure(
+            f"{file.name} was not viewed yet. Call {view_call(file.name)}, then send this again."
+        )
+    return (
+        f"{file.name} changed since it was viewed"
+        if record.sha256
+        else f"{file.name} was not viewed as a whole"
+    )
+
+
+_NAMES = re.compile(r"[\w./@+-]+")
+_PRINTED = re.compile(r"^(?:\+\+\+ b/(?P<diff>[^\t\n]+)|(?P<match>[\w./@+-]+):\d+:)", re.MULTILINE)
+_MOST_NAMES = 1000
+
+
+def mention_files(context: Context, folder: Path, command: str, output: str) -> None:
+    """Record the files of the tree that a command names, or its output as `grep -n` and `git diff` do. It ran in
+    `folder`."""
+    names = dict.fromkeys(
+        _NAMES.findall(command) + [m["diff"] or m["match"] for m in _PRINTED.finditer(output)]
+    )
+    for name in list(names)[:_MOST_NAMES]:
+        for below in (folder, context.root):
+            path = os.path.join(below, name)
+            if os.path.isfile(path) and inside(real := os.path.realpath(path), context.real_root):
+                context.records.mention(Path(real))
+                break
 
 
 def missing(context: Context, path: Path, raw_path: str) -> ToolFailure:

@@ -44,6 +44,7 @@ class Server:
         self._cancelled: set[int] = set()
         self._gone = False
         self._over = threading.Event()
+        self._history = Path(start_message["history"])
         self._context = Context(
             root=Path(start_message["root"]),
             tmp=Path(start_message["tmp"]),
@@ -51,7 +52,7 @@ class Server:
             environment=start_message["environment"],
             ask=self._ask,
             records=Records(),
-            history=FileHistory(Path(start_message["history"])),
+            history=FileHistory(self._history),
             assume_read=start_message["assume_read"],
             readable=tuple(map(Path, start_message.get("readable", ()))),
             programs=start_message.get("programs", {}),
@@ -125,7 +126,7 @@ class Server:
 
     def _call(self, message: Message) -> None:
         self._context.seq = message["seq"]
-        self._context.records = self._records.setdefault(message.get("agent", ""), Records())
+        self._context.records = self._records_of(message.get("agent", ""))
         self._context.echo = self._echo if message.get("echo") is True else None
         self._begin(message["id"])
         if message["tool"] != BASH.name:
@@ -149,6 +150,11 @@ class Server:
             self._end()
         wire.send_encoded(self._outgoing, frame)
         self._context.monitor.tidy()
+
+    def _records_of(self, agent: str) -> Records:
+        if agent not in self._records:
+            self._records[agent] = Records(self._history, agent)
+        return self._records[agent]
 
     def _echo(self, line: str) -> None:
         wire.send(self._outgoing, {"type": "printed", "id": self._running, "line": line})

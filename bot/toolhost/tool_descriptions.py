@@ -101,7 +101,8 @@ PATCH = ToolSpec(
     description=(
         "Change viewed files, all or nothing:\n*** Begin Patch\n*** Update File: path\n@@ a line above the place\n"
         " context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch\n"
-        "Context must be found once; @@ lines narrow it. `*** Move to: path` may follow Update File."
+        "Context must be found once; after @@ a part of a line will do. `*** Move to: path` may follow Update File. "
+        "Unified diffs work too."
     ),
     parameters={
         "type": "object",

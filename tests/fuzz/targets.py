@@ -29,8 +29,7 @@ from bot.policy.egress import authority
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.policy.shell import parse_shell
-from bot.toolhost.patch.errors import PatchError
-from bot.toolhost.patch.grammar import parse
+from bot.toolhost.patch.grammar import PatchError, parse
 from bot.workspace.egress.tunnel import HelloError, record_length, server_name
 from slash_forge.rendering import to_html
 from tests.events.rendered import seen

@@ -68,33 +68,6 @@ WRONG = ("*** Update File: tidytime/units.py", "@@", "-no such line", "+x")
 
 
 @pytest.mark.slow
-def test_a_patch_that_goes_on_from_a_refused_one_becomes_the_change(
-    cli: Cli, repo: Path, bundle: Path
-) -> None:
-    refused = patch(f"*** Delete File: {CHANGES}", *WRONG)
-    run(cli, repo, bundle, refused, patch("*** Kept: 1", "*** Add File: docs/new.md", "+# New"))
-    change = (bundle / "changes.patch").read_text()
-    assert f"--- a/{CHANGES}" in change
-    assert "+# New" in change
-
-
-@pytest.mark.slow
-def test_what_was_kept_of_a_refused_patch_is_asked_about_like_the_rest(
-    cli: Cli, repo: Path, bundle: Path
-) -> None:
-    """The header is hidden from what judges a call by its text, and the next call does not name the file at all."""
-    (repo / ".github" / "agent.yml").write_text(
-        "version: 1\nrules:\n  - effect: deny\n    paths: ['docs/**']\n    tools: [write]\n"
-    )
-    commit_all(repo)
-    hidden = patch(f"*** Delete File: {CHANGES}", " *** Add File: docs/new.md", "+# New", *WRONG)
-    journal = run(cli, repo, bundle, hidden, patch("*** Kept: 1"), shell("echo x > notes.txt"))
-    results = [one for one in read_journal(journal).records(lines.Result) if one.name == "patch"]
-    assert [one.denied for one in results] == [False, True]
-    assert "docs/new.md" not in (bundle / "changes.patch").read_text()
-
-
-@pytest.mark.slow
 def test_what_needs_a_failed_edit_is_not_run_in_the_same_answer(cli: Cli, repo: Path, bundle: Path) -> None:
     other = Call("write", {"path": "docs/new.md", "content": "# New\n"})
     answer = Turn((patch(*WRONG), shell("touch ran.txt"), VIEW, DESCRIBE, other))

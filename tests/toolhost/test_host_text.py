@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.toolhost.diff import compare
 from bot.toolhost.file_excerpt import of_text
 from bot.toolhost.matching import find, find_near_miss, occurrences, replace
-from bot.toolhost.records import Records
-from bot.toolhost.text import NotTextError, Text, count_lines, decode, encode, split_lines, to_lf
+from bot.toolhost.text import NotTextError, Text, count_lines, decode, encode, to_lf
 
 LINES = st.text(alphabet="ab \t\r\n", max_size=30)
 
@@ -111,21 +109,6 @@ def test_a_window_far_down_a_long_text() -> None:
     lf = "".join(f"{n}\n" for n in range(1, 200_001))
     assert of_text(lf, 199_999, 5).lines == ("199999", "200000")
     assert of_text(lf, 200_001, 5).lines == ()
-
-
-@given(LINES, LINES, st.integers(1, 5), st.integers(0, 4))
-def test_lines_that_changed_never_count_as_shown(before: str, after: str, first: int, extra: int) -> None:
-    old, new = before.replace("\r", "a"), after.replace("\r", "a")
-    assume(old != new)
-    records, path = Records(), Path("/x")
-    records.show(path, "1", old, ((first, first + extra),))
-    records.show(path, "2", new, ())
-    record = records.get(path)
-    assert record is not None
-    shown_before = set(split_lines(old)[first - 1 : first + extra])
-    for line in range(1, count_lines(new) + 1):
-        if record.covers(line, line):
-            assert split_lines(new)[line - 1] in shown_before
 
 
 @given(LINES, LINES)

@@ -1,101 +1,92 @@
-"""Steps on a file system in memory: all of them or none, deletions last, whatever fails."""
+"""Steps on real files: all of them or none, deletions last, whatever fails."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
 from pathlib import Path
 
 import pytest
 
+from bot.toolhost import transaction
 from bot.toolhost.transaction import Step, StepFailed, apply_steps
 
-A, B, C = Path("a"), Path("b"), Path("c")
+
+@pytest.fixture
+def steps(tmp_path: Path) -> tuple[Step, ...]:
+    (tmp_path / "a").write_bytes(b"a")
+    (tmp_path / "b").write_bytes(b"b")
+    (tmp_path / "b").chmod(0o751)
+    return (
+        Step(tmp_path / "a", b"a", None, 0o644), Step(tmp_path / "b", b"b", b"B", 0o751),
+        Step(tmp_path / "sub" / "c", None, b"C"),
+    )  # fmt: skip
 
 
-@dataclass
-class Memory:
-    """Files in a dictionary. What is named in `fails` fails; `done` is what happened, in order."""
-
-    files: dict[Path, bytes]
-    fails: frozenset[tuple[str, Path]] = frozenset()
-    done: list[tuple[str, Path]] = field(default_factory=list)
-
-    def prepare(self, step: Step) -> _Prepared:
-        self.note("prepare", step.path)
-        return _Prepared(self, step)
-
-    def note(self, what: str, path: Path) -> None:
-        if (what, path) in self.fails:
-            raise OSError(28, "No space left on device")
-        self.done.append((what, path))
+def there(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@dataclass
-class _Prepared:
-    disk: Memory
-    step: Step
+def fail(monkeypatch: pytest.MonkeyPatch, what: str, name: str, error: BaseException) -> list[str]:
+    """Let one thing fail for the file `name`; return what is put in its place, in order."""
+    done: list[str] = []
+    real_put, real_write = transaction.put, transaction.write_beside
 
-    def put(self) -> None:
-        self.disk.note("put", self.step.path)
-        self._set(self.step.after)
+    def put(step: Step, temporary: str) -> None:
+        if (what, name) == ("put", step.path.name):
+            raise error
+        done.append(step.path.name)
+        real_put(step, temporary)
 
-    def undo(self) -> None:
-        self.disk.note("undo", self.step.path)
-        self._set(self.step.before)
+    def write_beside(path: Path, data: bytes, mode: int | None) -> str:
+        if (what, name) == ("write" if data.isupper() else "undo", path.name):
+            raise error
+        return real_write(path, data, mode)
 
-    def done(self) -> None:
-        self.disk.note("done", self.step.path)
-
-    def _set(self, data: bytes | None) -> None:
-        if data is None:
-            del self.disk.files[self.step.path]
-        else:
-            self.disk.files[self.step.path] = data
+    monkeypatch.setattr(transaction, "put", put)
+    monkeypatch.setattr(transaction, "write_beside", write_beside)
+    return done
 
 
-STEPS = (Step(A, b"a", None), Step(B, b"b", b"B"), Step(C, None, b"C"))
+def test_deletions_come_last(
+    steps: tuple[Step, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = fail(monkeypatch, "", "", OSError())
+    apply_steps(steps)
+    assert there(tmp_path) == {"b": b"B", "sub/c": b"C"}
+    assert done == ["b", "c", "a"]
 
 
-def test_everything_is_prepared_before_anything_is_put_and_deletions_come_last() -> None:
-    disk = Memory({A: b"a", B: b"b"})
-    apply_steps(STEPS, disk)
-    assert disk.files == {B: b"B", C: b"C"}
-    assert disk.done == [
-        ("prepare", B), ("prepare", C), ("prepare", A), ("put", B), ("put", C), ("put", A),
-        ("done", A), ("done", C), ("done", B),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("what", ["prepare", "put"])
-@pytest.mark.parametrize("path", [A, B, C])
-def test_a_step_that_fails_is_named_and_those_before_it_are_undone(what: str, path: Path) -> None:
-    disk = Memory({A: b"a", B: b"b"}, frozenset({(what, path)}))
+@pytest.mark.parametrize(
+    ("what", "name"), [("write", "b"), ("write", "c"), ("put", "b"), ("put", "c"), ("put", "a")]
+)
+def test_a_step_that_fails_is_named_and_those_before_it_are_undone(
+    steps: tuple[Step, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, name: str
+) -> None:
+    fail(monkeypatch, what, name, OSError(28, "No space left on device"))
     with pytest.raises(StepFailed) as caught:
-        apply_steps(STEPS, disk)
-    assert (caught.value.path, caught.value.torn) == (path, ())
-    assert disk.files == {A: b"a", B: b"b"}
-    prepared = {path for what, path in disk.done if what == "prepare"}
-    assert prepared == {path for what, path in disk.done if what == "done"}
+        apply_steps(steps)
+    assert (caught.value.path.name, caught.value.torn) == (name, ())
+    assert there(tmp_path) == {"a": b"a", "b": b"b"}
+    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o751
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
 
 
-def test_what_cannot_be_undone_is_named() -> None:
-    disk = Memory({A: b"a", B: b"b"}, frozenset({("put", A), ("undo", B)}))
+def test_what_cannot_be_undone_is_named(
+    steps: tuple[Step, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail(monkeypatch, "undo", "b", OSError(28, "No space left on device"))
+    (tmp_path / "a").unlink()
+    (tmp_path / "a").mkdir()
     with pytest.raises(StepFailed) as caught:
-        apply_steps(STEPS, disk)
-    assert caught.value.torn == (B,)
-    assert disk.files == {A: b"a", B: b"B"}
+        apply_steps(steps)
+    assert caught.value.torn == (tmp_path / "b",)
+    assert there(tmp_path) == {"b": b"B"}
 
 
-def test_an_interrupt_undoes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = Memory({A: b"a", B: b"b"})
-    note = Memory.note
-
-    def interrupted(self: Memory, what: str, path: Path) -> None:
-        if (what, path) == ("put", A):
-            raise KeyboardInterrupt
-        note(self, what, path)
-
-    monkeypatch.setattr(Memory, "note", interrupted)
+def test_an_interrupt_undoes_too(
+    steps: tuple[Step, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail(monkeypatch, "put", "a", KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        apply_steps(STEPS, disk)
-    assert disk.files == {A: b"a", B: b"b"}
+        apply_steps(steps)
+    assert there(tmp_path) == {"a": b"a", "b": b"b"}

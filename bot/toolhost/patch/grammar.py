@@ -1,42 +1,70 @@
 """Parse the text of a patch into operations. Pure: it reads no file.
 
-    patch   := "*** Begin Patch" ["*** Kept: " number] op* "*** End Patch"
+    patch   := "*** Begin Patch" op* "*** End Patch"
     op      := "*** Add File: " path ("+" text)*
              | "*** Delete File: " path
              | "*** Update File: " path ["*** Move to: " path] section*
     section := ("@@" [" " text])* line+ ["*** End of File"]
+             | "@@ -" number ["," number] " +" number ["," number] " @@" [text] line+
     line    := " " text | "-" text | "+" text | ""
 
 The first column decides what a body line is, so that files that contain patches can be patched. A header may be
-indented. The last line that is not blank is the patch's end. `Kept` stands for the fitting sections of an earlier
-patch, which was not written because others did not fit.
+indented. The last line that is not blank is the patch's end. A unified diff, as git writes it, is translated first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bot.toolhost.patch.errors import PatchError, Problem
+from bot.contracts.tools import ToolFailure
 
 HEADERS = ("*** Add File: ", "*** Delete File: ", "*** Update File: ")
 _ADD, _DELETE, _UPDATE = HEADERS
 _MOVE = "*** Move to: "
 _AT_END = "*** End of File"
-_STORED = "*** Kept: "
 _ENVIRONMENT = "*** Environment ID:"
-_UNIFIED = re.compile(r"-\d+(,\d+)? \+\d+(,\d+)? @@")
+_NUMBERED = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
+_NO_END = "\\ No newline at end of file"
+_MOST = 20
 _VALID = "Valid are " + ", ".join(f'"{header}PATH"' for header in HEADERS)
 
 
+class Problem(NamedTuple):
+    """One mistake. `line` is the patch's, from 1; `path` is the file as the patch names it, empty for none."""
+
+    line: int
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"line {self.line}, {self.path}" if self.path else f"line {self.line}"
+        return f"{where}: {self.message.rstrip('.')}."
+
+
+class PatchError(ToolFailure):
+    """The patch cannot be applied. The message names every problem and says that nothing was written."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        head = f"Nothing was written: the patch has {count} (lines are those of the patch)."
+        lines = [f"- {problem}" for problem in problems[:_MOST]]
+        if len(problems) > _MOST:
+            lines.append(f"- and {len(problems) - _MOST} more")
+        super().__init__("\n".join([head, *lines, "Send the whole patch again, corrected."]))
+
+
 class Section(NamedTuple):
-    """One place of a file. `body` is (sign, text) with the signs " ", "-" and "+"; `line` is the patch's, from 1."""
+    """One place of a file. `body` is (sign, text) with the signs " ", "-" and "+"; `line` is the patch's, from 1,
+    `number` the file's in a unified diff, else 0."""
 
     line: int
     anchors: tuple[str, ...]
     body: tuple[tuple[str, str], ...]
     at_end: bool = False
+    number: int = 0
 
     @property
     def old(self) -> list[str]:
@@ -68,49 +96,15 @@ class Update(NamedTuple):
 Operation = Add | Delete | Update
 
 
-class Patch(NamedTuple):
-    """`stored_number` is the number of the earlier patch whose fitting sections come first; 0 for none."""
-
-    operations: tuple[Operation, ...]
-    stored_number: int = 0
-
-
-def parse(text: str) -> Patch:
+def parse(text: str) -> tuple[Operation, ...]:
     """A patch's operations, in order. Raises `PatchError` with all problems."""
     reader = _Reader(unwrapped(text))
-    stored_number = reader.stored_number()
     operations = tuple(reader.operations())
     if reader.problems:
         raise PatchError(reader.problems)
-    if not operations and not stored_number:
+    if not operations:
         raise PatchError([Problem(1, "", f"The patch is empty: no files were modified. {_VALID}.")])
-    return Patch(operations, stored_number)
-
-
-def unnumbered(operation: Operation) -> Operation:
-    """The operation without line numbers, to be stored for another patch."""
-    if isinstance(operation, Update):
-        sections = tuple(section._replace(line=0) for section in operation.sections)
-        return operation._replace(line=0, sections=sections)
-    return operation._replace(line=0)
-
-
-def write(operations: Iterable[Operation]) -> str:
-    """The operations as the text of one patch."""
-    lines: list[str] = []
-    for operation in operations:
-        if isinstance(operation, Add):
-            lines += [f"{_ADD}{operation.path}", *(f"+{line}" for line in operation.lines)]
-        elif isinstance(operation, Delete):
-            lines.append(f"{_DELETE}{operation.path}")
-        else:
-            lines.append(f"{_UPDATE}{operation.path}")
-            lines += [f"{_MOVE}{operation.move_to}"] if operation.move_to else []
-            for section in operation.sections:
-                lines += [f"@@ {anchor}" for anchor in section.anchors] or ["@@"]
-                lines += [sign + text for sign, text in section.body]
-                lines += [_AT_END] if section.at_end else []
-    return "\n".join([BEGIN, *lines, END])
+    return operations
 
 
 class _Reader:
@@ -121,18 +115,6 @@ class _Reader:
         self._at = 0
         self._path = ""
         self.problems: list[Problem] = []
-
-    def stored_number(self) -> int:
-        """The number after the first header, if that is `Kept`; 0 otherwise."""
-        if not (self._more and self._text.strip().startswith(_STORED.rstrip())):
-            return 0
-        line, text = self._rows[self._at]
-        self._at += 1
-        number = text.strip()[len(_STORED.rstrip()) :].strip()
-        if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
-            self._wrong(line, f'after "{_STORED.rstrip()}" comes the number that a refused patch named')
-            return 0
-        return int(number)
 
     def operations(self) -> list[Operation]:
         operations: list[Operation] = []
@@ -204,13 +186,11 @@ class _Reader:
     def _section(self) -> Section | None:
         line = self._rows[self._at][0]
         anchors: list[str] = []
+        number = 0
         while self._more and (self._text.rstrip() == "@@" or self._text.startswith("@@ ")):
             anchor = self._text[3:].removesuffix("\r")
-            if _UNIFIED.match(anchor):
-                self._wrong(
-                    self._rows[self._at][0],
-                    f'"@@ {anchor}" is of a unified diff. Here a line of the file comes after "@@ ", or nothing',
-                )
+            if header := _NUMBERED.match(self._text):
+                number = int(header[1])  # what follows is above the place, but may be cut
             elif anchor.strip():
                 anchors.append(anchor)
             self._at += 1
@@ -223,7 +203,7 @@ class _Reader:
         if not body:
             self._wrong(line, "a section has no lines: give those that change, with some around them")
             return None
-        return Section(line, tuple(anchors), tuple(body), at_end)
+        return Section(line, tuple(anchors), tuple(body), at_end, number)
 
     def _body(self) -> list[tuple[str, str]] | None:
         """The lines up to the next section or header; `None` if one is invalid, with the rest skipped."""
@@ -231,7 +211,9 @@ class _Reader:
         while self._more and not self._at_header:
             line, text = self._rows[self._at]
             sign, rest = text[:1] or " ", text[1:].removesuffix("\r")
-            if sign in " +-":
+            if text.rstrip() == _NO_END:
+                pass
+            elif sign in " +-":
                 body.append((sign, rest))
             elif text == "\r":
                 body.append((" ", ""))
@@ -317,6 +299,8 @@ def unwrapped(text: str) -> list[Numbered]:
         rows = _stripped(rows[1:-1])
     if len(rows) >= _SHORTEST and _HEREDOC.match(rows[0][1].strip()) and rows[-1][1].strip() == "EOF":
         rows = _stripped(rows[1:-1])
+    if rows and (translated := list(_from_unified(rows))):
+        return translated
     problems: list[Problem] = []
     if not rows or rows[0][1].strip() != BEGIN:
         line = rows[0][0] if rows else 1
@@ -327,6 +311,40 @@ def unwrapped(text: str) -> list[Numbered]:
     if problems:
         raise PatchError(problems)
     return rows[1:-1]
+
+
+def _from_unified(rows: Sequence[Numbered]) -> Iterator[Numbered]:
+    """The rows of a unified diff as those of a patch; none if it is no unified diff."""
+    rows = [row for row in rows if row[1].strip() not in (BEGIN, END)]
+    texts = [*(text for _, text in rows), "", ""]
+    if not texts[0].startswith(("--- ", "diff --git ")):
+        return
+    kind, header_at, moved = "", -1, False
+    for at, (line, text) in enumerate(rows):
+        if text.startswith("--- ") and texts[at + 1].startswith("+++ ") and texts[at + 2].startswith("@@"):
+            old, new = _diff_path(text), _diff_path(texts[at + 1])
+            kind, header_at = _ADD if old == _NULL else _DELETE if new == _NULL else _UPDATE, at
+            if not moved:
+                yield line, kind + (new if kind == _ADD else old)
+        elif text.startswith("rename to "):
+            kind, moved = _UPDATE, True
+            yield line, _UPDATE + texts[at - 1].removeprefix("rename from ")
+            yield line, _MOVE + text.removeprefix("rename to ")
+        elif text.startswith("diff --git "):
+            kind, moved = "", False
+        elif (
+            text[:1] in ("+" if kind == _ADD else " +-@\\" if kind == _UPDATE else ()) and at > header_at + 1
+        ):
+            yield line, text
+
+
+_NULL = "/dev/null"
+
+
+def _diff_path(row: str) -> str:
+    """The file of a row with --- or +++, without the prefix of git and without a date."""
+    path = row[4:].partition("\t")[0].strip()
+    return path if path == _NULL else re.sub(r"^[ab]/", "", path)
 
 
 def _stripped(rows: list[Numbered]) -> list[Numbered]:

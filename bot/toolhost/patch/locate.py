@@ -1,25 +1,18 @@
-"""Find the lines of a file that a section of a patch replaces: by its anchors, then by the lines it keeps and removes.
+"""Find the lines of a file that a section of a patch replaces: by the lines it keeps and removes, and by its anchors.
 Pure.
 
-Lines are compared in passes, the strictest first, and each pass has a score; a patch with a score over `THRESHOLD` does
-not match. If two places fit equally, the section is ambiguous.
+Lines are compared in passes, the strictest first. Sections may come in any order; one that fits at several places is
+looked for after the section before it, and is refused if it fits there several times too.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import takewhile
 from typing import NamedTuple
 
 from bot.toolhost.patch.grammar import Section
 
-THRESHOLD = 3
-MOST_PLACES = 20
-
-_CLOSE = 1
-_MISSED_END = 10_000
 _ALIKE = str.maketrans(
     dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")
     | dict.fromkeys(range(0x2018, 0x201C), "'")
@@ -29,23 +22,23 @@ _ALIKE = str.maketrans(
 
 
 class Placement(NamedTuple):
-    """`section` replaces the lines [start, end), counted from 0. `note` says what was adjusted, in a clause."""
+    """`section` replaces the lines [start, end), counted from 0. `exact`: its lines and anchors are there as written;
+    `note` says what was adjusted, in a clause."""
 
     start: int
     end: int
-    score: int
     section: Section
+    exact: bool = True
     note: str = ""
 
 
 class NoPlacement(NamedTuple):
-    """Why a section has no place. `kind` is "anchor" (with `anchor`), "block", "ambiguous" (with `places`), "indent",
-    "end" or "order" (both with the one place where it is). Places are lines of the file, from 1."""
+    """Why a section has no place. `kind` is "anchor" (with `anchor`), "block", or, with `places` where its lines are
+    (from 1), "ambiguous", "indent", "end", "above" (its anchor is not above them) or "taken" (by another section)."""
 
     kind: str
     anchor: str = ""
     places: tuple[int, ...] = ()
-    score: int = 0
 
 
 class Lines:
@@ -63,10 +56,6 @@ class Lines:
         return [_alike(line) for line in self.plain]
 
     @cached_property
-    def trimmed(self) -> list[str]:
-        return [line.strip() for line in self.plain]
-
-    @cached_property
     def bare(self) -> list[str]:
         return [line.strip() for line in self.alike]
 
@@ -79,28 +68,23 @@ def _bare(line: str) -> str:
     return _alike(line).strip()
 
 
-# The last two ignore the indentation: good only if it is off by the same amount in every line.
-_PASSES: tuple[tuple[Callable[[Lines], list[str]], Callable[[str], str], int], ...] = (
-    (lambda lines: lines.plain, str, 0),
-    (lambda lines: lines.right, str.rstrip, _CLOSE),
-    (lambda lines: lines.alike, _alike, _CLOSE),
-)
-_LOOSE: tuple[tuple[Callable[[Lines], list[str]], Callable[[str], str]], ...] = (
-    (lambda lines: lines.trimmed, str.strip),
+_Forms = Callable[[Lines], list[str]]
+
+_PASSES: tuple[tuple[_Forms, Callable[[str], str]], ...] = (
+    (lambda lines: lines.plain, str),
+    (lambda lines: lines.right, str.rstrip),
+    (lambda lines: lines.alike, _alike),
     (lambda lines: lines.bare, _bare),
 )
+"""The last one ignores the indentation: good only if it is off by the same amount in every line."""
 
 
-def locate(
-    lines: Lines, section: Section, cursor: int, passed: Sequence[str] = ()
-) -> Placement | NoPlacement:
-    """The section's lines at or after line `cursor` (from 0). `passed` are the anchors of the previous section, which
-    end before `cursor`: this section may repeat them without a second occurrence."""
-    result = _locate(lines, section, cursor, passed)
-    retry = isinstance(result, NoPlacement) and result.kind in ("block", "end", "indent")
-    if retry and section.body[-1] == (" ", "") and len(section.body) > 1:
+def locate(lines: Lines, section: Section, taken: Sequence[Placement] = ()) -> Placement | NoPlacement:
+    """The section's lines. `taken` are the places of the sections before it."""
+    result = _locate(lines, section, taken)
+    if isinstance(result, NoPlacement) and section.body[-1] == (" ", "") and len(section.body) > 1:
         # An empty line at the end is often meant as "here the file ends".
-        again = _locate(lines, section._replace(body=section.body[:-1]), cursor, passed)
+        again = _locate(lines, section._replace(body=section.body[:-1]), taken)
         if isinstance(again, Placement):
             return again
     return result
@@ -108,172 +92,139 @@ def locate(
 
 def is_once(lines: Lines, wanted: Sequence[str]) -> bool:
     """Whether these lines are in the file at one place, exactly as they are."""
-    return bool(wanted) and len(_all(lines.plain, wanted, 0)) == 1
+    return bool(wanted) and len(_all(lines.plain, wanted)) == 1
 
 
-def _locate(lines: Lines, section: Section, cursor: int, passed: Sequence[str]) -> Placement | NoPlacement:
-    starts: list[tuple[int, int]] = [(cursor, 0)]
-    continued: list[Placement | NoPlacement] = []
-    if section.anchors:
-        continued = list(_continued(lines, section, cursor, passed))
-        anchored = _anchored(lines, section.anchors, cursor)
-        if isinstance(anchored, NoPlacement) and not continued:
-            return _under_earlier(lines, section, cursor) or anchored
-        starts = [] if isinstance(anchored, NoPlacement) else anchored
+class _Anchored(NamedTuple):
+    """Where a section may begin to look: the lines of its last anchor, from 0, and whether they are as written."""
+
+    ends: tuple[int, ...]
+    exact: bool
+
+
+def _locate(lines: Lines, section: Section, taken: Sequence[Placement]) -> Placement | NoPlacement:
+    anchored = _anchored(lines, section.anchors)
+    if isinstance(anchored, NoPlacement):
+        return anchored
     if not section.old:
-        return _insertion(lines, section, starts)
-    result = [*(_block(lines, section, start, score) for start, score in starts), *continued]
-    placements = {one.start: one for one in reversed(result) if isinstance(one, Placement)}
-    if len(placements) > 1:
-        return NoPlacement("ambiguous", places=tuple(start + 1 for start in sorted(placements)))
-    if placements:
-        return next(iter(placements.values()))
-    first = result[0]
-    assert isinstance(first, NoPlacement)
-    if first.kind == "block" and cursor:
-        before = _block(lines, section._replace(anchors=(), at_end=False), 0, 0)
-        if isinstance(before, Placement):
-            return NoPlacement("order", places=(before.start + 1,))
-    return first
+        return _insertion(lines, section, anchored, taken)
+    missed: NoPlacement | None = None
+    for forms, flatten in _PASSES:
+        wanted = [flatten(line) for line in section.old]
+        fits = _all(forms(lines), wanted) if any(wanted) or flatten is str else []
+        places = [start for start in fits if not _overlaps(start, start + len(wanted), taken)]
+        if section.at_end:
+            places = [start for start in places if start + len(wanted) == len(lines.plain)]
+        chosen = _chosen(section, places, anchored.ends, taken)
+        if len(chosen) > 1:
+            return NoPlacement("ambiguous", places=tuple(start + 1 for start in chosen))
+        if chosen:
+            exact = flatten is str and anchored.exact
+            found = Placement(chosen[0], chosen[0] + len(wanted), section, exact)
+            return _reindented(lines, found) if flatten is _bare else found
+        missed = missed or _why_not(section, lines, fits, places)
+    return missed or NoPlacement("block")
 
 
-def _continued(
-    lines: Lines, section: Section, cursor: int, passed: Sequence[str]
-) -> Iterator[Placement | NoPlacement]:
-    """The place after the previous section, if this one repeats its first anchors."""
-    pairs = zip(section.anchors, passed, strict=False)
-    same = len(list(takewhile(lambda pair: pair[0].strip() == pair[1].strip(), pairs)))
-    if not same or not section.old:
-        return
-    start, score = cursor, 0
-    if rest := section.anchors[same:]:
-        anchored = _anchored(lines, rest, cursor)
-        if isinstance(anchored, NoPlacement):
-            return
-        start, score = anchored[0]
-    yield _block_from(lines, section, section.old, start, score)
-
-
-def _under_earlier(lines: Lines, section: Section, cursor: int) -> Placement | None:
-    """The only place after the previous section, if the last anchor is a line above it that was passed already: a
-    git diff names the function around a hunk, and the previous hunk may have contained that line."""
-    earlier = _anchor_places(lines, section.anchors[-1], 0)
-    if not section.old or not earlier or earlier[0][0] >= cursor:
+def _why_not(
+    section: Section, lines: Lines, fits: Sequence[int], places: Sequence[int]
+) -> NoPlacement | None:
+    """The reason why none of the `fits` will do, `places` being those that are free and at the end if that is meant."""
+    if not fits:
         return None
-    result = _block_from(lines, section._replace(anchors=()), section.old, cursor, earlier[0][1])
-    return result if isinstance(result, Placement) else None
+    at_end = fits[-1] + len(section.old) == len(lines.plain)
+    kind = "above" if places else "end" if section.at_end and not at_end else "taken"
+    return NoPlacement(kind, places=tuple(start + 1 for start in fits))
 
 
-def _anchored(lines: Lines, anchors: Sequence[str], cursor: int) -> list[tuple[int, int]] | NoPlacement:
-    """The lines to search from, and the score of each: after the last anchor, once for each place of the first one."""
-    starts: list[tuple[int, int]] = []
-    missing = anchors[0]
-    for at, score in _anchor_places(lines, anchors[0], cursor):
-        start = at + 1
-        for anchor in anchors[1:]:
-            places = _anchor_places(lines, anchor, start)
-            if not places:
-                missing = anchor
-                break
-            start, score = places[0][0] + 1, score + places[0][1]
-        else:
-            starts.append((start, score))
-    return starts or NoPlacement("anchor", anchor=missing)
-
-
-def _anchor_places(lines: Lines, anchor: str, start: int) -> list[tuple[int, int]]:
-    for flat, wanted, score in (
-        (lines.plain, anchor, 0),
-        (lines.trimmed, anchor.strip(), _CLOSE),
-        (lines.bare, _bare(anchor), _CLOSE),
-    ):
-        if places := _all(flat, [wanted], start):
-            return [(position, score) for position in places]
+def _chosen(
+    section: Section, places: Sequence[int], ends: Sequence[int], taken: Sequence[Placement]
+) -> list[int]:
+    """Those of the places that the section may mean: after its anchor, after the section before it, at its number."""
+    cursor = taken[-1].end if taken else 0
+    later = [start for start in places if start >= cursor]
+    for nearer, low in ((later, cursor), (places, 0)):
+        chosen = nearer if not section.anchors else sorted(set(_below(section, nearer, ends, low, taken)))
+        if len(chosen) > 1 and section.number - 1 in chosen:
+            return [section.number - 1]
+        if chosen:
+            return list(chosen)
     return []
 
 
-def _insertion(lines: Lines, section: Section, starts: Sequence[tuple[int, int]]) -> Placement | NoPlacement:
+def _below(
+    section: Section, places: Sequence[int], ends: Sequence[int], low: int, taken: Sequence[Placement]
+) -> Iterator[int]:
+    """The first place below each anchor, which may be the first line of context itself. Below an anchor that an earlier
+    section passed, each place counts, unless that section had the anchor too."""
+    again = bool(taken) and taken[-1].section.anchors[:1] == section.anchors[:1]
+    for end in ends:
+        below = [start for start in places if start >= end]
+        yield from below if end < low and not again else below[:1]
+
+
+def _anchored(lines: Lines, anchors: Sequence[str]) -> _Anchored | NoPlacement:
+    """The places of the last anchor: one for each place of the first, with the others between."""
+    if not anchors:
+        return _Anchored((), exact=True)
+    ends, exact = _anchor_places(lines, anchors[0], 0)
+    missing = anchors[0]
+    for anchor in anchors[1:] if ends else ():
+        following = [_anchor_places(lines, anchor, end + 1) for end in ends]
+        exact = exact and all(same for _, same in following)
+        ends, missing = [found[0] for found, _ in following if found], anchor
+    return _Anchored(tuple(ends), exact) if ends else NoPlacement("anchor", anchor=missing)
+
+
+def _anchor_places(lines: Lines, anchor: str, start: int) -> tuple[list[int], bool]:
+    """The lines from `start` on that are the anchor, else the one that has it as a part; and whether they are exact."""
+    for flat, wanted in ((lines.plain, anchor), (lines.bare, _bare(anchor))):
+        if places := [at for at in _all(flat, [wanted]) if at >= start]:
+            return places, flat is lines.plain
+    parts = [at for at, line in enumerate(lines.alike) if at >= start and _bare(anchor) in line]
+    return (parts, True) if len(parts) == 1 else ([], False)
+
+
+def _insertion(
+    lines: Lines, section: Section, anchored: _Anchored, taken: Sequence[Placement]
+) -> Placement | NoPlacement:
     """Lines to add with none around them: right after the anchor, without one at the end of the file."""
+    cursor = taken[-1].end if taken else 0
+    starts = [end + 1 for end in anchored.ends]
     if not section.anchors:
-        end = len(lines.plain)
-        return Placement(end, end, 0, section)
+        starts = [min(section.number, len(lines.plain)) if section.number else len(lines.plain)]
+    starts = [start for start in starts if start >= cursor] or starts
     if len(starts) > 1:
-        return NoPlacement("ambiguous", places=tuple(start for start, _ in starts))
-    start, score = starts[0]
-    return Placement(start, start, score, section)
+        return NoPlacement("ambiguous", places=tuple(starts))
+    return Placement(starts[0], starts[0], section, anchored.exact)
 
 
-def _block(lines: Lines, section: Section, start: int, score: int) -> Placement | NoPlacement:
-    old = section.old
-    if section.anchors and start:
-        result = _block_from(lines, section, old, start, score)
-        if isinstance(result, NoPlacement) and result.kind == "block":
-            # The anchor may be repeated as the first line of context.
-            return _block_from(lines, section, old, start - 1, score)
-        return result
-    return _block_from(lines, section, old, start, score)
+def _overlaps(start: int, end: int, taken: Sequence[Placement]) -> bool:
+    return any(start < other.end and other.start < end for other in taken)
 
 
-def _block_from(
-    lines: Lines, section: Section, old: Sequence[str], start: int, score: int
-) -> Placement | NoPlacement:
-    end_at = len(lines.plain) - len(old)
-    if end_at < start:
-        return NoPlacement("block")
-    for flat_of, flatten, price in _PASSES:
-        flat, wanted = flat_of(lines), [flatten(line) for line in old]
-        if places := _all(flat, wanted, end_at if section.at_end else start):
-            return _one_of(places, section, len(old), score + price)
-    if section.at_end:
-        elsewhere = _block_from(lines, section._replace(at_end=False), old, start, score)
-        if isinstance(elsewhere, Placement) and elsewhere.start != end_at:
-            return NoPlacement("end", places=(elsewhere.start + 1,), score=_MISSED_END)
-        return elsewhere
-    return _loose(lines, section, old, start, score)
-
-
-def _one_of(places: Sequence[int], section: Section, size: int, score: int) -> Placement | NoPlacement:
-    if len(places) > 1 and not section.anchors:
-        return NoPlacement("ambiguous", places=tuple(position + 1 for position in places))
-    return Placement(places[0], places[0] + size, score, section)
-
-
-def _loose(
-    lines: Lines, section: Section, old: Sequence[str], start: int, score: int
-) -> Placement | NoPlacement:
-    """A place where only the indentation differs, all of it by the same amount: then so do the added lines."""
-    for flat_of, flatten in _LOOSE:
-        wanted = [flatten(line) for line in old]
-        if not any(wanted) or not (places := _all(flat_of(lines), wanted, start)):
-            continue
-        result = _one_of(places, section, len(old), score + _CLOSE)
-        if isinstance(result, NoPlacement):
-            return result
-        moved = _reindented(section, lines.plain[result.start : result.end])
-        if moved is None:
-            return NoPlacement("indent", places=(result.start + 1,), score=100)
-        body, note = moved
-        return result._replace(section=section._replace(body=body), note=note)
-    return NoPlacement("block")
-
-
-def _reindented(section: Section, there: Sequence[str]) -> tuple[tuple[tuple[str, str], ...], str] | None:
+def _reindented(lines: Lines, found: Placement) -> Placement | NoPlacement:
+    """The placement with its added lines indented as the lines there; all must differ by the same amount."""
+    section = found.section
+    there = lines.plain[found.start : found.end]
     pairs = [
         (old, line) for old, line in zip(section.old, there, strict=True) if old.strip() and line.strip()
     ]
     inside = [_indent(line) for _, line in pairs]
-    old_indents = [_indent(old) for old, _ in pairs]
-    more = inside[0].removesuffix(old_indents[0]) if inside[0].endswith(old_indents[0]) else ""
-    less = old_indents[0].removesuffix(inside[0]) if old_indents[0].endswith(inside[0]) else ""
-    if more and all(there == more + here for here, there in zip(old_indents, inside, strict=True)):
-        return _with_added(section, lambda text: more + text), f"indented by {_named(more)} more"
-    if less and all(here == less + there for here, there in zip(old_indents, inside, strict=True)):
-        added = [text for sign, text in section.body if sign == "+" and text.strip()]
-        if all(text.startswith(less) for text in added):
-            return _with_added(
-                section, lambda text: text.removeprefix(less)
-            ), f"indented by {_named(less)} less"
-    return None
+    written = [_indent(old) for old, _ in pairs]
+    more = inside[0].removesuffix(written[0]) if inside[0].endswith(written[0]) else ""
+    less = written[0].removesuffix(inside[0]) if written[0].endswith(inside[0]) else ""
+    added = [text for sign, text in section.body if sign == "+" and text.strip()]
+    if inside == [more + one for one in written]:
+        body, note = _with_added(section, lambda text: more + text), f"indented by {_named(more)} more"
+    elif written == [less + one for one in inside] and all(text.startswith(less) for text in added):
+        body, note = (
+            _with_added(section, lambda text: text.removeprefix(less)),
+            f"indented by {_named(less)} less",
+        )
+    else:
+        return NoPlacement("indent", places=(found.start + 1,))
+    return found._replace(section=section._replace(body=body), note=note if more or less else "")
 
 
 def _with_added(section: Section, move: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
@@ -281,8 +232,7 @@ def _with_added(section: Section, move: Callable[[str], str]) -> tuple[tuple[str
 
 
 def _indent(line: str) -> str:
-    match = re.match(r"[ \t]*", line)
-    return match.group() if match else ""
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _named(space: str) -> str:
@@ -290,16 +240,14 @@ def _named(space: str) -> str:
     return f"{len(space)} {word}{'s' if len(space) > 1 else ''}"
 
 
-def _all(flat: Sequence[str], wanted: Sequence[str], start: int) -> list[int]:
-    """The positions of `wanted` in `flat` from `start` on, overlapping ones included; at most as many as are
-    reported."""
+def _all(flat: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """The positions of `wanted` in `flat`, overlapping ones included."""
     places: list[int] = []
-    size, at = len(wanted), start - 1
+    size, at = len(wanted), -1
     try:
-        while len(places) <= MOST_PLACES:
+        while True:
             at = flat.index(wanted[0], at + 1)
             if flat[at : at + size] == wanted:
                 places.append(at)
     except ValueError:
-        pass
-    return places
+        return places

@@ -6,10 +6,8 @@ Several operations on one file are applied in order.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,13 +15,11 @@ from bot.contracts.tools import ToolFailure
 from bot.toolhost.commit import Change
 from bot.toolhost.context import Context
 from bot.toolhost.file_excerpt import excerpt
-from bot.toolhost.files import LoadedFile, load, relative, resolve
-from bot.toolhost.freshness import NotShown, require_lines_shown, require_shown
+from bot.toolhost.files import LoadedFile, load, relative, require_shown, resolve, why_not_current
 from bot.toolhost.matching import find_near_miss, first_difference
 from bot.toolhost.patch.draft import Draft
-from bot.toolhost.patch.errors import PatchError, Problem
-from bot.toolhost.patch.grammar import Add, Delete, Operation, Section, Update, unnumbered
-from bot.toolhost.patch.locate import THRESHOLD, Lines, NoPlacement, Placement, is_once, locate
+from bot.toolhost.patch.grammar import Add, Delete, Operation, PatchError, Problem, Section, Update
+from bot.toolhost.patch.locate import Lines, NoPlacement, Placement, is_once, locate
 from bot.toolhost.text import Encoding, Text
 
 
@@ -44,6 +40,7 @@ class _File:
         self.encoding = encoding
         self.source = source
         self.gone_because = ""
+        self.stale = ""
 
 
 class Plan(NamedTuple):
@@ -56,12 +53,11 @@ class Plan(NamedTuple):
 
 
 def plan(context: Context, operations: Sequence[Operation]) -> Plan:
-    """The changes that the operations make. Raises `PatchError` with all their problems; the valid operations and
-    sections are then kept for the next patch."""
+    """The changes that the operations make. Raises `PatchError` with all their problems."""
     overlay = _Overlay(context)
     for operation in operations:
         overlay.take(operation)
-    return overlay.planned(operations)
+    return overlay.planned()
 
 
 class _Overlay:
@@ -70,8 +66,7 @@ class _Overlay:
         self._files: dict[Path, _File] = {}
         self._problems: list[Problem] = []
         self._notes: list[str] = []
-        self._scores: list[tuple[Section, str, int]] = []
-        self._wrong_ones: set[int] = set()
+        self._exact = True
 
     def take(self, operation: Operation) -> None:
         try:
@@ -81,43 +76,16 @@ class _Overlay:
                 self._delete(operation)
             else:
                 self._update(operation)
-        except NotShown as failure:
-            self._not_shown(operation, operation.path, failure)
         except ToolFailure as failure:
             self._wrong(operation, operation.path, str(failure))
 
-    def planned(self, operations: Sequence[Operation]) -> Plan:
-        if sum(score for _, _, score in self._scores) > THRESHOLD:
-            for section, path, score in self._scores:
-                self._wrong(
-                    section,
-                    path,
-                    f"this section fits only with score {score}, and a whole patch may have {THRESHOLD} at most. Copy "
-                    "its lines from a view as they are, with their white space",
-                )
+    def planned(self) -> Plan:
         if self._problems:
-            fitting = tuple(self._fitting(operations))
-            stored_number = self._context.records.store(list(map(unnumbered, fitting))) if fitting else 0
-            count = sum(len(one.sections) or 1 if isinstance(one, Update) else 1 for one in fitting)
-            raise PatchError(sorted(self._problems, key=lambda problem: problem.line), count, stored_number)
+            raise PatchError(sorted(self._problems, key=lambda problem: problem.line))
         changes = self._changes()
         if not changes:
             raise PatchError([Problem(1, "", "The patch changes nothing: every file would be as it is")])
-        return Plan(tuple(changes), tuple(self._notes), not self._scores)
-
-    def _fitting(self, operations: Sequence[Operation]) -> Iterator[Operation]:
-        """The operations and sections without a problem. A file moves with all of its sections or not at all."""
-        for operation in operations:
-            if id(operation) in self._wrong_ones:
-                continue
-            if not isinstance(operation, Update):
-                yield operation
-                continue
-            sections = tuple(one for one in operation.sections if id(one) not in self._wrong_ones)
-            if len(sections) == len(operation.sections):
-                yield operation
-            elif sections and operation.move_to is None:
-                yield operation._replace(sections=sections)
+        return Plan(tuple(changes), tuple(self._notes), self._exact)
 
     def _add(self, operation: Add) -> None:
         path = self._resolved(operation.path)
@@ -139,11 +107,9 @@ class _Overlay:
         file.draft, file.gone_because = None, "is deleted by this patch"
 
     def _update(self, operation: Update) -> None:
-        file = self._existing(operation.path, by_lines=operation.move_to is None)
+        file = self._existing(operation.path, anew=bool(operation.sections))
         assert file.draft is not None
-        places = self._locate_sections(file, file.draft, operation)
-        if places is not None:
-            file.draft.apply(places)
+        file.draft.apply(self._locate_sections(file, file.draft, operation))
         if operation.move_to is not None:
             self._move(file, operation.move_to)
 
@@ -159,59 +125,44 @@ class _Overlay:
         self._files[path] = _File(path, None, file.draft, file.encoding, source)
         file.draft, file.source, file.gone_because = None, None, f"is moved to {target} by this patch"
 
-    def _locate_sections(self, file: _File, draft: Draft, operation: Update) -> list[Placement] | None:
-        """The placements of the sections; `None`, with a problem for each section without one, if one has none."""
-        lines, cursor, missed = Lines(draft.lines), 0, 0
-        passed: tuple[str, ...] = ()
+    def _locate_sections(self, file: _File, draft: Draft, operation: Update) -> list[Placement]:
+        """The placements of the sections, with a problem for each that has none."""
+        lines = Lines(draft.lines)
         places: list[Placement] = []
         for section in operation.sections:
-            result = locate(lines, section, cursor, passed)
+            result = locate(lines, section, places)
             if isinstance(result, NoPlacement):
-                self._wrong(section, operation.path, why(result, section, draft.lines, cursor))
-                missed += 1
-                continue
-            cursor, passed = result.end, section.anchors
-            try:
-                self._require_lines(file, result, lines)
-            except NotShown as failure:
-                self._not_shown(section, operation.path, failure)
-                missed += 1
-                continue
-            places.append(result)
-            if result.score:
-                self._scores.append((section, operation.path, result.score))
-            if result.note:
-                first, last = result.start + 1, max(result.start + 1, result.end)
-                self._notes.append(
-                    f"{operation.path}, lines {first}-{last}: the added lines were {result.note}."
+                self._wrong(section, operation.path, why(result, section, draft.lines))
+            elif file.stale and not (result.exact and is_once(lines, section.old)):
+                self._wrong(
+                    section, operation.path, f"{file.stale}, and this section does not fit exactly once"
                 )
-        return places if not missed else None
+            else:
+                places.append(result)
+                self._exact = self._exact and result.exact
+                if result.note:
+                    first, last = result.start + 1, max(result.start + 1, result.end)
+                    self._notes.append(
+                        f"{operation.path}, lines {first}-{last}: the added lines were {result.note}."
+                    )
+        return places
 
-    def _require_lines(self, file: _File, placement: Placement, lines: Lines) -> None:
-        """Raise an error unless the changed lines were shown, or were added by this patch."""
-        before = file.before or file.source
-        if before is None or file.draft is None:
-            return
-        unknown = self._context.records.get(before.path) is None
-        if unknown and not placement.section.old:
-            require_shown(self._context, before)
-        for start, end in [(placement.start, placement.end)] if unknown else _at_stake(placement, lines):
-            first, last = file.draft.file_lines(start, end)
-            if first <= last:
-                require_lines_shown(self._context, before, first, last)
-
-    def _existing(self, raw_path: str, *, by_lines: bool = False) -> _File:
-        """The file as earlier operations left it, else as it is on disk: it must exist, and be shown and unchanged
-        since."""
+    def _existing(self, raw_path: str, *, anew: bool = False) -> _File:
+        """The file as earlier operations left it, else as it is on disk: it must exist, and have been shown; with
+        `anew` it may have changed since."""
         path = self._resolved(raw_path)
         file = self._files.get(path)
         if file is None:
             if os.path.islink(os.path.join(self._context.root, raw_path)):
                 raise ToolFailure(f"it is a link. Name the file it leads to, {relative(self._context, path)}")
             loaded = load(self._context, path, raw_path)
-            require_shown(self._context, loaded, by_lines=by_lines)
+            if not anew:
+                require_shown(self._context, loaded)
             content = loaded.text.content
             file = self._files[path] = _File(path, loaded, Draft.of(content), loaded.text.encoding)
+            file.stale = why_not_current(self._context, loaded)
+            if file.stale:
+                self._notes.append(f"{file.stale}.")
         if file.draft is None:
             raise ToolFailure(f"the file {file.gone_because}")
         return file
@@ -232,10 +183,7 @@ class _Overlay:
             if file.before is not None and after.content == file.before.text.content:
                 self._notes.append(f"{file.before.name} is as it was.")
                 continue
-            before = file.before or file.source
-            # Where carriage returns alone end lines, a diff counts no lines.
-            known = file.draft.known() if before and file.draft.ending != "\r" else None
-            changes.append(Change(file.path, file.before, after, source=file.source, known=known))
+            changes.append(Change(file.path, file.before, after, source=file.source))
         return changes
 
     def _moved_on(self, file: _File) -> bool:
@@ -243,52 +191,32 @@ class _Overlay:
         return file.before is None or any(other.source is file.before for other in self._files.values())
 
     def _wrong(self, what: Operation | Section, path: str, message: str) -> None:
-        self._wrong_ones.add(id(what))
         self._problems.append(Problem(what.line, path, message))
-
-    def _not_shown(self, what: Operation | Section, path: str, failure: NotShown) -> None:
-        """The operation itself is valid: it is stored, and tried again with the next patch."""
-        self._problems.append(Problem(what.line, path, f"{failure.reason} Call {failure.call}"))
-
-
-def _at_stake(placement: Placement, lines: Lines) -> Iterator[tuple[int, int]]:
-    """The lines, from 0, that must have been shown: the removed ones if the section's lines are in the file once and
-    exactly as written; else all of them, since another place may be meant."""
-    if placement.score or not is_once(lines, placement.section.old):
-        yield placement.start, placement.end
-        return
-    at = placement.start
-    for sign, group in groupby(placement.section.body, key=itemgetter(0)):
-        size = 0 if sign == "+" else len(list(group))
-        if sign == "-":
-            yield at, at + size
-        at += size
 
 
 _MAX_LINES = 5
+_MOST_PLACES = 20
 
 
-def why(missed: NoPlacement, section: Section, lines: Sequence[str], cursor: int) -> str:
-    """The problem for the model. `lines` are the file's after the earlier sections; the search began at line
-    `cursor`."""
+def why(missed: NoPlacement, section: Section, lines: Sequence[str]) -> str:
+    """The problem for the model. `lines` are those of the file."""
+    numbers = ", ".join(map(str, missed.places[:_MOST_PLACES]))
     if missed.kind == "anchor":
         return _anchor(missed, lines)
-    numbers = ", ".join(map(str, missed.places))
     if missed.kind == "ambiguous":
         return (
             f"this section fits at several places (lines {numbers}). Add lines of context, or above it an anchor that "
             'is there once, such as "@@ class Name"\n' + _places(missed, lines)
         )
-    if missed.kind == "order":
-        return (
-            f"its lines are at line {numbers}, which an earlier section has passed (it ended at line {cursor}). Put "
-            "sections in the order of the file, and repeat no line in two of them"
-        )
+    if missed.kind == "above":
+        return f"its lines are at line {numbers}, not below the line after @@\n{_places(missed, lines)}"
+    if missed.kind == "taken":
+        return f"its lines are at line {numbers}, which an earlier section has. Repeat no line in two of them"
     if missed.kind == "end":
         return f'its lines are at line {numbers} and not at the end of the file. Leave "*** End of File" out'
     if missed.kind == "indent":
         return (
-            f"its lines are at line {numbers} with another indentation (score {missed.score}). Copy them as they are\n"
+            f"its lines are at line {numbers} with another indentation. Copy them as they are\n"
             + _difference(section, lines, missed.places[0], len(section.old))
         )
     return _block(section, lines)
@@ -298,7 +226,7 @@ def _anchor(missed: NoPlacement, lines: Sequence[str]) -> str:
     head = f'there is no line "{missed.anchor}" after the places before it'
     close = get_close_matches(missed.anchor.strip(), {line.strip() for line in lines if line.strip()}, n=3)
     if not close:
-        return f"{head}. After @@ comes a whole line of the file"
+        return f"{head}. After @@ comes a line of the file, or a part of one that is there once"
     near = [f"{n}|{line}" for n, line in enumerate(lines, start=1) if line.strip() in close][:_MAX_LINES]
     return f"{head}. Alike are\n" + "\n".join(near)
 
@@ -328,7 +256,7 @@ def _already(section: Section, new: Sequence[str], lines: Sequence[str]) -> int:
     body = tuple((" ", text) for text in new)
     if not "".join(new).strip():
         return 0
-    result = locate(Lines(lines), Section(section.line, (), body), 0)
+    result = locate(Lines(lines), Section(section.line, (), body))
     places = result.places if isinstance(result, NoPlacement) and result.kind == "ambiguous" else ()
     return (places[0] if places else 0) if isinstance(result, NoPlacement) else result.start + 1
 

@@ -13,7 +13,7 @@ from bot.toolhost import output, shell
 from bot.toolhost.background import MOST
 from bot.toolhost.context import Context, flag_argument
 from bot.toolhost.exit_messages import ending, on_one_line
-from bot.toolhost.files import inside
+from bot.toolhost.files import inside, mention_files
 from bot.toolhost.spill import Spill
 from bot.toolhost.tool_descriptions import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost.tools import bash_output
@@ -91,6 +91,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         limit, hints = bash_output.reached(ended, spill, context)
     finally:
         spill.close()
+    mention_files(context, cwd, command, excerpts[0].text)
     left = context.folder_note.take() if moves else str(cwd)
     notes = [*ending(ended, timeout, command), *hints, *_carry_over(cwd, left, context)]
     metadata = {

@@ -7,11 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome, varied_outcome
-from bot.toolhost.commit import Change, Committed, commit
+from bot.toolhost.commit import Change, Committed, commit, counted
 from bot.toolhost.context import Context, flag_argument, text_argument
 from bot.toolhost.file_excerpt import changed_part, excerpt
-from bot.toolhost.files import LoadedFile, load, relative, resolve
-from bot.toolhost.freshness import counted, require_lines_shown, require_shown, view_call
+from bot.toolhost.files import (
+    LoadedFile,
+    load,
+    relative,
+    require_shown,
+    resolve,
+    view_call,
+    why_not_current,
+)
 from bot.toolhost.matching import Match, find, find_near_miss, first_difference, replace
 from bot.toolhost.text import Text, split_lines, to_lf
 
@@ -41,13 +48,14 @@ def _replace(
     file = load(context, path, raw_path)
     if old == new:
         return _unchanged(file.name, '"old" and "new" are the same')
-    require_shown(context, file, by_lines=True)
+    stale = why_not_current(context, file)
     match = find(file.text.content, old)
     if not match.spans:
         raise _not_found(file, old, new)
-    if len(match.spans) > 1 and not everywhere:
-        raise _ambiguous(file, match)
-    _require_lines_shown(context, file, match)
+    if len(match.spans) > 1:
+        if not everywhere:
+            raise _ambiguous(file, match)
+        require_shown(context, file)
     replaced = replace(file.text.content, match, new, everywhere=everywhere)
     if replaced.content == file.text.content:
         return _unchanged(file.name, "only line ends would differ, and those of the file are kept")
@@ -58,6 +66,7 @@ def _replace(
     count = f", {replaced.spans} occurrences" if everywhere else ""
     counts = f"+{metadata['additions']} -{metadata['removals']}{count}"
     excerpt = changed_part(to_lf(after.content), *lines)
+    note = " ".join(filter(None, [note, f"({stale}.)" if stale else ""]))
     return edit_outcome(_EDITED, file.name, counts, note, done, excerpt=excerpt)
 
 
@@ -132,9 +141,3 @@ def _not_found(file: LoadedFile, old: str, new: str) -> ToolFailure:
         )
     message.append('Send the edit again with "old" copied from the lines above, without their numbers.')
     return ToolFailure("\n".join(message))
-
-
-def _require_lines_shown(context: Context, file: LoadedFile, match: Match) -> None:
-    """Raise `NotShown` if a span is in lines that were not shown."""
-    for (start, end), first in zip(match.spans, match.lines(), strict=True):
-        require_lines_shown(context, file, first, first + file.lf.count("\n", start, end - 1))

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, choice_argument, flag_argument, integer_argument, text_argument
 from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
-from bot.toolhost.freshness import count_as_shown
 from bot.toolhost.globs import TooManyAlternativesError, matcher
 from bot.toolhost.listing import scratch_repository
 from bot.toolhost.search import (
@@ -92,7 +91,7 @@ def _answer(engine: Engine, request: _GrepRequest, context: Context) -> ToolOutc
         rendered = list(render(request.location, hits, request.around))
         lines = [line for file in rendered for line in file.text]
         for file in rendered:
-            count_as_shown(context, file.path, file.whole)
+            context.records.mention(file.path)
         cut = total > len(hits)
         note = f'; the first {len(hits)} are shown, narrow with path or glob, or set mode "files"'
     else:

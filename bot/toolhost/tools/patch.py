@@ -1,7 +1,4 @@
-"""`patch`: add, change, move and delete several files in one call, all or none.
-
-The fitting part of a refused patch is stored, and the next patch may continue it.
-"""
+"""`patch`: add, change, move and delete several files in one call, all or none."""
 
 from __future__ import annotations
 
@@ -10,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome, varied_outcome
-from bot.toolhost.commit import Change, commit
+from bot.toolhost.commit import Change, commit, counted
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.diff import Block, compare
 from bot.toolhost.file_excerpt import AROUND, ends, within_echo
 from bot.toolhost.files import resolve
-from bot.toolhost.freshness import counted
-from bot.toolhost.patch.grammar import Operation, Patch, Update, parse, write
+from bot.toolhost.patch.grammar import Operation, Update, parse
 from bot.toolhost.patch.overlay import plan
 from bot.toolhost.text import split_lines, to_lf
 
@@ -28,12 +24,10 @@ _RANGES = 4
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    patch = parse(text_argument(arguments, "patch"))
-    operations = _together(patch, context)
+    operations = parse(text_argument(arguments, "patch"))
     with counted(context, lambda: list(_paths(operations, context))) as note:
         planned = plan(context, operations)
         done = commit(context, "patch", planned.changes)
-    context.records.drop_kept()
     additions = sum(file["additions"] for file in done.files)
     removals = sum(file["removals"] for file in done.files)
     files = list(zip(_listed(done.files), planned.changes, strict=True))
@@ -48,42 +42,8 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     if not planned.exact:  # else the result would repeat what was sent
         lines += within_echo(_places(files), "[further changed places are not shown]")
     metadata: dict[str, Any] = {"additions": additions, "removals": removals, "files": list(done.files)}
-    if patch.stored_number:
-        metadata["patch"] = write(operations)
     rest = [line for line in (*lines, done.note) if line]
     return varied_outcome(["\n".join([f"{head} {note}".rstrip(), *rest]) for head in heads], metadata)
-
-
-def _together(patch: Patch, context: Context) -> tuple[Operation, ...]:
-    """The stored operations followed by the new ones. A patch that does not continue the stored one drops it."""
-    if not patch.stored_number:
-        context.records.drop_kept()
-        return patch.operations
-    stored = context.records.stored_operations(patch.stored_number)
-    if not stored:
-        raise ToolFailure(
-            f"Nothing was written: nothing is kept under {patch.stored_number} any more. Send the whole patch "
-            "without that line."
-        )
-    return (*stored, *_without_repeats(stored, patch.operations))
-
-
-def _without_repeats(stored: Sequence[Operation], new: Sequence[Operation]) -> Iterator[Operation]:
-    """The new operations without stored ones: repeated ones would be applied twice."""
-    known = {write([part]) for operation in stored for part in _parts(operation)}
-    for operation in new:
-        parts = [part for part in _parts(operation) if write([part]) not in known]
-        if len(parts) == len(_parts(operation)):
-            yield operation
-        else:
-            yield from parts
-
-
-def _parts(operation: Operation) -> list[Operation]:
-    """Split an update without a move into one for each section."""
-    if not isinstance(operation, Update) or operation.move_to:
-        return [operation]
-    return [operation._replace(sections=(section,)) for section in operation.sections]
 
 
 def _paths(operations: Sequence[Operation], context: Context) -> Iterator[Path]:

@@ -15,8 +15,16 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.file_excerpt import MAX_LINE, Window, of_stream, of_text
 from bot.toolhost.file_history import sha256
-from bot.toolhost.files import LARGE, failure, inside, opened, read_all, relative, resolve_readable
-from bot.toolhost.freshness import LONG, view_call
+from bot.toolhost.files import (
+    LARGE,
+    failure,
+    inside,
+    opened,
+    read_all,
+    relative,
+    resolve_readable,
+    view_call,
+)
 from bot.toolhost.text import (
     SNIFF,
     NotTextError,
@@ -29,6 +37,9 @@ from bot.toolhost.text import (
     to_lf,
 )
 from bot.toolhost.tool_descriptions import MAX_LINES
+
+LONG = 600
+"""Lines: a view of a longer file shows the outline, unless it asks for a range."""
 
 _HEAD = 200
 """Lines shown of a long file without an outline: data, a log, prose."""
@@ -65,7 +76,7 @@ def _long(context: Context, path: Path, name: str, data: bytes, text: Text) -> T
     entries = outline(name, lines)
     if len(entries) < _FEWEST:
         return _whole(context, path, name, data, text, first=1, limit=_HEAD)
-    context.records.show(path, sha256(data), lf, ())
+    context.records.show(path, sha256(data), (1, 0), len(lines))
     part = f'{view_call(name)[:-1]}, "offset": LINE, "limit": COUNT}}'
     head = (
         f"{name}: {len(lines)} lines. This is only its outline (first and last line of each definition); view the "
@@ -87,7 +98,7 @@ def _whole(
         raise ToolFailure(
             f"{name} has only {window.total} lines. Use an offset from 1 to {max(window.total, 1)}."
         )
-    context.records.show(path, sha256(data), lf, ((first, window.last),))
+    context.records.show(path, sha256(data), (first, window.last), window.total)
     notes = [text.encoding.label, line_ends(text.content).label]
     if data and not lf.endswith("\n"):
         notes.append("no line end after the last line")

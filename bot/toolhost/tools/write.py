@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.commit import Change, commit
+from bot.toolhost.commit import Change, commit, counted
 from bot.toolhost.context import Context, text_argument
-from bot.toolhost.files import LoadedFile, display_name, load, relative, resolve
-from bot.toolhost.freshness import counted, require_all_shown, require_shown
+from bot.toolhost.files import LoadedFile, display_name, load, relative, require_shown, resolve, view_call
 from bot.toolhost.text import Text, count_lines, encode, line_ends, to_lf
 from bot.toolhost.tools.edit import CREATED, edit_outcome
 
@@ -41,11 +40,20 @@ def _write(context: Context, path: Path, raw_path: str, content: str, note: str)
         )
     if before:
         require_shown(context, before)
-        require_all_shown(context, before)
+        _require_all_shown(context, before)
     done = commit(context, "write", [Change(path, before, after)])
     metadata = done.files[0]
     counts = f"{_size(after, before)}; +{metadata['additions']} -{metadata['removals']}"
     return edit_outcome(_WROTE if before else CREATED, name, counts, note, done)
+
+
+def _require_all_shown(context: Context, file: LoadedFile) -> None:
+    record = context.records.get(file.path)
+    if not context.assume_read and record is not None and not record.complete:
+        raise ToolFailure(
+            f"Only part of {file.name} was viewed, and all of it would be replaced. Call "
+            f"{view_call(file.name, record.seen + 1)} first, or change a part with edit."
+        )
 
 
 def _size(after: Text, before: LoadedFile | None) -> str:
