@@ -1,4 +1,5 @@
-"""Write docs/agent.schema.json, the table of keys in docs/policy.md, and docs/outcome.schema.json: `make schema`."""
+"""Write docs/agent.schema.json, docs/outcome.schema.json, and the tables of docs/policy.md and docs/commands.md:
+`make schema`."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from policy_table import as_table
 
 from bot.policy.read_policy import schema_text
 from bot.publish.bundle.read import as_text as outcome_as_text
+from bot.verbs.registry import VERBS
 
 DOCS = Path(__file__).parents[1] / "docs"
 HEADING = "## Every key\n"
@@ -16,11 +18,25 @@ HEADING = "## Every key\n"
 def main() -> None:
     (DOCS / "agent.schema.json").write_text(schema_text(), encoding="utf-8")
     (DOCS / "outcome.schema.json").write_text(outcome_as_text(), encoding="utf-8")
+    _write_verbs(DOCS / "commands.md")
     page = DOCS / "policy.md"
     before, heading, after = page.read_text(encoding="utf-8").partition(HEADING)
     intro, _, rest = after.partition("| key |")
     tail = rest.partition("\n\n")[2]
     page.write_text(before + heading + intro + as_table() + (f"\n{tail}" if tail else ""), encoding="utf-8")
+
+
+def _write_verbs(page: Path) -> None:
+    before, _, after = page.read_text(encoding="utf-8").partition("| verb | does |")
+    page.write_text(f"{before}{verb_table()}\n{after.partition(chr(10) * 2)[2]}", encoding="utf-8")
+
+
+def verb_table() -> str:
+    """Every verb as docs/commands.md lists it."""
+    rows = ["| verb | does | example | where | by default for |", "| --- | --- | --- | --- | --- |"]
+    for one in VERBS.values():
+        rows.append(f"| `{one.name}` | {one.help} | `/agent {one.example}` | {one.where} | {one.who} |")
+    return "\n".join(rows) + "\n"
 
 
 if __name__ == "__main__":

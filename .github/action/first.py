@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from bot.contracts.errors import AgentError, ExitCode, UsageError  # noqa: E402
-from bot.contracts.request import Verb  # noqa: E402
+from bot.contracts.request import Tier  # noqa: E402
 from bot.events.admission import no_access  # noqa: E402
 from bot.events.event import ISSUE_COMMENT, REVIEW_COMMENT, read_event  # noqa: E402
 from bot.events.event_request import (  # noqa: E402
@@ -44,12 +44,11 @@ from bot.events.payload import Account  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
 from bot.github.stdlib_api import Api, ApiError  # noqa: E402
 from bot.policy.load import policy_file  # noqa: E402
-from bot.publish.thread.markers import PROGRESS, REFUSED, mark, marked, request_key, notice_recipient  # noqa: E402
+from bot.publish.thread.markers import PROGRESS, REFUSED, mark, marked, notice_recipient, request_key  # noqa: E402
+from bot.verbs.registry import DEFAULT, INSTANT, verbs_of  # noqa: E402
 
 # What is off until the policy has such a key.
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
-FOR_EVERYBODY = (Verb.HELP, Verb.STATUS)
-INSTANT = (Verb.HELP, Verb.STATUS, Verb.STOP)
 # What GitHub says of people who surely are on a repository's list, and of no stranger. Only the order of the
 # questions depends on it.
 INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
@@ -127,12 +126,12 @@ class Check:
         if command is None or command.near_miss:
             return Decision(False, f"{login} has no right here, so nothing that they do sets anything off.")
         was_told = self._was_told_today(author.id)
-        if command.verb in FOR_EVERYBODY and not was_told:
+        if command.verb in verbs_of(Tier.OUTSIDER) and not was_told:
             return Decision(True, f"{login} may ask for {command.verb} once a day.")
         if was_told:
             return Decision(False, f"{login} may not give commands here, and was told today.")
         pull = self.event_request.subject is not None and self.event_request.subject.is_pull_request
-        verb = Verb.FIX if command.problem or command.verb in INSTANT else command.verb
+        verb = DEFAULT if command.problem or command.verb in INSTANT else command.verb
         return Decision(False, no_access(login, verb, on_pull=pull, policy_file=self.file), refuse=True)
 
     @property
@@ -225,7 +224,7 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     if event_request.command and is_near_miss(event_request, decision):
         return end(actions, event_request.command.problem, "refused")
     say(actions, decision.reason)
-    actions.set_output("verb", event_request.command.verb.value if event_request.command else "")
+    actions.set_output("verb", event_request.command.verb if event_request.command else "")
     return go_on(actions, comment, gate=gate)
 
 

@@ -13,7 +13,9 @@ from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable, printable_name, quoted, quoted_names
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewThread, Side
-from bot.contracts.request import Request, Thread, Triage, TriageThread, Verb
+from bot.contracts.request import Request, Thread, Triage, TriageThread
+from bot.verbs.record import Earlier
+from bot.verbs.registry import DEFAULT, needs
 
 _NAMED = 20
 # A line that a reader could take for a marker.
@@ -68,18 +70,19 @@ def first_message(request: Request, facts: TaskFacts, marker: str, last: LastRun
 
 def _instruction(request: Request, last: LastRun | None) -> str:
     """Return the instruction as text that stands alone. An approved plan replaces it."""
-    if request.plan is not None and request.verb is not Verb.CONTINUE:
+    continues, repeats = needs(request.verb, Earlier.RUN), needs(request.verb, Earlier.REQUEST)
+    if request.plan is not None and not continues:
         return "Carry out the approved plan below, exactly."
     is_reference = request.full_instruction != request.instruction
-    verb = Verb.FIX if request.verb is Verb.RETRY else request.verb
-    if is_reference and request.anchor is not None and verb is not Verb.CONTINUE:
+    verb = DEFAULT if repeats else request.verb
+    if is_reference and request.anchor is not None and not continues:
         # Not by its path: the author of a pull request chose that.
-        return f"{verb.value.capitalize()} what the review thread below is about."
+        return f"{verb.capitalize()} what the review thread below is about."
     is_repeated = last is not None and last.instruction == request.instruction
-    if request.verb is Verb.CONTINUE and (is_reference or is_repeated):
+    if continues and (is_reference or is_repeated):
         return "Go on where the last run ended, and finish what it was asked."
-    if is_reference and request.verb is Verb.RETRY:
-        return replace(request, verb=Verb.FIX).full_instruction
+    if is_reference and repeats:
+        return replace(request, verb=DEFAULT).full_instruction
     return request.full_instruction.strip()
 
 

@@ -23,14 +23,19 @@ def render(name: str, **values: str) -> str:
     return _filled(_read(_FOLDER / f"{name}.md"), name, values)
 
 
-def system_prompt(name: str, tools: Iterable[ToolSpec]) -> str:
-    """Return the system text `name`. It may name only tools of the session (S-100).
+def prompt_text(name: str) -> str:
+    """Return the prompt file `name` as it is written, for `system_prompt`."""
+    return _read(_FOLDER / f"{name}.md")
+
+
+def system_prompt(text: str, tools: Iterable[ToolSpec]) -> str:
+    """Return the system text. It may name only tools of the session (S-100).
 
     A name that is no tool is a file under `parts/`. If such a part names a tool that the session lacks, the
     file `..._without` replaces it.
     """
     named = {tool.name: f"`{tool.name}`" for tool in tools}
-    return _with_parts(_read(_FOLDER / f"{name}.md"), name, named)
+    return _with_parts(text, "of the system", named)
 
 
 def new_marker() -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.github.actions import Actions, json_text
 from bot.policy.decide import BUILT_IN
 from bot.policy.load import POLICY_FILE, load_policy
@@ -22,6 +22,7 @@ from bot.policy.rule import Effect
 from bot.policy.values import Policy
 from bot.session.context.base import finder_of
 from bot.session.local.explain_call import explain_call
+from bot.verbs.registry import NAMES
 
 EXAMPLE = """slash-agent policy check .github/agent.yml
          slash-agent policy explain --command 'git push'
@@ -50,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     explain.add_argument(
         "--verb",
-        choices=[verb.value for verb in Verb],
+        choices=NAMES,
         help="the verb of the run; default: one that may write",
     )
     what = explain.add_mutually_exclusive_group()
@@ -136,7 +137,7 @@ def _problem_fields(one: Problem) -> dict[str, object]:
 
 def _explain(arguments: argparse.Namespace) -> ExitCode:
     tool, call = _call(arguments)
-    verb = Verb(arguments.verb) if arguments.verb else None
+    verb = arguments.verb or None
     root = str(_root(arguments.file))
     explanation = explain_call(_policy(arguments.file), Tier(arguments.tier), tool, call, verb, root=root)
     decision = explanation.decision

@@ -20,19 +20,6 @@ _THREAD_REFERENCES = frozenset(
 _LINE_REFERENCES = frozenset({"", "this", "it", "this one", "this line", "these lines", "this code", "here"})
 
 
-class Verb(StrEnum):
-    FIX = "fix"
-    REVIEW = "review"
-    PLAN = "plan"
-    APPROVE = "approve"
-    EXPLAIN = "explain"
-    CONTINUE = "continue"
-    RETRY = "retry"
-    STOP = "stop"
-    STATUS = "status"
-    HELP = "help"
-
-
 class Tier(StrEnum):
     """Rights of an actor, from GitHub's permission API by account id. `LOCAL` is a person at their own
     terminal."""
@@ -92,7 +79,8 @@ ALLOW_DELETIONS = "allow-deletions"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One job. `repository` is `owner/name`, empty for a local checkout without a remote.
+    """One job. `verb` is a name in `bot.verbs.registry`. `repository` is `owner/name`, empty for a local checkout
+    without a remote.
 
     `base_ref` is the branch that a result is meant for: on a pull request its own base. On a pull request
     `pull` is set, `unresolved` are its open review threads, and `failures` the failed checks of its head;
@@ -102,7 +90,7 @@ class Request:
     `policy_file` is the policy's path in the base commit.
     """
 
-    verb: Verb
+    verb: str
     instruction: str
     actor: Actor
     repository: str
@@ -128,11 +116,11 @@ class Request:
         review comment."""
         instruction = self.instruction.strip(" .!\n").lower()
         if self.anchor is not None and instruction in _LINE_REFERENCES:
-            return f"{self.verb.value.capitalize()} what this review thread is about: {self.anchor.position}."
+            return f"{self.verb.capitalize()} what this review thread is about: {self.anchor.position}."
         if self.thread is None or instruction not in _THREAD_REFERENCES:
             return self.instruction
         kind = "pull request" if self.thread.is_pull_request else "issue"
-        return f"{self.verb.value.capitalize()} this {kind}."
+        return f"{self.verb.capitalize()} this {kind}."
 
     @property
     def dry_run(self) -> bool:

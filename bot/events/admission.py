@@ -12,11 +12,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from bot.contracts.request import Actor, Tier, Verb
+from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import Permission, ThreadReader
 from bot.events.command import Command
 from bot.events.event_request import Cause, EventRequest, NoRequest
 from bot.events.payload import Account
+from bot.verbs.registry import started_by
 
 FIX_FAILED_RUN = "what the failed checks show"
 
@@ -34,10 +35,10 @@ class Admission:
     `--no-draft`. Both hold for everybody who may give a command.
     """
 
-    verbs: Mapping[Tier, Collection[Verb]]
-    bots: Mapping[int, Collection[Verb]]
-    own_thread: Collection[Verb] = ()
-    labels: Mapping[str, Verb] = field(default_factory=dict)
+    verbs: Mapping[Tier, Collection[str]]
+    bots: Mapping[int, Collection[str]]
+    own_thread: Collection[str] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
     assignee: str = ""
     reviews: Collection[str] = ()
     drafts: bool = False
@@ -45,7 +46,7 @@ class Admission:
     models: Collection[str] | None = None
     always_draft: bool = False
 
-    def permits(self, actor: Actor, verb: Verb, *, on_own_thread: bool = False) -> bool:
+    def permits(self, actor: Actor, verb: str, *, on_own_thread: bool = False) -> bool:
         if actor.tier is Tier.BOT:
             return verb in self.bots.get(actor.id, ())
         if verb in self.verbs.get(actor.tier, ()):
@@ -76,12 +77,12 @@ class Admission:
             return self._label_command(event_request.detail)
         if event_request.cause is Cause.ASSIGNMENT:
             if self.assignee and _login(event_request.detail) == _login(self.assignee):
-                return Command(Verb.FIX)
+                return Command(started_by(event_request.cause))
             return NoRequest("Nothing to do: the policy makes no command of this assignment.")
         if event_request.cause is Cause.PULL_REQUEST:
             return self._review_command(event_request)
         if self.failed_runs:
-            return Command(Verb.FIX, FIX_FAILED_RUN)
+            return Command(started_by(event_request.cause), FIX_FAILED_RUN)
         return NoRequest("Nothing to do: the policy makes no command of a failed run.")
 
     def _review_command(self, event_request: EventRequest) -> Command | NoRequest:
@@ -93,7 +94,7 @@ class Admission:
             return NoRequest(
                 "Nothing to do: the pull request is a draft; it is reviewed when it is ready, or when asked."
             )
-        return Command(Verb.REVIEW)
+        return Command(started_by(event_request.cause))
 
     def _label_command(self, label: str) -> Command | NoRequest:
         # GitHub's labels are unique ignoring case.

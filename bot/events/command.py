@@ -19,10 +19,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, Verb
+from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS
 from bot.events.hygiene import clean
 from bot.events.nearest import nearest
 from bot.events.quotation import split_quotation
+from bot.verbs.record import Earlier
+from bot.verbs.registry import DEFAULT, NAMES, VERBS, needs
 
 # Option name -> description of its value for messages; empty for an option without a value.
 OPTIONS: Mapping[str, str] = {
@@ -37,22 +39,6 @@ OPTIONS: Mapping[str, str] = {
     NO_CHECKS: "",
     CHECK_MINUTES: "whole minutes from 1 to 120, as in `--check-minutes 15`",
     "sha": "the full id of the head commit: all 40 hex digits, or 64 in a SHA-256 repository",
-}
-
-_RUN = ("model", "budget", "dry-run", "sha")
-_CHANGE = (*_RUN, "draft", CHECK, NO_CHECKS, CHECK_MINUTES)
-# The options that each verb accepts.
-OPTIONS_OF: Mapping[Verb, Sequence[str]] = {
-    Verb.FIX: (*_CHANGE, "base"),
-    Verb.PLAN: (*_RUN, "base"),
-    Verb.EXPLAIN: (*_RUN, "base"),
-    Verb.REVIEW: (*_RUN, "full"),
-    Verb.APPROVE: _CHANGE,
-    Verb.CONTINUE: _CHANGE,
-    Verb.RETRY: _CHANGE,
-    Verb.STOP: (),
-    Verb.STATUS: (),
-    Verb.HELP: (),
 }
 
 PLAN = "plan"
@@ -71,7 +57,6 @@ _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 _SHA = re.compile(r"[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?")
 _HASH = re.compile(r"`?([0-9a-fA-F]{8,64})`?[.,:;]?")
 _AMOUNT = re.compile(r"\$?([0-9]{1,6}(?:\.[0-9]{1,4})?)")
-_VERBS = frozenset(verb.value for verb in Verb)
 # Up to four polite words or mentions, then the token in any case.
 _MISSED = re.compile(
     r" {0,3}((?:(?:@[\w-]+|please|pls|plz|hey|hi|hello|okay|ok|so|now|and|then|can|could|would|you|kindly|thanks)"
@@ -102,7 +87,7 @@ class Command:
     and options mean nothing then. `near_miss` says that it is no command, and only looks as if one was meant.
     """
 
-    verb: Verb
+    verb: str
     instruction: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
@@ -124,10 +109,10 @@ def parse_command(body: str) -> Command | None:
         verb, text, options = _read_line(first)
         _check_options(verb, options)
         instruction, quoted = split_quotation(f"{text}\n{further}")
-        if verb is Verb.APPROVE:
-            options[PLAN], instruction = _read_hash(instruction)
+        if needs(verb, Earlier.PLAN):
+            options[PLAN], instruction = _read_hash(verb, instruction)
     except _ProblemError as problem:
-        return Command(Verb.FIX, problem=str(problem))
+        return Command(DEFAULT, problem=str(problem))
     return Command(verb, instruction, options, quoted=quoted)
 
 
@@ -161,14 +146,14 @@ def near_miss_command(body: str) -> Command | None:
         lead, token, rest = match.groups()
         verb = rest.split(None, 1)[0].rstrip(".,:;!?").lower() if rest else ""
         # Without a verb only the token in another case counts.
-        if verb not in _VERBS and (lead or token == _ADDRESS):
+        if verb not in VERBS and (lead or token == _ADDRESS):
             continue
-        intended = rest if _PLAIN.fullmatch(rest) else verb if verb in _VERBS else "fix this"
+        intended = rest if _PLAIN.fullmatch(rest) else verb if verb in VERBS else "fix this"
         problem = (
             "This was not read as a command. A command is the first thing in a comment, in lower case: "
             f"`{_ADDRESS} {intended.strip()}`"
         )
-        return Command(Verb.FIX, problem=problem, near_miss=True)
+        return Command(DEFAULT, problem=problem, near_miss=True)
     return None
 
 
@@ -199,7 +184,7 @@ def _after_token(body: str) -> str | None:
     return None
 
 
-def _read_line(line: str) -> tuple[Verb, str, dict[str, str]]:
+def _read_line(line: str) -> tuple[str, str, dict[str, str]]:
     spans = [match.span() for match in _WORD.finditer(line)]
     words = [_with_hyphens(line[start:end]) for start, end in spans]
     options: dict[str, str] = {}
@@ -210,7 +195,7 @@ def _read_line(line: str) -> tuple[Verb, str, dict[str, str]]:
     end = _trailing_start(words, position)
     _read_leading(words, end, options)
     text = line[spans[position][0] : spans[end - 1][1]] if position < end else ""
-    return verb or Verb.FIX, text, options
+    return verb or DEFAULT, text, options
 
 
 def _with_hyphens(word: str) -> str:
@@ -222,13 +207,12 @@ def _with_hyphens(word: str) -> str:
     return written if match and nearest(match.group(1), OPTIONS, slips=1) else word
 
 
-def _read_verb(word: str) -> Verb | None:
+def _read_verb(word: str) -> str | None:
     """Return the verb `word`, or `None` for a word of an instruction."""
     plain = word.rstrip(".,:;!?").lower()
-    verbs = [verb.value for verb in Verb]
-    if plain in verbs:
-        return Verb(plain)
-    intended = nearest(plain, verbs, slips=1)
+    if plain in VERBS:
+        return plain
+    intended = nearest(plain, NAMES, slips=1)
     if intended:
         raise _ProblemError(
             f"`{_ADDRESS} {_quotable(plain)}` is not a verb; `{_ADDRESS} {intended}` is the nearest."
@@ -236,8 +220,8 @@ def _read_verb(word: str) -> Verb | None:
     return None
 
 
-def _check_options(verb: Verb, options: Mapping[str, str]) -> None:
-    allowed = OPTIONS_OF[verb]
+def _check_options(verb: str, options: Mapping[str, str]) -> None:
+    allowed = VERBS[verb].options
     wrong = next((name for name in options if name not in allowed), None)
     if wrong is None:
         return
@@ -245,12 +229,12 @@ def _check_options(verb: Verb, options: Mapping[str, str]) -> None:
     raise _ProblemError(f"`--{wrong}` means nothing to `{_ADDRESS} {verb}`, which takes {allowed_names}.")
 
 
-def _read_hash(instruction: str) -> tuple[str, str]:
+def _read_hash(verb: str, instruction: str) -> tuple[str, str]:
     first = next(iter(instruction.split(None, 1)), "")
     match = _HASH.fullmatch(first)
     if match is None:
         raise _ProblemError(
-            f"`{_ADDRESS} approve` needs the hash below the plan, as in `{_ADDRESS} approve 1a2b3c4d`."
+            f"`{_ADDRESS} {verb}` needs the hash below the plan, as in `{_ADDRESS} {VERBS[verb].example}`."
         )
     return match.group(1).lower(), instruction.removeprefix(first).strip()
 

@@ -11,12 +11,12 @@ from bot.events.admission import Admission, RejectedActor, identify_actor
 from bot.events.command import PLAN, Command
 from bot.events.event_request import EventRequest, NoRequest
 from bot.events.resolve_request import (
-    INSTANT,
     complete_event_request,
     read_shown_command,
     resolve_instruction,
 )
 from bot.events.thread_html import EditedTextError, ThreadHtml
+from bot.verbs.registry import MODEL_VERBS
 
 
 def difference(
@@ -84,7 +84,7 @@ def _command_rows(request: Request, event_request: EventRequest, command: Comman
 def _pull_rows(request: Request, event_request: EventRequest, command: Command) -> Iterator[Row]:
     pull = request.pull
     on_pull = event_request.subject is not None and event_request.subject.is_pull_request
-    expects_pull = on_pull and command.verb not in INSTANT
+    expects_pull = on_pull and command.verb in MODEL_VERBS
     yield "the pull request", pull.number if pull else 0, event_request.number if expects_pull else 0
     if pull is None:
         base = command.options.get("base", event_request.repository.default_branch)

@@ -10,16 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.contracts.pulls import PullRequest, PullState
-from bot.contracts.request import Actor, Tier, Verb
+from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import PullReader
 from bot.events.event_request import OWN_BRANCHES, Cause, EventRequest, NoRequest, Refusal
+from bot.verbs.registry import VERBS
 
 # GitHub lists at most so many files of a pull request.
 MAX_REVIEWED_FILES = 3_000
 
 # The next push causes such an event again.
 _HEAD_CAUSES = (Cause.PULL_REQUEST, Cause.FAILED_RUN)
-_VERBS_ON_CLOSED = (Verb.EXPLAIN, Verb.STOP, Verb.STATUS, Verb.HELP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class PullTarget:
 
 
 def read_pull_target(
-    event_request: EventRequest, verb: Verb, named_sha: str, actor: Actor, reader: PullReader
+    event_request: EventRequest, verb: str, named_sha: str, actor: Actor, reader: PullReader
 ) -> PullTarget | Refusal | NoRequest:
     """Read the pull request of `event_request`. `named_sha` is the value of `--sha`, or empty."""
     repository = event_request.repository.name
@@ -52,20 +52,20 @@ def read_pull_target(
     return target if event_request.head_sha else _head_at_trigger(target, event_request, reader)
 
 
-def pull_refusal(pull: PullRequest, verb: Verb, event_request: EventRequest) -> Refusal | None:
+def pull_refusal(pull: PullRequest, verb: str, event_request: EventRequest) -> Refusal | None:
     """Return why a run cannot work on a pull request in this state, or `None`."""
     name = f"Pull request #{pull.number}"
     if pull.locked:
         return Refusal(f"{name} is locked, so no comment can be posted on it.", in_thread=False)
-    if pull.state is PullState.MERGED and verb not in _VERBS_ON_CLOSED:
+    if pull.state is PullState.MERGED and not VERBS[verb].on_closed:
         return Refusal(
             f"{name} is merged already. For further work, write the command in an issue.", in_thread=True
         )
-    if pull.state is PullState.CLOSED and verb not in _VERBS_ON_CLOSED:
+    if pull.state is PullState.CLOSED and not VERBS[verb].on_closed:
         return Refusal(
             f"{name} is closed. Reopen it and repeat the command, or write it in an issue.", in_thread=True
         )
-    if verb is Verb.REVIEW and pull.changed_files > MAX_REVIEWED_FILES:
+    if VERBS[verb].reviews and pull.changed_files > MAX_REVIEWED_FILES:
         return Refusal(
             f"{name} changes {pull.changed_files:,} files; a review covers at most {MAX_REVIEWED_FILES:,}. "
             "Split it, or ask `/agent explain` about a part of it.",

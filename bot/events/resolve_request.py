@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.pulls import Comment
-from bot.contracts.request import POLICY_FILE, Actor, Request, Thread, Tier, Verb
+from bot.contracts.request import POLICY_FILE, Actor, Request, Thread, Tier
 from bot.contracts.threads import IssueData, PullReader, ThreadReader
 from bot.events.admission import Admission, RejectedActor, identify_actor, no_access
 from bot.events.command import Command, shown_command
@@ -22,6 +22,8 @@ from bot.events.pull import PullTarget, read_pull_target
 from bot.events.pull_context import PullContext, read_pull_context
 from bot.events.thread_html import EditedTextError, ThreadHtml
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread, build_thread
+from bot.verbs.record import Place
+from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, verbs_of
 
 THIS_ISSUE = "this issue"
 THIS_PULL = "this pull request"
@@ -29,12 +31,8 @@ THESE_LINES = "this"
 MOST_TRIES = 2
 """How often failed runs may start a fix of one head."""
 
-INSTANT = (Verb.STOP, Verb.STATUS, Verb.HELP)
-"""Verbs that are answered without a model and without reading the thread."""
-
 _LOCKED = Refusal("The conversation is locked, so no comment can be posted in it.", in_thread=False)
-_WITH_FAILURES = (Verb.FIX, Verb.CONTINUE, Verb.RETRY)
-_FOR_EVERYBODY = (Verb.HELP, Verb.STATUS)
+_FOR_EVERYBODY = verbs_of(Tier.OUTSIDER)
 
 Tries = Callable[[str, int, str], int]
 """Returns how many fixes failed runs have started already, by repository, pull request number and head SHA."""
@@ -84,15 +82,15 @@ def _access_refusal(
 ) -> Refusal | None:
     own = _on_own_thread(event_request)
 
-    def is_allowed(verb: Verb) -> bool:
+    def is_allowed(verb: str) -> bool:
         return admission.permits(actor, verb, on_own_thread=own)
 
     requested = None if command.problem else command.verb
-    if not any(is_allowed(verb) for verb in Verb if verb not in _FOR_EVERYBODY) and not (
+    if not any(is_allowed(verb) for verb in NAMES if verb not in _FOR_EVERYBODY) and not (
         requested and is_allowed(requested)
     ):
         on_pull = event_request.subject is not None and event_request.subject.is_pull_request
-        verb = requested if requested and requested not in INSTANT else Verb.FIX
+        verb = requested if requested and requested not in INSTANT else DEFAULT
         reason = no_access(actor.login, verb, on_pull=on_pull, policy_file=POLICY_FILE)
         return Refusal(reason, in_thread=not command.near_miss)
     if command.problem:
@@ -158,14 +156,14 @@ def _subject_of(issue: IssueData) -> Subject:
 def placement_refusal(command: Command, event_request: EventRequest) -> Refusal | None:
     """Return why a command has no meaning in this thread, or `None`."""
     on_pull = event_request.subject is not None and event_request.subject.is_pull_request
-    reason = ""
+    places, reason = VERBS[command.verb].places, ""
     if on_pull and "base" in command.options:
         reason = "`--base` means nothing under a pull request: what comes of it is meant for the branch it goes to."
-    elif not on_pull and command.verb is Verb.REVIEW:
-        reason = "`/agent review` looks at a pull request, and this is none."
+    elif not on_pull and places == {Place.PULL}:
+        reason = f"`/agent {command.verb}` looks at a pull request, and this is none."
     elif not on_pull and "sha" in command.options:
         reason = "`--sha` names the head of a pull request, and this is none."
-    elif event_request.subject is None and command.verb not in (Verb.FIX, Verb.EXPLAIN, Verb.PLAN):
+    elif event_request.subject is None and Place.REPOSITORY not in places:
         reason = f"`/agent {command.verb}` needs an issue or a pull request to be about: give its `number`."
     return Refusal(reason, in_thread=True, exit_code=ExitCode.USAGE) if reason else None
 
@@ -266,7 +264,7 @@ def _with_pull(
         event_request.trigger,
         event_request.anchor,
         head_sha=target.pull.head_sha,
-        with_failures=request.verb in _WITH_FAILURES,
+        with_failures=VERBS[request.verb].reads_failures,
     )
     return replace(
         request,

@@ -15,16 +15,16 @@ from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BeforeValidator
 from pydantic.json_schema import SkipJsonSchema
 
-from bot.contracts.request import Verb
 from bot.contracts.writes import MAX_LABEL, WriteCaps
 from bot.policy.kinds import As, Glob, Line, problem, raise_problems, whole
 from bot.policy.limits import Budget
 from bot.policy.problems import Location
 from bot.policy.values import Checks, Folders, Label
 from bot.policy.writes import HIGHEST
+from bot.verbs import registry
 
 FOLDER = ".github/agent"
-VERBS = (Verb.FIX,)
+VERBS = tuple(verb.name for verb in registry.VERBS.values() if verb.for_tasks)
 """The verbs of tasks. The other verbs need a thread."""
 
 
@@ -120,7 +120,7 @@ class Task:
     name: SkipJsonSchema[str]
     instruction: SkipJsonSchema[str]
     schedule: Annotated[Line, AfterValidator(_known)] = ""
-    verbs: Annotated[tuple[Verb, ...], BeforeValidator(_fix_only)] = VERBS
+    verbs: Annotated[tuple[str, ...], BeforeValidator(_fix_only)] = (registry.DEFAULT,)
     checks: Checks = ()
     paths: tuple[Glob, ...] = ()
     labels: Annotated[tuple[Line, ...], _labels(10, 50)] = ()
@@ -130,7 +130,7 @@ class Task:
     writes: Annotated[TaskWrites | None, As(Annotated[TaskWrites, AfterValidator(_closes_late)])] = None
 
     @property
-    def verb(self) -> Verb:
+    def verb(self) -> str:
         return self.verbs[0]
 
     @property

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import GetJsonSchemaHandler
 from pydantic_core import core_schema
 
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.policy.egress import PRESETS
 from bot.policy.kinds import (
     ONCE,
@@ -25,10 +25,7 @@ from bot.policy.kinds import (
     whole,
     word,
 )
-
-ALL_VERBS = frozenset(Verb)
-READING_VERBS = frozenset({Verb.REVIEW, Verb.EXPLAIN, Verb.PLAN, Verb.STATUS, Verb.HELP})
-OUTSIDER_VERBS = frozenset({Verb.HELP, Verb.STATUS})
+from bot.verbs.registry import NAMES, verbs_of
 
 Usd = Annotated[float, decimal(1000)]
 Minutes = Annotated[float, decimal(360)]
@@ -43,9 +40,10 @@ MaybeTokens = Annotated[int | None, As(Tokens)]
 MaybeCommands = Annotated[int | None, As(Commands)]
 MaybeOutput = Annotated[float | None, As(Output)]
 MaybeRuns = Annotated[int | None, As(Runs)]
-Verbs = Annotated[frozenset[Verb], word("all", ALL_VERBS)]
+VerbName = Annotated[str, one_of(NAMES)]
+Verbs = Annotated[frozenset[VerbName], word("all", frozenset(NAMES))]
 Egress = Annotated[tuple[Annotated[str, one_of(PRESETS)], ...], ONCE, word("none", ())]
-MaybeVerbs = Annotated[frozenset[Verb] | None, As(Verbs)]
+MaybeVerbs = Annotated[frozenset[str] | None, As(Verbs)]
 _MaybeTurns = Annotated[int | None, As(Annotated[int, whole(1, 1000)])]
 _SomeTokens = Annotated[int | None, As(Annotated[int, whole(1, 1_000_000_000)])]
 
@@ -72,17 +70,14 @@ def default_tiers() -> Mapping[Tier, TierPolicy]:
 
     An outsider's limits take effect only if a policy gives outsiders a verb that starts a model.
     """
-    maintainer = TierPolicy(ALL_VERBS, 5, 80, 30, 50, commands=500, output=256)
-    return MappingProxyType(
-        {
-            Tier.MAINTAINER: maintainer,
-            Tier.CONTRIBUTOR: TierPolicy(READING_VERBS, 1, 30, 10, 10, commands=150, output=64),
-            Tier.OUTSIDER: TierPolicy(OUTSIDER_VERBS, 0.5, 20, 10, 3, commands=100, output=64),
-            Tier.BOT: TierPolicy(READING_VERBS, 1, 30, 10, 10, commands=150, output=64),
-            Tier.SCHEDULE: TierPolicy(ALL_VERBS, 2, 60, 30, 20, commands=300, output=256),
-            Tier.LOCAL: maintainer,
-        }
-    )
+    tiers = {
+        Tier.MAINTAINER: TierPolicy(verbs_of(Tier.MAINTAINER), 5, 80, 30, 50, commands=500, output=256),
+        Tier.CONTRIBUTOR: TierPolicy(verbs_of(Tier.CONTRIBUTOR), 1, 30, 10, 10, commands=150, output=64),
+        Tier.OUTSIDER: TierPolicy(verbs_of(Tier.OUTSIDER), 0.5, 20, 10, 3, commands=100, output=64),
+        Tier.BOT: TierPolicy(verbs_of(Tier.BOT), 1, 30, 10, 10, commands=150, output=64),
+        Tier.SCHEDULE: TierPolicy(verbs_of(Tier.SCHEDULE), 2, 60, 30, 20, commands=300, output=256),
+    }
+    return MappingProxyType({**tiers, Tier.LOCAL: tiers[Tier.MAINTAINER]})
 
 
 FILE_TIERS = tuple(tier.value for tier in Tier if tier is not Tier.LOCAL)

@@ -17,7 +17,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.checkers import CHECKER_NAMES, LANGUAGE_SERVERS, MAX_WAIT, REMOVED_SERVERS
 from bot.contracts.model import EFFORTS, ModelOverride, ThinkingKind
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.policy.dangerous import NAMES
 from bot.policy.kinds import (
     FROZEN,
@@ -49,6 +49,7 @@ from bot.policy.limits import (
     Egress,
     TierPolicy,
     TierTable,
+    VerbName,
     default_tiers,
     once_by_id,
 )
@@ -57,16 +58,12 @@ from bot.policy.protected import SERVICES
 from bot.policy.read_rules import RULES
 from bot.policy.rule import Rule
 from bot.policy.writes import HIGHEST, VERBS, is_ours
+from bot.verbs.registry import READ_ONLY, STANDING_ALONE
 
 # In seconds.
 CHECK_TIMEOUT = 600.0
 SETUP_TIMEOUT = 900.0
 MAX_TIMEOUT = 6 * 3600
-
-# Verbs that only read, which a policy may give to outsiders.
-_READING = (Verb.REVIEW, Verb.EXPLAIN, Verb.PLAN)
-# Verbs that a label can request: all others need an instruction or an earlier run.
-_BY_LABEL = (Verb.FIX, *_READING)
 
 _Value = TypeVar("_Value")
 
@@ -184,7 +181,7 @@ class ReviewPolicy:
     request_changes: Truth = key(False, "Let a review with serious findings request changes.")
 
 
-def _lower(labels: Mapping[str, Verb]) -> Mapping[str, Verb]:
+def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
     """GitHub's labels are unique ignoring case."""
     given = list(labels)
     twice = [given[n] for n, _ in repeated(label.lower() for label in given)]
@@ -197,7 +194,8 @@ class TriggersPolicy:
     """What starts a run beside a command. The names of `labels` are in lower case."""
 
     labels: Annotated[
-        Mapping[Annotated[str, line("a label")], Annotated[Verb, one_of(_BY_LABEL)]], AfterValidator(_lower)
+        Mapping[Annotated[str, line("a label")], Annotated[str, one_of(STANDING_ALONE)]],
+        AfterValidator(_lower),
     ] = key(None, "What setting a label asks for.", factory=dict, title="a mapping of label to verb")
     assignee: Annotated[
         str, line("the login of an account, without @", r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
@@ -285,7 +283,7 @@ class WritesPolicy:
         None, "Pull requests that one run may close at most."
     )
     edit: Annotated[int | None, _cap(HIGHEST.edit)] = key(None, "Issues that one run may edit at most.")
-    verbs: frozenset[Annotated[Verb, one_of(tuple(VERBS))]] = key(
+    verbs: frozenset[Annotated[str, one_of(tuple(VERBS))]] = key(
         frozenset(), "What may write without a task, in the thread that was asked in."
     )
     labels: Annotated[tuple[Label, ...], AfterValidator(_distinct)] = key(
@@ -506,7 +504,7 @@ _TASK = line("the name of a task, its file's name without .md", r"[A-Za-z0-9][A-
 class ModelSettingsPolicy(ModelSettings):
     """The settings of all runs, and those of single verbs, tiers and tasks."""
 
-    verbs: Annotated[Mapping[Annotated[Verb, one_of(tuple(Verb))], ModelSettings], FROZEN] = key(
+    verbs: Annotated[Mapping[VerbName, ModelSettings], FROZEN] = key(
         None,
         "The same keys for single verbs; they come before those of tiers.",
         factory=dict,
@@ -522,7 +520,7 @@ class ModelSettingsPolicy(ModelSettings):
         title="a mapping by task",
     )
 
-    def of(self, verb: Verb, tier: Tier, task: str) -> ModelSettings:
+    def of(self, verb: str, tier: Tier, task: str) -> ModelSettings:
         """Return the settings of a run: a task's come before a verb's, those before a tier's, those before all."""
         own = Tier.MAINTAINER if tier is Tier.LOCAL else tier
         found = (self.tasks.get(task), self.verbs.get(verb), self.tiers.get(own), self)
@@ -618,7 +616,7 @@ class Policy:
         (), "Workflows started on the bot's branch if none starts by itself."
     )
     review: ReviewPolicy = key(ReviewPolicy(), "Reviews of pull requests.")
-    thread_author: frozenset[Annotated[Verb, one_of(_READING)]] = key(
+    thread_author: frozenset[Annotated[str, one_of(READ_ONLY)]] = key(
         frozenset(), "What outsiders may ask for in a thread that they opened."
     )
     triggers: TriggersPolicy = key(TriggersPolicy(), "What starts a run beside a command.")
@@ -638,7 +636,7 @@ class Policy:
         return tuple(dict.fromkeys(filter(None, names)))
 
     @property
-    def verbs_of_bots(self) -> Mapping[int, frozenset[Verb]]:
+    def verbs_of_bots(self) -> Mapping[int, frozenset[str]]:
         """Return what each listed bot may ask for, by account id."""
         of_tier = self.tiers[Tier.BOT].verbs
         return {bot.id: of_tier if bot.verbs is None else bot.verbs for bot in self.bots}

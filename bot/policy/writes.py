@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from bot.contracts.request import ThreadState, Tier, Verb
+from bot.contracts.request import ThreadState, Tier
 from bot.contracts.writes import (
     AddComment,
     AddLabel,
@@ -24,6 +24,7 @@ from bot.contracts.writes import (
     cap_name,
     write_problem,
 )
+from bot.verbs import registry
 
 HIGHEST = WriteCaps(comment=50, reply=50, label=100, close=25, close_pulls=10, edit=10)
 """The maximum for any policy and task. Their sum exceeds what one bundle holds, which has its own limit."""
@@ -34,12 +35,7 @@ TIERS: Mapping[Tier, WriteCaps] = {
 }
 """The runs of other tiers write nothing on threads, whatever the policy says."""
 
-VERBS: Mapping[Verb, WriteCaps] = {
-    Verb.FIX: WriteCaps(reply=10, label=5),
-    Verb.REVIEW: WriteCaps(reply=10, label=5),
-    Verb.EXPLAIN: WriteCaps(label=5),
-    Verb.PLAN: WriteCaps(label=5),
-}
+VERBS: Mapping[str, WriteCaps] = {verb.name: verb.writes for verb in registry.VERBS.values() if verb.writes}
 """For runs without a task, if the policy names the verb, and only in the thread of the request."""
 
 _TRIGGER = re.compile(r"(?:slash-)?agent(?:$|[^a-z0-9])", re.IGNORECASE)

@@ -11,7 +11,7 @@ from bot.checkout.layout import make_git_dir, object_format_of
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import PullRequest, PullState
-from bot.contracts.request import Request, Verb
+from bot.contracts.request import Request
 from bot.gate.secrets import Finder
 from bot.gate.verdict import MayWrite
 from bot.github.client import GitHub
@@ -22,6 +22,7 @@ from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.write import Bundle
 from bot.publish.remote import Remote
 from bot.publish.thread.markers import ThreadRef, is_ours, thread_ref_of
+from bot.verbs.registry import VERBS
 
 ReadFile = Callable[[str], str | None]
 """Returns the text of a file of the base branch by its path, or `None` if there is none."""
@@ -127,13 +128,8 @@ class OpeningRefusedError(PublishError):
         self.compare_url = compare_url
 
 
-_REPEATING = (Verb.CONTINUE, Verb.RETRY)
-# The verbs that can end with a status: an `explain` with a patch was tampered with.
-_VERBS = {
-    Status.REVIEWED: frozenset({Verb.REVIEW, *_REPEATING}),
-    Status.PLANNED: frozenset({Verb.PLAN, *_REPEATING}),
-}
-CHANGING = frozenset({Verb.FIX, Verb.APPROVE, *_REPEATING})
+# A verb may end with these only if it publishes them: an answer with a patch was tampered with.
+_BY_VERB = (Status.CHANGED, Status.REVIEWED, Status.PLANNED)
 
 
 def kind_of(bundle: Bundle) -> Status:
@@ -161,8 +157,8 @@ def check_repository(outcome: Outcome, repository: str) -> None:
 def check_verb(bundle: Bundle) -> None:
     outcome = bundle.outcome
     verb, wrong = outcome.request.verb, outcome.status.value
-    allowed = _VERBS.get(kind_of(bundle))
-    if (has_change(bundle) and verb not in CHANGING) or (allowed is not None and verb not in allowed):
+    published = Status.CHANGED if has_change(bundle) else kind_of(bundle)
+    if published in _BY_VERB and published not in VERBS[verb].publishes:
         raise PublishError(
             f"The bundle says `{wrong}`, which `/agent {verb}` cannot come to: nothing was done."
         )

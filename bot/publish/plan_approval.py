@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.plan import Plan
-from bot.contracts.request import Request, Thread, Verb
+from bot.contracts.request import Request, Thread
 from bot.events.command import PLAN as APPROVED
 from bot.events.command import parse_command
 from bot.github.client import GitHub
@@ -15,6 +15,8 @@ from bot.publish.plan_comment import PlanComment, find_plan, own_comments
 from bot.publish.thread.comments import rewrite, with_mark
 from bot.publish.thread.history import newest_requests, traces
 from bot.publish.thread.markers import ThreadRef, asking_comment
+from bot.verbs.record import Earlier
+from bot.verbs.registry import VERBS, needs
 
 
 def continued_plan(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> Plan | None:
@@ -40,7 +42,7 @@ def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Reques
     """Check, before the result of an `approve` or of a `continue` after one is published, that its plan is in the
     thread, unchanged and not executed by another request. Raises `PublishError`."""
     continued: frozenset[str] = frozenset()
-    if request.verb is Verb.CONTINUE and thread_ref is not None and request.thread is not None:
+    if needs(request.verb, Earlier.RUN) and thread_ref is not None and request.thread is not None:
         behind = _approval_behind(github, thread_ref, request.thread)
         named = request.plan.hash if request.plan else ""
         if bool(named) != (behind is not None) or (behind and not named.startswith(behind.prefix.lower())):
@@ -48,7 +50,7 @@ def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Reques
                 "The bundle goes on with another plan than the one that was approved: nothing was done."
             )
         continued = behind.keys if behind else continued
-    if request.verb is not Verb.APPROVE and request.plan is None:
+    if not needs(request.verb, Earlier.PLAN) and request.plan is None:
         return Approval()
     if request.plan is None or thread_ref is None:
         raise PublishError("The bundle carries out a plan, and does not say which one: nothing was done.")
@@ -111,9 +113,10 @@ def _approval_behind(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> _
         ours = ours and trace.ours
         body, edited = _asking(github, thread_ref, trace.request_key)
         command = parse_command(body)
-        if command is None or command.problem or command.verb not in (Verb.APPROVE, Verb.CONTINUE):
+        earlier = None if command is None or command.problem else VERBS[command.verb].earlier
+        if command is None or earlier not in (Earlier.PLAN, Earlier.RUN):
             return None
-        if command.verb is Verb.APPROVE:
+        if earlier is Earlier.PLAN:
             if edited or not ours:
                 raise UsageError(
                     "The comment that approved the plan was edited: approve the plan again."

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.outcome import Status
-from bot.contracts.request import Verb
 from bot.github.errors import RepositoryMovedError
 from bot.publish.change.on_pull import publish_on_pull
 from bot.publish.change.pull_request import publish_on_branch
@@ -42,6 +41,8 @@ from bot.publish.result import (
 )
 from bot.publish.review.publish import publish_review
 from bot.publish.writes import apply_writes, validate_writes
+from bot.verbs.record import Earlier
+from bot.verbs.registry import VERBS
 
 if TYPE_CHECKING:
     from bot.publish.plan_approval import Approval
@@ -140,7 +141,7 @@ def _apply_writes(
 def _check_approval(context: PublishContext) -> Approval | None:
     """Return the approved plan, which may be executed only once and unchanged; `None` if this request has none."""
     request = context.request
-    if request.verb not in (Verb.APPROVE, Verb.CONTINUE) and request.plan is None:
+    if VERBS[request.verb].earlier not in (Earlier.PLAN, Earlier.RUN) and request.plan is None:
         return None
     return check_approval(context.github, context.thread_ref, request)
 

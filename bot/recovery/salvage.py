@@ -30,7 +30,7 @@ from bot.gate.verdict import MayWrite, Verdict
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.session.context.base import base_finder, base_policy, base_task
-from bot.session.context.profiles import REPORT_FINDING, recorded_profile
+from bot.session.context.profiles import recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
 from bot.session.context.secrets import known_secrets
 from bot.session.job import outcome as run_outcome
@@ -41,6 +41,7 @@ from bot.session.run_folder import RunFolder, check_private, lock_folder, parent
 from bot.session.tools.approvals import approved_paths
 from bot.session.tools.result_tools import ResultTools, propose_writes
 from bot.session.workspaces.run_gate import discarded_notes, unchanged_verdict
+from bot.verbs.record import REPORT_FINDING
 
 _INCOMPLETE = "The run died before it ended; this is what it had."
 

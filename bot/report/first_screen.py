@@ -86,9 +86,7 @@ def build_first_screen(
     kind = "open" if kind == "good" and checks.doubtful else kind
     last = timeline.turns[-1].texts if timeline.turns else []
     return FirstScreen(
-        title=description.title
-        or (thread.title if thread else request.full_instruction)
-        or request.verb.value,
+        title=description.title or (thread.title if thread else request.full_instruction) or request.verb,
         status=status,
         kind=kind,
         description=description,

@@ -105,7 +105,7 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
     turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
     changed = f"{count_of(len(outcome.files), 'file')}, +{added} -{removed}" if outcome.files else ""
     return [
-        ("asked for", f"{request.verb.value}, by {plain(request.actor.login)}"),
+        ("asked for", f"{request.verb}, by {plain(request.actor.login)}"),
         ("where", thread if thread.startswith(("https://", "http://")) else ""),
         ("model", f"{code(outcome.model)}: {turns}, {tokens}, {money(outcome.cost, 4)}"),
         ("stopped by", outcome.stop_reason.value.replace("_", " ")),

@@ -21,7 +21,7 @@ from bot.contracts.pulls import (
     ReviewThread,
     Side,
 )
-from bot.contracts.request import Actor, Request, Thread, Tier, Verb
+from bot.contracts.request import Actor, Request, Thread, Tier
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -55,7 +55,7 @@ DIFF = "diff --git a/total.py b/total.py\n--- a/total.py\n+++ b/total.py\n@@ -1 
 
 def request(instruction: str = "fix the total", thread: Thread | None = THREAD) -> Request:
     actor = Actor("ann", 1, Tier.MAINTAINER)
-    return Request(Verb.FIX, instruction, actor, "o/r", "main", "https://github.example/o/r", thread)
+    return Request("fix", instruction, actor, "o/r", "main", "https://github.example/o/r", thread)
 
 
 def pulled() -> Request:
@@ -76,7 +76,7 @@ def test_the_first_message_of_a_pull_request_is_the_agreed_one() -> None:
 
 
 def test_the_first_message_of_an_approved_plan_is_the_agreed_one() -> None:
-    text = first_message(replace(request("this"), verb=Verb.APPROVE, plan=PLAN), FACTS, "mark5f")
+    text = first_message(replace(request("this"), verb="approve", plan=PLAN), FACTS, "mark5f")
     assert text + "\n" == (GOLDEN / "approve_first.md").read_text("utf-8")
 
 
@@ -84,7 +84,7 @@ def test_the_first_message_of_a_run_that_goes_on_is_the_agreed_one() -> None:
     last = LastRun(
         "fix this", "needs_input (needs_input). The model asks.", "Half done.", "Cents?", ("a.py", "b.py")
     )
-    text = first_message(replace(request("cents"), verb=Verb.CONTINUE), FACTS, "mark5f", last)
+    text = first_message(replace(request("cents"), verb="continue"), FACTS, "mark5f", last)
     assert text + "\n" == (GOLDEN / "continue_first.md").read_text("utf-8")
 
 
@@ -118,9 +118,9 @@ def test_an_instruction_that_only_points_at_the_thread_is_put_in_words(instructi
 
 
 def test_a_bare_word_to_go_on_or_to_try_again_is_put_in_words() -> None:
-    again = replace(request("this"), verb=Verb.RETRY)
+    again = replace(request("this"), verb="retry")
     assert first_message(again, FACTS, "m").startswith("# Request\nFix this issue.\n")
-    on = replace(request("this"), verb=Verb.CONTINUE)
+    on = replace(request("this"), verb="continue")
     assert first_message(on, FACTS, "m").startswith("# Request\nGo on where the last run ended")
 
 

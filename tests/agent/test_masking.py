@@ -24,9 +24,10 @@ from bot.contracts.journal import Result
 from bot.contracts.messages import Message, Text
 from bot.contracts.model import Complete, Event, ModelRequest
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import RunLimits, Verb
+from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
-from bot.session.context.profiles import MODEL_VERBS, profile_of_verb
+from bot.session.context.profiles import masking_of, profile_of_verb
+from bot.verbs.registry import MODEL_VERBS
 from tests.support.scripted import ScriptedProvider, call, says
 from tests.support.sessions import Bench
 
@@ -164,15 +165,18 @@ def test_what_need_not_be_handed_over_is_never_required() -> None:
 
 
 @pytest.mark.parametrize("verb", sorted(MODEL_VERBS))
-def test_plan_and_review_begin_with_looking_and_no_other_verb(verb: Verb) -> None:
+def test_plan_and_review_begin_with_looking_and_no_other_verb(verb: str) -> None:
     profile = profile_of_verb(verb)
-    first, last = profile.masking(RequestState(9, first=True)), profile.masking(RequestState(1))
-    judges = verb in (Verb.PLAN, Verb.REVIEW)
+    masking = masking_of(profile)
+    first, last = masking(RequestState(9, first=True)), masking(RequestState(1))
+    judges = verb in ("plan", "review")
     assert (first is not None) is judges
-    assert first is None or {"view", "grep", "task"} <= set(first.allowed) <= set(profile.offered) - {"todo"}
+    assert first is None or {"view", "grep", "task"} <= set(first.allowed) <= set(profile.all_tools) - {
+        "todo"
+    }
     assert first is None or not {*profile.results} & {*first.allowed}
     assert last is not None
-    assert (last.allowed, last.required) == (profile.results, verb not in (Verb.REVIEW, Verb.EXPLAIN))
+    assert (last.allowed, last.required) == (profile.results, verb not in ("review", "explain"))
 
 
 def test_after_a_question_no_further_call_of_the_answer_is_run(tmp_path: Path) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from bot.agent.handover import ASK_USER, DESCRIBE_CHANGE, SUBMIT_PLAN
-from bot.agent.prompt import PromptError, new_marker, render, system_prompt
+from bot.agent.prompt import PromptError, new_marker, prompt_text, render, system_prompt
 from bot.agent.subagents import TYPES, task_spec
 from bot.agent.todo import TODO
 from bot.contracts.tools import ToolSpec
+from bot.session.context.profiles import profile_of_verb
 from bot.skills.find import bundled, choose_skills
 from bot.skills.tool import skill_spec
+from bot.verbs.registry import MODEL_VERBS, VERBS
 from bot.workspace.client import TOOL_SPECS
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -41,14 +44,18 @@ SESSIONS: dict[str, tuple[str, tuple[ToolSpec, ...]]] = {
 }
 
 
+def system_text(name: str, tools: Iterable[ToolSpec]) -> str:
+    return system_prompt(profile_of_verb(name).prompt if name in MODEL_VERBS else prompt_text(name), tools)
+
+
 @pytest.mark.parametrize("session", SESSIONS)
 def test_the_system_prompt_is_the_agreed_one(session: str) -> None:
-    assert system_prompt(*SESSIONS[session]) == (GOLDEN / f"{session}_system.md").read_text("utf-8")
+    assert system_text(*SESSIONS[session]) == (GOLDEN / f"{session}_system.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("session", SESSIONS)
 def test_the_system_prompt_is_short(session: str) -> None:
-    text = system_prompt(*SESSIONS[session])
+    text = system_text(*SESSIONS[session])
     assert len(text.splitlines()) <= 60
     assert len(text.encode()) < 3_600
     assert max(map(len, text.splitlines())) <= 125
@@ -58,19 +65,20 @@ def test_the_system_prompt_is_short(session: str) -> None:
 def test_it_speaks_of_no_tool_that_the_session_lacks(session: str) -> None:
     name, tools = SESSIONS[session]
     known = {spec.name for spec in (*TOOL_SPECS, TODO, DESCRIBE_CHANGE, SUBMIT_PLAN, ASK_USER, FINDING)}
-    named = set(re.findall(r"`(\w+)`", system_prompt(name, tools))) & known
+    named = set(re.findall(r"`(\w+)`", system_text(name, tools))) & known
     assert named <= {tool.name for tool in tools}
 
 
 def test_a_prompt_that_names_a_tool_the_session_lacks_is_refused() -> None:
     with pytest.raises(PromptError, match="describe_change"):
-        system_prompt("fix", (*TOOL_SPECS, TODO))
+        system_text("fix", (*TOOL_SPECS, TODO))
 
 
 @pytest.mark.parametrize("path", sorted(PROMPTS.glob("parts/*.md")), ids=lambda path: path.stem)
 def test_every_part_is_used(path: Path) -> None:
     name = path.stem.removesuffix("_without")
     texts = [file.read_text("utf-8") for file in PROMPTS.rglob("*.md")]
+    texts += [verb.profile.prompt for verb in VERBS.values() if verb.profile]
     assert any(f"${name}" in re.findall(r"\$\w+", text) for text in texts)
 
 
@@ -100,4 +108,4 @@ def test_the_tools_of_a_fix_take_at_most_five_kilobytes() -> None:
         for tool in (*TOOL_SPECS, *own)
     ]
     assert len(json.dumps(tools, separators=(",", ":"), ensure_ascii=False)) <= 4_700
-    assert len(system_prompt(*SESSIONS["fix"])) <= 1_500
+    assert len(system_text(*SESSIONS["fix"])) <= 1_500

@@ -9,7 +9,7 @@ import pytest
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.first_message import triage_text
-from bot.agent.prompt import system_prompt
+from bot.agent.prompt import prompt_text, system_prompt
 from bot.agent.writes import PROPOSE_WRITE, ProposeWrite
 from bot.contracts.cancel import CancelToken
 from bot.contracts.pulls import Comment
@@ -109,7 +109,9 @@ def test_the_judge_sees_what_was_accepted_and_every_proposal_is_recorded() -> No
 
 def test_the_system_prompt_is_the_agreed_one() -> None:
     tools = (*(spec for spec in TOOL_SPECS if not spec.writes), PROPOSE_WRITE)
-    text = system_prompt("triage", (*tools, next(spec for spec in TOOL_SPECS if spec.name == "bash")))
+    text = system_prompt(
+        prompt_text("triage"), (*tools, next(spec for spec in TOOL_SPECS if spec.name == "bash"))
+    )
     assert text == GOLDEN.read_text("utf-8")
     assert len(text.encode()) < 3_600
 

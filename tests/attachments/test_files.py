@@ -14,7 +14,7 @@ from bot.attachments.confined import RejectedFile
 from bot.attachments.fetch import FILE_LIMITS, Fetcher, FetchLimits, site_of
 from bot.attachments.files import MAX_ATTACHED, AttachedFiles, Unpacked
 from bot.attachments.selector import MAX_NAMED, AttachmentSelector, SelectionRules
-from bot.contracts.request import Actor, Request, Thread, Tier, Verb
+from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.github.client import connect
 from bot.github.retry import Pace
 from bot.session.event.attachments import _Reader, collect_attachments
@@ -41,7 +41,7 @@ class World:
         number = self.forge.create_issue(REPO, login, "It is wrong", body)
         thread = Thread(number, "It is wrong", body, login, "")
         actor = Actor("ann", self.forge.add_user("ann"), Tier.MAINTAINER)
-        return Request(Verb.FIX, "this issue", actor, REPO, "main", "", thread=thread)
+        return Request("fix", "this issue", actor, REPO, "main", "", thread=thread)
 
     def look(self, request: Request, limits: FetchLimits = FILE_LIMITS, **terms: Any) -> Attachments:
         """The sandbox has tests of its own: here nothing is unpacked."""

@@ -20,7 +20,7 @@ from bot.attachments.files import AttachedFiles, Unpacked
 from bot.attachments.redraw import RedrawnPicture
 from bot.attachments.selector import MAX_NAMED, MAX_PICTURES, AttachmentSelector, SelectionRules
 from bot.contracts.pulls import Comment, ReviewThread, Side
-from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
+from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
 from bot.github.client import connect
 from bot.github.retry import Pace
 from bot.session.event.attachments import _Reader, collect_attachments
@@ -51,7 +51,7 @@ class World:
         number = self.forge.create_issue(REPO, login, "It is wrong", body)
         thread = Thread(number, "It is wrong", body, login, "")
         actor = Actor("ann", self.forge.add_user("ann"), Tier.MAINTAINER)
-        return Request(Verb.FIX, "this issue", actor, REPO, "main", "", thread=thread, **more)
+        return Request("fix", "this issue", actor, REPO, "main", "", thread=thread, **more)
 
     def look(
         self, request: Request, limits: FetchLimits = PICTURE_LIMITS, bots: tuple[int, ...] = (), **terms: Any

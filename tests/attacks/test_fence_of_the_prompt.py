@@ -19,7 +19,7 @@ from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.plain_text import quoted, quoted_lines, quoted_names
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewThread, Side
-from bot.contracts.request import Thread, ThreadState, Triage, TriageThread, Verb
+from bot.contracts.request import Thread, ThreadState, Triage, TriageThread
 from bot.evidence import failing_checks, problems
 from bot.session.job.loop_hooks import NEW_ERRORS
 from tests.support.fix_script import shell
@@ -87,7 +87,7 @@ def test_a62_no_field_of_a_strangers_pull_request_speaks_as_the_supervisor(stage
     """The tree, too: names of LFS pointers and of files in the diff."""
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
     files = {".gitattributes": "*.bin filter=lfs\n", f"{text}.bin": pointer, f"{text}.md": text}
-    request = request_on(stage, fork_pull(stage, files), Verb.EXPLAIN, "this")
+    request = request_on(stage, fork_pull(stage, files), "explain", "this")
     fields = everywhere(text, "mallory", "2026-01-02T03:04:05Z")
     run = run_verb(stage, replace(request, **fields), [Say("It adds.")])
     user_text = user_texts(run.model_requests[0])
@@ -105,7 +105,7 @@ def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: 
     stage.forge.commit(stage.repo, {".github/agent.yml": policy, "printed.md": text, "a.json": "{}"})
     name = "".join(char for char in text if char.isprintable())  # the gate lets no other name pass
     wreck = [Call("write", {"path": f"{name}.json", "content": "{"}), shell("touch broken")]
-    request = request_in(stage, Verb.FIX, "Make it so.\n" * 30, thread=None)
+    request = request_in(stage, "fix", "Make it so.\n" * 30, thread=None)
     run = run_verb(stage, request, [*wreck, Say("Done."), Say("Done."), Say("A title")])
     user_text = "\n".join(map(user_texts, run.model_requests))
     assert "errors that were not there before" in user_text
@@ -121,7 +121,7 @@ def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str) ->
     last = LastRun(text, text, text, text, (text,))
     facts = TaskFacts("/repo", "a" * 40, (text,), (), (text,), text, "", ((text, text),), (text,))
     assert SPEAKS not in outside(first_message(request, facts, "0f" * 8, last))
-    approved = replace(request, verb=Verb.APPROVE, plan=Plan(text, (PlanStep(text, (text,)),), text))
+    approved = replace(request, verb="approve", plan=Plan(text, (PlanStep(text, (text,)),), text))
     assert not at_the_margin(first_message(approved, facts, "0f" * 8))
     situation = CompactionInput(3, 9, (), Files((text,), (text,)), ())
     failed = CheckRun(CheckState.FAILED, 1, 0.1, text)

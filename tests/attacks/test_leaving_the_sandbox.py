@@ -11,7 +11,7 @@ import pytest
 
 from bot.checkout.clone import Source, prepare
 from bot.checkout.pull import PullHead
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.policy.decide import decide
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
@@ -183,7 +183,7 @@ def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stag
         stage.forge.commit(stage.repo, HEAD, branch="topic", author=MAINTAINER)
         number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
     base = load_policy(UNCHECKED)
-    for verb in (Verb.FIX, Verb.REVIEW, Verb.EXPLAIN):
+    for verb in ("fix", "review", "explain"):
         request = request_on(stage, number, verb)
         assert request.pull is not None
         head = PullHead(number, request.pull.head_sha)

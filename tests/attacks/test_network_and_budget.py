@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.errors import ExitCode
-from bot.contracts.request import Verb
 from bot.session.event.event_context import EventOptions
 from bot.session.event.run_event import run_event
 from tests.session.test_event_quota import BOT, WORKFLOW, run_of
@@ -83,7 +82,7 @@ def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dic
     with Listener(b"reached") as evil:
         run = run_verb(
             stage,
-            request_in(stage, Verb.FIX),
+            request_in(stage, "fix"),
             [shell(f"python3 - {port} {evil.port} <<'END'\n{HOSTILE}\nEND"), DONE],
             more=named,
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.outcome import Status
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.policy.tiers import default_policy
 from bot.session.context.profiles import profile_of
 from bot.session.tools.toolbox import Gatekeeper
@@ -49,7 +49,7 @@ THROWN_AWAY = ("a file", "another branch", "a workflow", "a link out", "the whol
 def test_whatever_a_command_leaves_in_a_review_does_not_get_out(stage: Stage, name: str) -> None:
     stage.forge.commit(stage.repo, {"extra.py": "EXTRA = 1\n"}, branch="topic")
     number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
-    verb_run = run_verb(stage, request_on(stage, number, Verb.REVIEW), [shell(COMMANDS[name]), DONE])
+    verb_run = run_verb(stage, request_on(stage, number, "review"), [shell(COMMANDS[name]), DONE])
     assert verb_run.outcome.status is Status.REVIEWED
     assert verb_run.bundle.patch == verb_run.bundle.withheld == b""
     assert verb_run.outcome.files == verb_run.outcome.withheld == ()
@@ -59,9 +59,9 @@ def test_whatever_a_command_leaves_in_a_review_does_not_get_out(stage: Stage, na
     assert len(stage.pulls()) == 1
 
 
-@pytest.mark.parametrize("verb", [Verb.PLAN, Verb.EXPLAIN])
+@pytest.mark.parametrize("verb", ["plan", "explain"])
 @pytest.mark.parametrize("call", [WRITE, EDIT], ids=["write", "edit"])
-def test_a_writing_tool_that_was_not_offered_is_not_there(stage: Stage, verb: Verb, call: Call) -> None:
+def test_a_writing_tool_that_was_not_offered_is_not_there(stage: Stage, verb: str, call: Call) -> None:
     verb_run = run_verb(stage, request_in(stage, verb), [call, PLAN, Say("Said.")])
     assert f'There is no tool "{call.name}"' in verb_run.results[0]
     assert not (verb_run.result.checkout.tree / "owned.txt").exists()
@@ -70,7 +70,7 @@ def test_a_writing_tool_that_was_not_offered_is_not_there(stage: Stage, verb: Ve
 
 def test_a_tool_host_that_was_taken_over_is_denied_every_write(tmp_path: Path) -> None:
     """Its question is what it likes; the answer in a reading run is no, whatever the policy says."""
-    for verb in (Verb.PLAN, Verb.EXPLAIN, Verb.REVIEW):
+    for verb in ("plan", "explain", "review"):
         profile = profile_of(make_request(verb=verb))
         gatekeeper = Gatekeeper(default_policy(), Tier.MAINTAINER, str(tmp_path), lambda line: None, profile)
         for tool in ("edit", "write", "bash", "view", "made_up"):
@@ -80,7 +80,7 @@ def test_a_tool_host_that_was_taken_over_is_denied_every_write(tmp_path: Path) -
 
 
 def test_a_call_of_a_masked_tool_is_denied_at_dispatch_too(tmp_path: Path) -> None:
-    profile = profile_of(make_request(verb=Verb.EXPLAIN))
+    profile = profile_of(make_request(verb="explain"))
     gatekeeper = Gatekeeper(default_policy(), Tier.MAINTAINER, str(tmp_path), lambda line: None, profile)
     for tool in ("edit", "write", "describe_change", "submit_plan", "ask_user"):
         assert not gatekeeper.permit(tool, {}).allow, tool
@@ -104,11 +104,11 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("verb", [Verb.FIX, Verb.PLAN, Verb.EXPLAIN])
-def test_a32_nothing_of_a_forks_head_is_run(stage: Stage, verb: Verb) -> None:
+@pytest.mark.parametrize("verb", ["fix", "plan", "explain"])
+def test_a32_nothing_of_a_forks_head_is_run(stage: Stage, verb: str) -> None:
     number = fork_pull(stage, HOSTILE)
     wants = [shell("touch ran-bash"), Call("view", {"path": "setup.py"}), Call("grep", {"pattern": "open"})]
-    ends = [PLAN] if verb is Verb.PLAN else [Call("write", {"path": "new.txt", "content": "x\n"}), DESCRIBE]
+    ends = [PLAN] if verb == "plan" else [Call("write", {"path": "new.txt", "content": "x\n"}), DESCRIBE]
     verb_run = run_verb(stage, request_on(stage, number, verb), [*wants, *ends, Say("Said.")])
     assert "bash" not in verb_run.tools
     assert 'There is no tool "bash"' in verb_run.results[0]
@@ -131,7 +131,7 @@ def test_a32_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: St
     names = ["bash", "Bash", " bash", "shell", "run"]
     verb_run = run_verb(
         stage,
-        request_on(stage, number, Verb.FIX),
+        request_on(stage, number, "fix"),
         [*(Call(n, {"command": "touch ran-it"}) for n in names), DONE],
     )
     assert all("There is no tool" in result for result in verb_run.results)
@@ -141,7 +141,7 @@ def test_a32_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: St
 @pytest.mark.parametrize("trusted", ["0" * 40, ""])
 def test_a35_another_sha_than_the_heads_vouches_for_nothing(stage: Stage, trusted: str) -> None:
     number = fork_pull(stage, HOSTILE)
-    request = request_on(stage, number, Verb.FIX, trusted_sha=trusted)
+    request = request_on(stage, number, "fix", trusted_sha=trusted)
     verb_run = run_verb(stage, request, [shell("touch ran-bash"), DONE])
     assert "bash" not in verb_run.tools
 
@@ -149,9 +149,9 @@ def test_a35_another_sha_than_the_heads_vouches_for_nothing(stage: Stage, truste
 def test_a34_a_fork_that_moved_after_it_was_vouched_for_is_not_run(stage: Stage) -> None:
     """The head of the trigger is what counts: what is pushed later is neither fetched nor trusted."""
     number = fork_pull(stage, {"a.txt": "a\n"})
-    request = request_on(stage, number, Verb.FIX)
+    request = request_on(stage, number, "fix")
     assert request.pull is not None
     sha = request.pull.head_sha
     stage.forge.commit("mallory/tidytime", {"b.txt": "b\n"}, branch="topic", author="mallory")
-    verb_run = run_verb(stage, request_on(stage, number, Verb.FIX, trusted_sha=sha), [DONE])
+    verb_run = run_verb(stage, request_on(stage, number, "fix", trusted_sha=sha), [DONE])
     assert "bash" not in verb_run.tools

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from bot.contracts.pulls import ReviewThread, Side
-from bot.contracts.request import Actor, Request, Thread, Tier, Verb
+from bot.contracts.request import Actor, Request, Thread, Tier
 
 ISSUE = Request(
-    verb=Verb.FIX,
+    verb="fix",
     instruction="this",
     actor=Actor("ada", 1, Tier.MAINTAINER),
     repository="acme/calc",
@@ -34,7 +34,7 @@ def test_words_of_ones_own_stay() -> None:
 
 @pytest.mark.parametrize("said", ["this", "these lines", "This.", ""])
 def test_this_in_a_review_comment_is_its_lines(said: str) -> None:
-    assert replace(ISSUE, instruction=said, verb=Verb.EXPLAIN, anchor=LINES).full_instruction == (
+    assert replace(ISSUE, instruction=said, verb="explain", anchor=LINES).full_instruction == (
         "Explain what this review thread is about: lines 10-12 of calc/sum.py."
     )
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
 from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal
+from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
 from tests.support.threads import (
     AT,
@@ -25,15 +26,15 @@ from tests.support.threads import (
 )
 
 VERBS = {
-    Tier.MAINTAINER: frozenset(Verb),
-    Tier.OUTSIDER: frozenset({Verb.HELP, Verb.STATUS}),
-    Tier.SCHEDULE: frozenset(Verb),
+    Tier.MAINTAINER: frozenset(NAMES),
+    Tier.OUTSIDER: frozenset({"help", "status"}),
+    Tier.SCHEDULE: frozenset(NAMES),
 }
 OFF = Admission(VERBS, {})
 ON = Admission(
     VERBS,
     {},
-    labels={"agent: fix": Verb.FIX},
+    labels={"agent: fix": "fix"},
     assignee="our-bot",
     reviews=("opened", "synchronize"),
     failed_runs=True,
@@ -48,17 +49,17 @@ def _build(
     return build_request(event, threads or Threads(), lambda: admission, tries=lambda *_: tried)
 
 
-EVENTS: dict[str, tuple[str, dict[str, Any], Verb]] = {
-    "a label": ("issues", issue_payload("labeled", label={"name": "Agent: FIX"}), Verb.FIX),
+EVENTS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "a label": ("issues", issue_payload("labeled", label={"name": "Agent: FIX"}), "fix"),
     "a label on a pull request": (
         "pull_request",
         pull_payload("labeled", label={"name": "agent: fix"}),
-        Verb.FIX,
+        "fix",
     ),
-    "an assignment": ("issues", issue_payload("assigned", assignee={"login": "Our-Bot[bot]"}), Verb.FIX),
-    "a pull request": ("pull_request", pull_payload("opened"), Verb.REVIEW),
-    "a pull request's push": ("pull_request_target", pull_payload("synchronize"), Verb.REVIEW),
-    "a failed run": ("workflow_run", run_payload(), Verb.FIX),
+    "an assignment": ("issues", issue_payload("assigned", assignee={"login": "Our-Bot[bot]"}), "fix"),
+    "a pull request": ("pull_request", pull_payload("opened"), "review"),
+    "a pull request's push": ("pull_request_target", pull_payload("synchronize"), "review"),
+    "a failed run": ("workflow_run", run_payload(), "fix"),
 }
 
 
@@ -147,7 +148,7 @@ def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name(tmp_
 # The author of a thread
 
 
-OWN_THREAD = Admission(VERBS, {}, own_thread=frozenset({Verb.EXPLAIN}))
+OWN_THREAD = Admission(VERBS, {}, own_thread=frozenset({"explain"}))
 
 
 def test_an_outsider_may_on_their_own_thread_what_the_policy_gives(tmp_path: Path) -> None:

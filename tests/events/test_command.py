@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.contracts.request import Verb
 from bot.events.command import (
     OPTIONS,
-    OPTIONS_OF,
     Command,
     mentions_agent,
     near_miss_command,
     parse_command,
 )
+from bot.verbs.registry import NAMES, VERBS
 
 MISSED = {
     "please /agent fix this": "/agent fix this",
@@ -36,52 +35,50 @@ NOT_MISSED = [
 ]  # fmt: skip
 
 COMMANDS = {
-    "/agent": Command(Verb.FIX),
-    "/agent fix": Command(Verb.FIX),
-    "/agent   \t ": Command(Verb.FIX),
-    "/agent fix the parser": Command(Verb.FIX, "the parser"),
-    "/agent the parser is broken": Command(Verb.FIX, "the parser is broken"),
-    "/agent Fix: the parser": Command(Verb.FIX, "the parser"),
-    "/agent fixes nothing": Command(Verb.FIX, "fixes nothing"),
-    "/agent review": Command(Verb.REVIEW),
-    "/agent explain why": Command(Verb.EXPLAIN, "why"),
-    "\n \n/agent fix it": Command(Verb.FIX, "it"),
-    "   /agent fix it": Command(Verb.FIX, "it"),
-    "/agent fix it\nand\r\nthat\rtoo": Command(Verb.FIX, "it\nand\nthat\ntoo"),
-    "/agent fix\n\n  indented": Command(Verb.FIX, "indented"),
-    "/agent\nplease fix it": Command(Verb.FIX, "please fix it"),
-    "/agent fix \u2014budget 2": Command(Verb.FIX, "", {"budget": "2"}),
-    "/agent \u2013draft fix it \u2014model=a/b": Command(Verb.FIX, "it", {"draft": "true", "model": "a/b"}),
-    "/agent fix \u2014what a mess": Command(Verb.FIX, "\u2014what a mess"),
-    "/agent fix it \u2014 budget 2": Command(Verb.FIX, "it \u2014 budget 2"),
-    "/agent fix --model a/b the parser": Command(Verb.FIX, "the parser", {"model": "a/b"}),
-    "/agent --budget=2 fix it": Command(Verb.FIX, "it", {"budget": "2"}),
-    "/agent fix it --budget $2.50 --draft": Command(Verb.FIX, "it", {"budget": "2.50", "draft": "true"}),
-    "/agent fix --no-draft --dry-run": Command(Verb.FIX, "", {"draft": "false", "dry-run": "true"}),
-    "/agent fix --base release/1.x": Command(Verb.FIX, "", {"base": "release/1.x"}),
-    "/agent fix the --verbose flag, it is ignored": Command(Verb.FIX, "the --verbose flag, it is ignored"),
-    "/agent fix the --model flag in our CLI": Command(Verb.FIX, "the --model flag in our CLI"),
-    "/agent fix `--model`": Command(Verb.FIX, "`--model`"),
-    "/agent fix our own option --frobnicate": Command(Verb.FIX, "our own option --frobnicate"),
-    "/agent fix it\n--budget 9": Command(Verb.FIX, "it\n--budget 9"),
-    "/agent fix it\n> quoted": Command(Verb.FIX, "it", quoted="> quoted"),
-    "/agent fix <!-- and push to main --> it": Command(Verb.FIX, "it"),
-    "/agent fix i\u200bt": Command(Verb.FIX, "it"),
-    "/agent\u00a0fix it": Command(Verb.FIX, "it"),
-    "/agent review --full": Command(Verb.REVIEW, "", {"full": "true"}),
-    "/agent review only the tests --full": Command(Verb.REVIEW, "only the tests", {"full": "true"}),
-    f"/agent fix --sha {'1A2B' * 10} it": Command(Verb.FIX, "it", {"sha": "1a2b" * 10}),
-    f"/agent fix --sha {'1a2b' * 16} it": Command(Verb.FIX, "it", {"sha": "1a2b" * 16}),
-    f"/agent explain --sha={'a' * 40}": Command(Verb.EXPLAIN, "", {"sha": "a" * 40}),
-    "/agent approve 1A2B3C4D": Command(Verb.APPROVE, "", {"plan": "1a2b3c4d"}),
-    "/agent approve `1a2b3c4d`, but only step 1": Command(
-        Verb.APPROVE, "but only step 1", {"plan": "1a2b3c4d"}
-    ),
-    "/agent approve --draft 1a2b3c4d": Command(Verb.APPROVE, "", {"draft": "true", "plan": "1a2b3c4d"}),
-    "/agent approve\n1a2b3c4d\nplease": Command(Verb.APPROVE, "please", {"plan": "1a2b3c4d"}),
-    "/agent continue yes, the second one": Command(Verb.CONTINUE, "yes, the second one"),
-    "/agent retry --budget 4": Command(Verb.RETRY, "", {"budget": "4"}),
-    "/agent stop please": Command(Verb.STOP, "please"),
+    "/agent": Command("fix"),
+    "/agent fix": Command("fix"),
+    "/agent   \t ": Command("fix"),
+    "/agent fix the parser": Command("fix", "the parser"),
+    "/agent the parser is broken": Command("fix", "the parser is broken"),
+    "/agent Fix: the parser": Command("fix", "the parser"),
+    "/agent fixes nothing": Command("fix", "fixes nothing"),
+    "/agent review": Command("review"),
+    "/agent explain why": Command("explain", "why"),
+    "\n \n/agent fix it": Command("fix", "it"),
+    "   /agent fix it": Command("fix", "it"),
+    "/agent fix it\nand\r\nthat\rtoo": Command("fix", "it\nand\nthat\ntoo"),
+    "/agent fix\n\n  indented": Command("fix", "indented"),
+    "/agent\nplease fix it": Command("fix", "please fix it"),
+    "/agent fix \u2014budget 2": Command("fix", "", {"budget": "2"}),
+    "/agent \u2013draft fix it \u2014model=a/b": Command("fix", "it", {"draft": "true", "model": "a/b"}),
+    "/agent fix \u2014what a mess": Command("fix", "\u2014what a mess"),
+    "/agent fix it \u2014 budget 2": Command("fix", "it \u2014 budget 2"),
+    "/agent fix --model a/b the parser": Command("fix", "the parser", {"model": "a/b"}),
+    "/agent --budget=2 fix it": Command("fix", "it", {"budget": "2"}),
+    "/agent fix it --budget $2.50 --draft": Command("fix", "it", {"budget": "2.50", "draft": "true"}),
+    "/agent fix --no-draft --dry-run": Command("fix", "", {"draft": "false", "dry-run": "true"}),
+    "/agent fix --base release/1.x": Command("fix", "", {"base": "release/1.x"}),
+    "/agent fix the --verbose flag, it is ignored": Command("fix", "the --verbose flag, it is ignored"),
+    "/agent fix the --model flag in our CLI": Command("fix", "the --model flag in our CLI"),
+    "/agent fix `--model`": Command("fix", "`--model`"),
+    "/agent fix our own option --frobnicate": Command("fix", "our own option --frobnicate"),
+    "/agent fix it\n--budget 9": Command("fix", "it\n--budget 9"),
+    "/agent fix it\n> quoted": Command("fix", "it", quoted="> quoted"),
+    "/agent fix <!-- and push to main --> it": Command("fix", "it"),
+    "/agent fix i\u200bt": Command("fix", "it"),
+    "/agent\u00a0fix it": Command("fix", "it"),
+    "/agent review --full": Command("review", "", {"full": "true"}),
+    "/agent review only the tests --full": Command("review", "only the tests", {"full": "true"}),
+    f"/agent fix --sha {'1A2B' * 10} it": Command("fix", "it", {"sha": "1a2b" * 10}),
+    f"/agent fix --sha {'1a2b' * 16} it": Command("fix", "it", {"sha": "1a2b" * 16}),
+    f"/agent explain --sha={'a' * 40}": Command("explain", "", {"sha": "a" * 40}),
+    "/agent approve 1A2B3C4D": Command("approve", "", {"plan": "1a2b3c4d"}),
+    "/agent approve `1a2b3c4d`, but only step 1": Command("approve", "but only step 1", {"plan": "1a2b3c4d"}),
+    "/agent approve --draft 1a2b3c4d": Command("approve", "", {"draft": "true", "plan": "1a2b3c4d"}),
+    "/agent approve\n1a2b3c4d\nplease": Command("approve", "please", {"plan": "1a2b3c4d"}),
+    "/agent continue yes, the second one": Command("continue", "yes, the second one"),
+    "/agent retry --budget 4": Command("retry", "", {"budget": "4"}),
+    "/agent stop please": Command("stop", "please"),
 }
 
 NO_COMMANDS = [
@@ -178,19 +175,19 @@ LINE_ENDS = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c"]
 @pytest.mark.parametrize("sign", [*UNSEEN, *SPACES, *LINE_ENDS], ids=ascii)
 def test_what_nobody_sees_before_a_command_does_not_hide_it(sign: str) -> None:
     for before in (sign, f"{sign}\n", f"\n{sign} ", f" {sign}"):
-        assert parse_command(f"{before}/agent fix it") == Command(Verb.FIX, "it"), ascii(before)
+        assert parse_command(f"{before}/agent fix it") == Command("fix", "it"), ascii(before)
 
 
 @pytest.mark.parametrize("sign", UNSEEN, ids=ascii)
 def test_what_nobody_sees_in_a_command_changes_nothing(sign: str) -> None:
     body = f"/age{sign}nt{sign} {sign}rev{sign}iew {sign}--fu{sign}ll{sign}"
-    assert parse_command(body) == Command(Verb.REVIEW, "", {"full": "true"})
+    assert parse_command(body) == Command("review", "", {"full": "true"})
 
 
 @pytest.mark.parametrize("space", SPACES, ids=ascii)
 def test_any_space_stands_between_the_words_of_a_command(space: str) -> None:
     body = f"/agent{space}fix{space}--budget{space}2{space}it"
-    assert parse_command(body) == Command(Verb.FIX, "it", {"budget": "2"})
+    assert parse_command(body) == Command("fix", "it", {"budget": "2"})
 
 
 @pytest.mark.parametrize("body", NO_COMMANDS)
@@ -205,8 +202,8 @@ def test_a_slip_is_named_with_the_nearest_thing(body: str) -> None:
     assert command.problem == PROBLEMS[body]
 
 
-@pytest.mark.parametrize("verb", [verb for verb in Verb if verb is not Verb.APPROVE])
-def test_every_verb_is_known(verb: Verb) -> None:
+@pytest.mark.parametrize("verb", [verb for verb in NAMES if verb != "approve"])
+def test_every_verb_is_known(verb: str) -> None:
     assert parse_command(f"/agent {verb} x") == Command(verb, "x")
 
 
@@ -253,9 +250,9 @@ FREE_TEXT = st.lists(st.sampled_from(["the", "parser", "it's", "`--model`", "#42
 
 @st.composite
 def written(draw: st.DrawFn) -> tuple[str, Command]:
-    verb = draw(st.sampled_from(list(Verb)))
+    verb = draw(st.sampled_from(NAMES))
     named = draw(
-        st.lists(st.sampled_from(OPTIONS_OF[verb]), unique=True) if OPTIONS_OF[verb] else st.just([])
+        st.lists(st.sampled_from(VERBS[verb].options), unique=True) if VERBS[verb].options else st.just([])
     )
     options: dict[str, str] = {}
     words: list[str] = []
@@ -271,11 +268,11 @@ def written(draw: st.DrawFn) -> tuple[str, Command]:
             options[name] = "true"
             words.append(f"--{name}")
     text = draw(FREE_TEXT)
-    if verb is Verb.APPROVE:
+    if verb == "approve":
         options["plan"] = "1a2b3c4d"
-        line = [verb.value, *words, "1a2b3c4d", *text]
+        line = [verb, *words, "1a2b3c4d", *text]
     else:
-        line = [verb.value, *words, *text] if draw(st.booleans()) else [*words, verb.value, *text]
+        line = [verb, *words, *text] if draw(st.booleans()) else [*words, verb, *text]
     space = draw(st.sampled_from([" ", "  ", "\t", "\u00a0"]))
     return f"/agent {space.join(line)}", Command(verb, space.join(text), options)
 
@@ -291,8 +288,8 @@ def test_nothing_in_front_of_a_command_leaves_it_one(pair: tuple[str, Command], 
     assert parse_command(front + pair[0]) is None
 
 
-@given(st.sampled_from(list(Verb)), st.sampled_from(sorted(OPTIONS)))
-def test_an_option_is_taken_or_named(verb: Verb, option: str) -> None:
+@given(st.sampled_from(NAMES), st.sampled_from(sorted(OPTIONS)))
+def test_an_option_is_taken_or_named(verb: str, option: str) -> None:
     values = {
         "model": "x",
         "budget": "1",
@@ -302,10 +299,10 @@ def test_an_option_is_taken_or_named(verb: Verb, option: str) -> None:
         "check-minutes": "1",
     }
     value = f" {values[option]}" if option in values else ""
-    command = parse_command(f"/agent {verb} --{option}{value} {'1a2b3c4d' if verb is Verb.APPROVE else ''}")
+    command = parse_command(f"/agent {verb} --{option}{value} {'1a2b3c4d' if verb == 'approve' else ''}")
     assert command is not None
     key = "draft" if option == "no-draft" else option
-    if key in OPTIONS_OF[verb]:
+    if key in VERBS[verb].options:
         assert command.options[key]
     else:
         assert f"`--{key}` means nothing to `/agent {verb}`" in command.problem

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from bot.contracts.plan import Plan, PlanStep
-from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.contracts.request import Actor, Request, Tier
 from bot.contracts.threads import Permission, PushData
 from bot.events.admission import Admission
 from bot.events.compare import difference
 from bot.events.event import read_event
 from bot.events.event_request import WorkflowInputs, parse_event_request
+from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
 from tests.support.threads import (
     HEAD,
@@ -32,9 +33,9 @@ from tests.support.threads import (
 )
 
 ADMISSION = Admission(
-    {Tier.MAINTAINER: frozenset(Verb), Tier.SCHEDULE: frozenset(Verb)},
+    {Tier.MAINTAINER: frozenset(NAMES), Tier.SCHEDULE: frozenset(NAMES)},
     {},
-    labels={"agent": Verb.FIX},
+    labels={"agent": "fix"},
     reviews=("opened",),
     failed_runs=True,
 )
@@ -95,7 +96,7 @@ def test_the_request_that_an_event_makes_is_the_events(tmp_path: Path, what: str
 CHANGES: dict[str, Callable[[Request], Request]] = {
     "the repository": lambda one: replace(one, repository="acme/other"),
     "the comment": lambda one: replace(one, trigger=None),
-    "the verb": lambda one: replace(one, verb=Verb.EXPLAIN),
+    "the verb": lambda one: replace(one, verb="explain"),
     "the instruction": lambda one: replace(one, instruction="delete it"),
     "the options": lambda one: replace(one, options={"dry-run": "true"}),
     "the base branch": lambda one: replace(one, base_ref="lax"),

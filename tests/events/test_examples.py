@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import UsageError
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
 from bot.events.admission import Admission
 from bot.events.event import CommentEvent, read_event
 from bot.events.event_request import EventRequest, NoRequest, Refusal, parse_event_request
+from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
 from tests.support.npm import package_file
 from tests.support.openapi import webhook_errors
@@ -27,9 +28,9 @@ FILE = "api.github.com/index.json"
 SHA256 = "09d8f0c617876ae9dad22e26fea5510bfcaad50ee7e602659f6db25b87b25815"
 
 ADMISSION = Admission(
-    verbs={Tier.MAINTAINER: frozenset(Verb), Tier.SCHEDULE: frozenset(Verb)},
+    verbs={Tier.MAINTAINER: frozenset(NAMES), Tier.SCHEDULE: frozenset(NAMES)},
     bots={},
-    labels={"bug": Verb.FIX},
+    labels={"bug": "fix"},
     assignee="Codertocat",
     reviews=("opened", "reopened", "ready_for_review", "synchronize"),
     failed_runs=True,

@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal
 from bot.github.client import connect
+from bot.verbs.registry import NAMES
 from slash_forge import Forge
 from tests.events.requests import build_request
 from tests.support.threads import write_payload
 
 REPO = "acme/lib"
-ADMISSION = Admission(verbs={Tier.MAINTAINER: frozenset(Verb)}, bots={})
+ADMISSION = Admission(verbs={Tier.MAINTAINER: frozenset(NAMES)}, bots={})
 
 
 @pytest.fixture

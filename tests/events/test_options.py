@@ -8,19 +8,20 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.errors import ExitCode
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
 from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import Refusal, WorkflowInputs
+from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
 from tests.support.threads import AT, Threads, comment_payload, write_payload
 
-OPEN = Admission(verbs={tier: frozenset(Verb) for tier in Tier}, bots={})
+OPEN = Admission(verbs={tier: frozenset(NAMES) for tier in Tier}, bots={})
 LISTED = replace(OPEN, models=("anthropic/claude-haiku-4-5", "openai/*"))
 NONE = replace(OPEN, models=())
 DRAFTS = replace(OPEN, always_draft=True)
-NO_VERBS = replace(LISTED, verbs={Tier.MAINTAINER: frozenset(Verb)})
+NO_VERBS = replace(LISTED, verbs={Tier.MAINTAINER: frozenset(NAMES)})
 
 REFUSED_MODEL = (
     "`--model {}` is not an allowed model here: this repository's policy lists "

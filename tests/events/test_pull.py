@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from bot.contracts.pulls import PullState
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission, PushData
 from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal
+from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
 from tests.support.threads import (
     HEAD,
@@ -27,7 +28,7 @@ from tests.support.threads import (
 EARLIER, AT, LATER = "2026-03-01T11:00:00Z", "2026-03-01T12:00:00Z", "2026-03-01T12:00:30Z"
 ZERO, OLD, NEW = "0" * 40, "c" * 40, "d" * 40
 ADMISSION = Admission(
-    {Tier.MAINTAINER: frozenset(Verb), Tier.CONTRIBUTOR: frozenset({Verb.REVIEW, Verb.EXPLAIN})}, {}
+    {Tier.MAINTAINER: frozenset(NAMES), Tier.CONTRIBUTOR: frozenset({"review", "explain"})}, {}
 )
 CONTRIBUTOR = Permission("read", 583231, "User", private=True, role="read")
 FORK = {"head_repository": "mallory/calc"}

@@ -10,18 +10,19 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal
 from bot.events.thread_text import COMMENTS_BUDGET
 from bot.github.client import GitHub, connect
+from bot.verbs.registry import NAMES
 from slash_forge import Forge
 from tests.events.requests import build_request
 from tests.support.threads import write_payload
 
 REPO = "acme/lib"
-ADMISSION = Admission({Tier.MAINTAINER: frozenset(Verb)}, {})
+ADMISSION = Admission({Tier.MAINTAINER: frozenset(NAMES)}, {})
 FEW_CALLS = 14
 UNSEEN = "<!-- evil -->\n\n[//]: # (evil)"
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from bot.agent.first_message import TaskFacts, first_message
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.events.admission import Admission
 from bot.events.command import Command, parse_command
 from bot.events.event import read_event
 from bot.events.quotation import split_quotation
+from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
 from tests.support.threads import AT, Threads, comment_payload, on_pull, write_payload
 
@@ -65,7 +66,7 @@ def test_the_model_is_shown_it_as_data(tmp_path: Path, on: str) -> None:
     body = f"/agent fix this\n\n{REPLIES['Outlook']}"
     payload = comment_payload(body) if on == "an issue" else on_pull(body)
     event = read_event("issue_comment", write_payload(tmp_path, payload))
-    admission = Admission({Tier.MAINTAINER: frozenset(Verb)}, {})
+    admission = Admission({Tier.MAINTAINER: frozenset(NAMES)}, {})
     request = build_request(event, Threads(), lambda: admission)
     assert isinstance(request, Request), request
     shown = first_message(request, TaskFacts("/work", "a" * 40), "0123456789abcdef")
@@ -90,7 +91,7 @@ OWN = [
 @pytest.mark.parametrize("text", OWN)
 def test_an_instruction_of_several_paragraphs_stays_whole(text: str) -> None:
     assert split_quotation(text) == (text, "")
-    assert parse_command(f"/agent fix {text}") == Command(Verb.FIX, text)
+    assert parse_command(f"/agent fix {text}") == Command("fix", text)
 
 
 def test_words_after_a_quotation_are_the_authors() -> None:
@@ -99,4 +100,4 @@ def test_words_after_a_quotation_are_the_authors() -> None:
 
 
 def test_only_a_quotation_is_an_instruction_about_the_thread() -> None:
-    assert parse_command("/agent fix\n> It is off.") == Command(Verb.FIX, "", quoted="> It is off.")
+    assert parse_command("/agent fix\n> It is off.") == Command("fix", "", quoted="> It is off.")

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.errors import ExitCode
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.contracts.threads import TextKind
 from bot.events.admission import Admission
 from bot.events.compare import difference
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal, parse_event_request
+from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
 from tests.support.threads import (
     Threads,
@@ -24,7 +25,7 @@ from tests.support.threads import (
     write_payload,
 )
 
-ADMISSION = Admission({Tier.MAINTAINER: frozenset(Verb)}, {})
+ADMISSION = Admission({Tier.MAINTAINER: frozenset(NAMES)}, {})
 TRIGGERS = {
     "a comment": ("issue_comment", comment_payload, TextKind.COMMENT, 5000),
     "a comment on a pull request": ("issue_comment", on_pull, TextKind.COMMENT, 5000),

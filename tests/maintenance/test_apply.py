@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.errors import UsageError
-from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.contracts.request import Actor, Request, Tier
 from bot.maintenance.apply import with_task_instruction, with_task_limits
 from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of
@@ -18,7 +18,7 @@ POLICY = load_policy("budget: { usd: 0.5, minutes: 7 }\nrules:\n  - { effect: de
 
 def request(instruction: str = "") -> Request:
     actor = Actor("schedule", 0, Tier.SCHEDULE)
-    return Request(Verb.FIX, instruction, actor, "a/b", "main", "https://github.test/a/b.git", task="links")
+    return Request("fix", instruction, actor, "a/b", "main", "https://github.test/a/b.git", task="links")
 
 
 @pytest.mark.parametrize("instruction", ["the task links", ""])

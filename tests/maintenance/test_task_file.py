@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import bot.maintenance
-from bot.contracts.request import Verb
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
 from bot.maintenance.task_file import is_task_file, read_task
 from bot.policy.limits import Budget
@@ -38,7 +37,7 @@ def refused(text: str, path: str = ".github/agent/links.md") -> str:
 
 def test_a_whole_file() -> None:
     task = read_task(WHOLE, ".github/agent/dead-links.md")
-    assert (task.name, task.schedule, task.verbs) == ("dead-links", "0 3 * * 1", (Verb.FIX,))
+    assert (task.name, task.schedule, task.verbs) == ("dead-links", "0 3 * * 1", ("fix",))
     assert task.checks == (CheckSpec("links", "./links.sh", 90.0),)
     assert task.paths == ("docs/**", "README.md")
     assert task.labels == ("documentation", "good first issue")
@@ -52,7 +51,7 @@ def test_a_file_without_front_matter_is_an_instruction_started_by_hand() -> None
         "tidy",
         "Tidy up.\nCarefully.",
         "",
-        Verb.FIX,
+        "fix",
     )
 
 

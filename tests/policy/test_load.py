@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.contracts.errors import ExitCode
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.policy.egress import PRESETS
 from bot.policy.limits import Budget
 from bot.policy.load import load_policy
@@ -28,6 +28,7 @@ from bot.policy.values import (
     ReviewPolicy,
     SetupStep,
 )
+from bot.verbs.registry import NAMES
 
 WHOLE = """\
 version: 1
@@ -90,9 +91,9 @@ def test_a_whole_file_is_read() -> None:
     assert policy.budget == Budget(usd=3, turns=60, runs_a_day=40)
     assert policy.pull_request == PullRequestPolicy("Refs", draft=False, sign_off=True, signed=True)
     assert (policy.push_to_head, policy.forks, policy.dispatch) == (True, "push", ("ci.yml",))
-    assert policy.thread_author == {Verb.REVIEW, Verb.EXPLAIN}
+    assert policy.thread_author == {"review", "explain"}
     assert policy.review == ReviewPolicy(frozenset({"opened"}), True, 5, request_changes=True)
-    assert policy.triggers.labels == {"agent-fix": Verb.FIX, "needs review": Verb.REVIEW}
+    assert policy.triggers.labels == {"agent-fix": "fix", "needs review": "review"}
     assert (policy.triggers.assignee, policy.triggers.failed_runs) == ("our-bot", True)
     assert policy.maintenance == MaintenancePolicy(open_pulls=2, back_off_days=30)
     assert policy.identity == Identity("Acme bot", "bot@acme.example")
@@ -127,7 +128,7 @@ def test_a_draft_is_a_default_or_a_bound(word: str, draft: bool, always: bool) -
 def test_a_tier_changes_where_the_file_says_so() -> None:
     tiers = load_policy(WHOLE).tiers
     contributor = tiers[Tier.CONTRIBUTOR]
-    assert contributor.verbs == {Verb.FIX, Verb.REVIEW}
+    assert contributor.verbs == {"fix", "review"}
     assert (contributor.usd, contributor.turns, contributor.minutes, contributor.runs_a_day) == (
         2.5,
         40,
@@ -152,7 +153,7 @@ def test_a_review_can_be_turned_off() -> None:
 
 def test_a_bot_has_its_own_verbs_or_its_tiers() -> None:
     policy = load_policy(WHOLE)
-    assert policy.verbs_of_bots == {49699333: policy.tiers[Tier.BOT].verbs, 29139614: {Verb.FIX}}
+    assert policy.verbs_of_bots == {49699333: policy.tiers[Tier.BOT].verbs, 29139614: {"fix"}}
 
 
 def test_a_person_at_their_terminal_gets_what_a_maintainer_gets() -> None:
@@ -162,12 +163,12 @@ def test_a_person_at_their_terminal_gets_what_a_maintainer_gets() -> None:
 
 
 DEFAULTS = {
-    Tier.MAINTAINER: (set(Verb), 5, 80, 30, 50),
+    Tier.MAINTAINER: (set(NAMES), 5, 80, 30, 50),
     Tier.CONTRIBUTOR: ({"review", "explain", "plan", "status", "help"}, 1, 30, 10, 10),
     Tier.OUTSIDER: ({"help", "status"}, 0.5, 20, 10, 3),
     Tier.BOT: ({"review", "explain", "plan", "status", "help"}, 1, 30, 10, 10),
-    Tier.SCHEDULE: (set(Verb), 2, 60, 30, 20),
-    Tier.LOCAL: (set(Verb), 5, 80, 30, 50),
+    Tier.SCHEDULE: (set(NAMES), 2, 60, 30, 20),
+    Tier.LOCAL: (set(NAMES), 5, 80, 30, 50),
 }
 
 
@@ -211,11 +212,11 @@ PROBLEMS = {
     "tiers: {maintaner: {}}": "1:9: unknown key `maintaner`; the nearest known one is `maintainer`",
     "tiers: {local: {}}": "1:9: unknown key `local`; the nearest known one is `schedule`",
     "tiers: {bot: {verbs: [fxi]}}": (
-        "1:23: `fxi` is not one of fix, review, plan, approve, explain, continue, retry, stop, status, help; "
+        "1:23: `fxi` is not one of fix, plan, approve, review, explain, continue, retry, stop, status, help; "
         "the nearest is `fix`"
     ),
     "tiers: {bot: {verbs: fix}}": (
-        "1:22: expected all, or a list, each one of fix, review, plan, approve, explain, continue, "
+        "1:22: expected all, or a list, each one of fix, plan, approve, review, explain, continue, "
         "retry, stop, status, help, found `fix`"
     ),
     "tiers: {bot: {usd: .inf}}": "1:20: expected a number from 0 to 1,000, found `.inf`",
@@ -301,7 +302,7 @@ PROBLEMS = {
     "dispatch: [a.yml, b.yml, c.yml, d.yml, e.yml, f.yml, g.yml, h.yml, i.yml, j.yml, k.yml]": (
         "1:11: at most 10 are listed, and not 11"
     ),
-    "thread_author: [fix]": "1:17: `fix` is not one of review, explain, plan; the nearest is `review`",
+    "thread_author: [fix]": "1:17: `fix` is not one of plan, review, explain; the nearest is `review`",
     "review: {approve: true}": "1:10: unknown key `approve`; the nearest known one is `on`",
     "review: {drafts: always}": "1:18: expected true or false, found `always`",
     "review: {on: [edited]}": (
@@ -310,7 +311,7 @@ PROBLEMS = {
     "review: {max_findings: 0}": "1:24: expected a whole number from 1 to 100, found `0`",
     "triggers: {labels: {a: fix, A: plan}}": "1:29: `A` is given twice",
     "triggers: {labels: {a: stop}}": (
-        "1:24: `stop` is not one of fix, review, explain, plan; the nearest is `plan`"
+        "1:24: `stop` is not one of fix, plan, review, explain; the nearest is `plan`"
     ),
     "triggers: {labels: [a]}": "1:20: expected a mapping of label to verb, found a list",
     "triggers: {assignee: '@bot'}": "1:22: expected the login of an account, without @, found `@bot` in quotes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.policy.values import ModelSettings, Policy
@@ -35,22 +35,22 @@ def read(text: str = TEXT) -> Policy:
 @pytest.mark.parametrize(
     ("verb", "tier", "task", "settings"),
     [
-        (Verb.FIX, Tier.BOT, "", ModelSettings("low", ALL, HAIKU)),
-        (Verb.FIX, Tier.CONTRIBUTOR, "", ModelSettings("minimal", (), HAIKU)),
-        (Verb.REVIEW, Tier.CONTRIBUTOR, "", ModelSettings("max", (), HAIKU)),
-        (Verb.FIX, Tier.LOCAL, "", ModelSettings("high", ALL, HAIKU)),
-        (Verb.FIX, Tier.SCHEDULE, "update-dependencies", ModelSettings("low", ALL, "openai/gpt-6-luna")),
-        (Verb.REVIEW, Tier.SCHEDULE, "another", ModelSettings("max", ALL, HAIKU)),
+        ("fix", Tier.BOT, "", ModelSettings("low", ALL, HAIKU)),
+        ("fix", Tier.CONTRIBUTOR, "", ModelSettings("minimal", (), HAIKU)),
+        ("review", Tier.CONTRIBUTOR, "", ModelSettings("max", (), HAIKU)),
+        ("fix", Tier.LOCAL, "", ModelSettings("high", ALL, HAIKU)),
+        ("fix", Tier.SCHEDULE, "update-dependencies", ModelSettings("low", ALL, "openai/gpt-6-luna")),
+        ("review", Tier.SCHEDULE, "another", ModelSettings("max", ALL, HAIKU)),
     ],
 )
 def test_a_task_comes_before_a_verb_and_that_before_a_tier(
-    verb: Verb, tier: Tier, task: str, settings: ModelSettings
+    verb: str, tier: Tier, task: str, settings: ModelSettings
 ) -> None:
     assert read().model_settings.of(verb, tier, task) == settings
 
 
 def test_without_the_key_nothing_is_set() -> None:
-    assert read("version: 1").model_settings.of(Verb.FIX, Tier.MAINTAINER, "") == ModelSettings()
+    assert read("version: 1").model_settings.of("fix", Tier.MAINTAINER, "") == ModelSettings()
 
 
 def test_every_named_model_is_known_once() -> None:

@@ -10,7 +10,6 @@ from bot.checkout.git import Git
 from bot.checkout.objects import diff_between
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import Side
-from bot.contracts.request import Verb
 from bot.contracts.review import Finding, Review, Severity
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle, write_bundle
@@ -66,7 +65,7 @@ class Reviewed:
         return parse_diff(diff_between(git, merge_base, self.head))
 
     def outcome(self, **fields: Any) -> Outcome:
-        outcome = self.world.on_pull(self.number, verb=Verb.REVIEW, **fields)
+        outcome = self.world.on_pull(self.number, verb="review", **fields)
         return replace(outcome, status=Status.REVIEWED, files=(), checks=(), patch_sha256="")
 
     def bundle(self, *findings: Finding, outcome: Outcome | None = None, **fields: Any) -> Bundle:

@@ -41,7 +41,6 @@ from bot.contracts.outcome import (
     WithheldFile,
 )
 from bot.contracts.plan import Plan, PlanStep
-from bot.contracts.request import Verb
 from bot.evidence.failing_checks import is_failing
 from bot.evidence.reruns import ONE_RUN
 from bot.publish.body.render import LIMIT, closing_line, render_body
@@ -398,7 +397,7 @@ def test_what_of_an_approved_plan_was_done_is_told_step_by_step() -> None:
         PlanStep("Tidy up", (touched.partition("/")[0],)),
     )
     body = render_body(
-        make_outcome(request=make_request(verb=Verb.APPROVE, plan=Plan("Sum", steps))), FILES, held
+        make_outcome(request=make_request(verb="approve", plan=Plan("Sum", steps))), FILES, held
     )
     assert f"1. ✅ Sum in cents (changed: `{touched}`)\n" in body
     assert f"2. ⚠️ Test it (changed: `{touched}`; not touched: `{other}`)\n" in body
@@ -410,7 +409,7 @@ def test_what_of_an_approved_plan_was_done_is_told_step_by_step() -> None:
 
 def test_an_approved_plan_and_who_approved_it_are_named() -> None:
     plan = Plan("Sum exactly", (PlanStep("Sum in cents"), PlanStep("Round once")))
-    body = render_body(make_outcome(request=make_request(verb=Verb.APPROVE, plan=plan)), FILES, ())
+    body = render_body(make_outcome(request=make_request(verb="approve", plan=plan)), FILES, ())
     assert f"Carries out the plan `{plan.hash[:12]}`, **Sum exactly**, approved by **ann**" in body
     assert "in [#7](https://github.test/octo/hello/issues/7#issuecomment-11)" in body
     assert "\n\n1. Sum in cents (names no file)\n2. Round once (names no file)\n\n" in body

@@ -14,7 +14,6 @@ import pytest
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
-from bot.contracts.request import Verb
 from bot.publish.body.title_and_footer import NO_LINKS
 from bot.publish.bundle.write import Bundle
 from bot.publish.plan_approval import continued_plan, mark_executed
@@ -52,7 +51,7 @@ def world(world: World) -> World:
 
 
 def planned(world: World, plan: Plan | None = PLAN_A, **fields: Any) -> Bundle:
-    request = replace(fields.pop("request", world.outcome().request), verb=Verb.PLAN)
+    request = replace(fields.pop("request", world.outcome().request), verb="plan")
     bundle = world.bundle({}, patch=b"", status=Status.PLANNED, request=request, **fields)
     return replace(bundle, plan=plan)
 
@@ -363,7 +362,7 @@ def going_on(world: World, comment: int, plan: Plan | None = PLAN_A) -> Bundle:
     request = world.outcome().request
     assert request.trigger is not None
     trigger = replace(request.trigger, comment_id=comment)
-    request = replace(request, verb=Verb.CONTINUE, trigger=trigger, plan=plan, resumes=7)
+    request = replace(request, verb="continue", trigger=trigger, plan=plan, resumes=7)
     return world.bundle(request=request)
 
 

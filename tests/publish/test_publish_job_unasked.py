@@ -10,7 +10,7 @@ import pytest
 
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import Outcome
-from bot.contracts.request import Actor, Request, Tier, Trigger, Verb
+from bot.contracts.request import Actor, Request, Tier, Trigger
 from bot.session.event.publish_bundle import publish_bundle
 from tests.publish.conftest import REPO, World
 from tests.publish.test_publish_job import Event, bundle_of, environment
@@ -32,7 +32,7 @@ def published(world: World, outcome: Outcome, name: str, event: Event, **given: 
 def outcome_of(world: World, name: str, actor: Actor) -> Outcome:
     """What a run for the event `name` leaves, by the instruction `WISH`."""
     request = Request(
-        Verb.FIX, "mend the rounding", actor, REPO, "main", world.forge.clone_url(REPO),
+        "fix", "mend the rounding", actor, REPO, "main", world.forge.clone_url(REPO),
         trigger=Trigger(name, 0, f"{world.forge.url}/{REPO}/actions/runs/{RUN}", "2026-01-02T03:04:05Z"),
         options={"draft": "false"},
     )  # fmt: skip
@@ -70,7 +70,7 @@ def test_what_the_workflow_asked_for_is_published(world: World, make: Callable[[
 
 
 CHANGES: dict[str, Callable[[Request], Request]] = {
-    "another verb": lambda request: replace(request, verb=Verb.CONTINUE),
+    "another verb": lambda request: replace(request, verb="continue"),
     "another instruction": lambda request: replace(request, instruction="mend nothing"),
     "another base": lambda request: replace(request, base_ref="lax"),
     "another draft": lambda request: replace(request, options={}),

@@ -12,7 +12,7 @@ import pytest
 
 from bot.checkout.git import Git
 from bot.contracts.errors import GateError, PublishError
-from bot.contracts.request import Trigger, Verb
+from bot.contracts.request import Trigger
 from bot.publish.bundle.write import Bundle
 from bot.publish.result import PublishResult
 from tests.publish.conftest import REPO, World
@@ -314,7 +314,7 @@ def test_what_the_model_says_of_it_reaches_nobody(pull: Forked) -> None:
 
 def test_a_verb_that_only_reads_suggests_nothing(pull: Forked) -> None:
     bundle = pull.bundle(FITS)
-    request = replace(bundle.outcome.request, verb=Verb.EXPLAIN)
+    request = replace(bundle.outcome.request, verb="explain")
     with pytest.raises(PublishError, match="cannot come to"):
         pull.publish(replace(bundle, outcome=replace(bundle.outcome, request=request)))
     assert pull.reviews() == []

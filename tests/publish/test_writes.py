@@ -16,7 +16,7 @@ import pytest
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import ReviewThread, Side
-from bot.contracts.request import Actor, ThreadState, Tier, Triage, TriageThread, Verb
+from bot.contracts.request import Actor, ThreadState, Tier, Triage, TriageThread
 from bot.contracts.writes import (
     AddComment,
     AddLabel,
@@ -382,7 +382,7 @@ def asked(world: World, **fields: Any) -> Outcome:
     outcome = world.outcome(status=Status.ANSWERED, answer="It sums.")
     assert outcome.request.trigger is not None
     trigger = replace(outcome.request.trigger, at=now())
-    request = replace(outcome.request, verb=Verb.EXPLAIN, trigger=trigger)
+    request = replace(outcome.request, verb="explain", trigger=trigger)
     return replace(outcome, request=replace(request, **fields))
 
 
@@ -410,7 +410,7 @@ def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) 
     number = world.open("topic")
     comment = world.forge.review_comment(REPO, number, "ann", "invoice.py", 1, body="Why?")
     remark = ReviewThread(comment, "invoice.py", 1, 0, Side.RIGHT, "", ())
-    outcome = world.on_pull(number, verb=Verb.FIX, unresolved=(remark, replace(remark, id=comment + 999)))
+    outcome = world.on_pull(number, verb="fix", unresolved=(remark, replace(remark, id=comment + 999)))
     trigger = outcome.request.trigger
     assert trigger is not None
     request = replace(outcome.request, trigger=replace(trigger, at=now()))

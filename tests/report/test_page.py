@@ -41,7 +41,7 @@ from bot.contracts.journal import (
 from bot.contracts.messages import Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.request import Actor, Request, RunLimits, Thread, Tier, Verb
+from bot.contracts.request import Actor, Request, RunLimits, Thread, Tier
 from bot.contracts.tools import ToolSpec
 from bot.report.build_timeline import build_timeline
 from bot.report.page import render_page
@@ -56,7 +56,7 @@ DIFF = """--- a/calc.py
 """
 INFO = ModelInfo("scripted", 1000, 100, 1.0, 2.0, 0.1, 1.25)
 REQUEST = Request(
-    Verb.FIX,
+    "fix",
     "fix the mean",
     Actor("ada", 7, Tier.MAINTAINER),
     "acme/calc",

@@ -12,7 +12,7 @@ from bot.agent.journal_file import read_journal
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import PermissionDecision, Record
 from bot.contracts.progress import CancelSignal, Inquiry, Reply
-from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.contracts.request import Actor, Request, Tier
 from bot.policy.load import load_policy
 from bot.session.tools.approvals import (
     BY_PERSON_SUFFIX,
@@ -234,7 +234,7 @@ def test_what_a_person_let_be_written_is_in_the_journal_of_their_own_checkout(
     gatekeeper = keeper(Somebody(Reply("once")), Tier.LOCAL, written)
     assert write(gatekeeper, "docs/a.md", "src/x.py", tool="patch")
     with Journal(tmp_path / "journal.jsonl", str) as journal:
-        journal.write(header(request=Request(Verb.FIX, "x", Actor("you", 0, tier), "", "", "")))
+        journal.write(header(request=Request("fix", "x", Actor("you", 0, tier), "", "", "")))
         for record in written:
             journal.write(record)
     lets = approved_paths(read_journal(tmp_path / "journal.jsonl"))
@@ -247,7 +247,7 @@ def test_a_bundle_from_elsewhere_says_nothing_of_what_a_person_let_be_written(tm
     for bundle in (runs / "20261101" / "bundle", downloaded):
         bundle.mkdir(parents=True)
         with Journal(bundle / "journal.jsonl", str) as journal:
-            journal.write(header(request=Request(Verb.FIX, "x", Actor("you", 0, Tier.LOCAL), "", "", "")))
+            journal.write(header(request=Request("fix", "x", Actor("you", 0, Tier.LOCAL), "", "", "")))
             journal.write(forged)
     (runs / "linked").symlink_to(downloaded)
     assert earlier_approvals(runs / "20261101" / "bundle", runs) == {"docs/a.md"}

@@ -9,8 +9,8 @@ import pytest
 
 from bot.agent.journal_file import read_journal
 from bot.contracts.journal import FilesChanged, Result
-from bot.contracts.request import Verb
-from bot.session.context.profiles import SHELL_TOOLS, profile_of
+from bot.session.context.profiles import profile_of
+from bot.verbs.record import SHELL_TOOLS
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Call, ScriptRequest, Step, Turn
@@ -85,6 +85,6 @@ def test_nothing_of_it_outlives_the_run(cli: Cli, repo: Path, tmp_path: Path) ->
     assert eventually(lambda: running(f"sleep\0{seconds}") == [])
 
 
-@pytest.mark.parametrize("verb", [Verb.FIX, Verb.REVIEW, Verb.EXPLAIN])
-def test_who_has_a_shell_can_look_after_what_it_started(verb: Verb) -> None:
+@pytest.mark.parametrize("verb", ["fix", "review", "explain"])
+def test_who_has_a_shell_can_look_after_what_it_started(verb: str) -> None:
     assert set(SHELL_TOOLS) <= set(profile_of(make_request(verb=verb)).tools)

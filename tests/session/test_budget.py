@@ -6,7 +6,6 @@ import pytest
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Status, StopReason
-from bot.contracts.request import Verb
 from bot.policy.tiers import RunBudget
 from bot.session.job.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
@@ -24,7 +23,7 @@ def test_at_the_cap_on_commands_the_run_ends_with_what_it_has(stage: Stage) -> N
     flood = Turn(tuple(shell(f"echo {n}") for n in range(50)))
     came = run_verb(
         stage,
-        request_in(stage, Verb.FIX),
+        request_in(stage, "fix"),
         [VIEW, Turn(EDITS), *(shell(f"echo first {n}") for n in range(4)), flood],
     )
     said = [text for text in came.last_request_texts if "Used so far: 4 of 5 commands" in text]
@@ -43,9 +42,7 @@ def test_a_run_that_is_given_no_commands_goes_on_without_them(stage: Stage) -> N
     """And the checks that the policy names are run, since they do not count."""
     policy = "version: 1\nbudget: {commands: 0}\nchecks: [python3 -m unittest]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    came = run_verb(
-        stage, request_in(stage, Verb.FIX), [VIEW, shell("touch evil"), Turn(EDITS), DESCRIBE, DONE]
-    )
+    came = run_verb(stage, request_in(stage, "fix"), [VIEW, shell("touch evil"), Turn(EDITS), DESCRIBE, DONE])
     assert came.outcome.stop_reason is StopReason.END_TURN
     assert came.outcome.status is Status.CHANGED
     assert [file.path for file in came.outcome.files] == ["tidytime/format.py"]

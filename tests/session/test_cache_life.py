@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.request import Verb
 from bot.session.checks import rounds
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
 from tests.support.model_script import ScriptRequest, Step, Turn
@@ -50,6 +49,6 @@ def test_marks_are_for_an_hour_from_the_first_edit_on_if_the_checks_were_slow(
             time.sleep(0.05)
         return steps[request.number]
 
-    ran = run_verb(stage, request_in(stage, Verb.FIX), script, more=ANTHROPIC)
+    ran = run_verb(stage, request_in(stage, "fix"), script, more=ANTHROPIC)
     assert [lives(body) for body in ran.model_requests[:3]] == [{"5m"}] * 3
     assert [lives(body) for body in ran.model_requests[3:5]] == [after] * 2

@@ -11,7 +11,6 @@ import pytest
 from bot.agent.journal_file import read_journal
 from bot.contracts.journal import CompactionRecord, Result
 from bot.contracts.outcome import Status
-from bot.contracts.request import Verb
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Tokens, Turn
 from tests.support.stage import Stage
@@ -41,7 +40,7 @@ class Script:
 
 
 def long_run(stage: Stage) -> VerbRun:
-    return run_verb(stage, request_in(stage, Verb.FIX, "round first"), Script())
+    return run_verb(stage, request_in(stage, "fix", "round first"), Script())
 
 
 @pytest.mark.slow
@@ -69,7 +68,7 @@ def test_the_model_cannot_change_the_transcript(stage: Stage) -> None:
                 return Call("bash", {"command": f"echo no > {step.arguments['path']}"})  # type: ignore[index]
             return step
 
-    came = run_verb(stage, request_in(stage, Verb.FIX, "round first"), Wrecker())
+    came = run_verb(stage, request_in(stage, "fix", "round first"), Wrecker())
     assert came.outcome.status is Status.CHANGED, came.outcome.reason
     [wrecked] = [
         one for one in read_journal(stage.bundle / "journal.jsonl").records(Result) if one.name == "bash"

@@ -13,7 +13,6 @@ from bot.agent import journal_file
 from bot.agent.conversation_context import Hooks
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import RECORDS
-from bot.contracts.request import Verb
 from bot.report import page
 from bot.session.context.profiles import profile_of_verb
 from bot.session.job.loop_hooks import LoopHooks, ReportLoader
@@ -28,7 +27,7 @@ def _hooks(results: ResultTools, used: Any = None) -> Hooks:
         results=results,
         skills=used,
         stop_hook=used,
-        profile=profile_of_verb(Verb.FIX),
+        profile=profile_of_verb("fix"),
         calls=used,
         watch=used,
         say=used,

@@ -11,7 +11,7 @@ import pytest
 
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import Status
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.contracts.sandbox import HostUse
 from bot.policy.load import load_policy
 from bot.session.context.profiles import profile_of
@@ -84,7 +84,7 @@ def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(
     get = f"curl -sS --max-time 20 https://{HOST}:{mirror.port}/simple/tidyhello/"
     came = run_verb(
         stage,
-        request_in(stage, Verb.FIX),
+        request_in(stage, "fix"),
         [shell(get), shell("curl -sS --max-time 20 https://evil.test/"), Turn((Say("Done."),))],
         more=mirror.environment,
     )
@@ -103,10 +103,10 @@ def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Registry) -> N
     policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     number = fork_pull(stage, {"tidytime/new.py": "x = 1\n"})
-    asked = request_on(stage, number, Verb.FIX)
+    asked = request_on(stage, number, "fix")
     assert asked.pull is not None
     came = run_verb(
-        stage, request_on(stage, number, Verb.FIX, trusted_sha=asked.pull.head_sha),
+        stage, request_on(stage, number, "fix", trusted_sha=asked.pull.head_sha),
         [shell(PROBE), Turn((Say("Done."),))],
         more=mirror.environment,
     )  # fmt: skip
@@ -119,7 +119,7 @@ def test_a_mirror_that_is_none_is_refused_before_the_model_is_asked(stage: Stage
     with pytest.raises(UsageError, match="mirror"):
         run_verb(
             stage,
-            request_in(stage, Verb.FIX),
+            request_in(stage, "fix"),
             [Turn((Say("Done."),))],
             more={"SLASH_AGENT_MIRRORS": "perl=https://x.test/"},
         )
@@ -163,9 +163,7 @@ def test_two_mirrors_of_one_preset_are_refused_before_the_model_is_asked(stage: 
     """Package managers would ask one, and the policy's other could stay unused unseen."""
     two = "python=https://a.test/simple node=https://b.test python=https://c.test/simple"
     with pytest.raises(UsageError, match="more than one mirror for python"):
-        run_verb(
-            stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more={"SLASH_AGENT_MIRRORS": two}
-        )
+        run_verb(stage, request_in(stage, "fix"), [Turn((Say("Done."),))], more={"SLASH_AGENT_MIRRORS": two})
 
 
 @pytest.mark.slow
@@ -176,7 +174,7 @@ def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, 
     )
     stage.forge.commit(stage.repo, {".github/agent.yml": setup})
     with pytest.raises(UsageError) as failed:
-        run_verb(stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more=mirror.environment)
+        run_verb(stage, request_in(stage, "fix"), [Turn((Say("Done."),))], more=mirror.environment)
     assert "ended with exit code 3" in str(failed.value)
     refusal = "Network: evil.test was refused (1 tunnel): not on the list of allowed hosts."
     assert str(failed.value).endswith(refusal)

@@ -20,7 +20,7 @@ from bot.agent.journal import read_journal
 from bot.agent.repair import rebuild_conversation
 from bot.contracts.journal import AttachedFile, Note, UserText
 from bot.contracts.messages import Image
-from bot.contracts.request import Request, Thread, Verb
+from bot.contracts.request import Request, Thread
 from bot.session.context.github_env import read_github_environment
 from bot.session.event.attachments import github_attachments
 from slash_forge import Forge
@@ -56,7 +56,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explained]:
         logs = forge.attach_file(stage.repo, MAINTAINER, "logs.zip", zipped({"a/app.log": LOG, "../x": LOG}))
         body = f"See ![the dashboard]({address}) and ![another]({broken}). [logs.zip]({logs})"
         thread = Thread(stage.new_issue(body=body), "60 seconds", body, MAINTAINER, "")
-        request = replace(request_in(stage, Verb.EXPLAIN, "this issue"), thread=thread)
+        request = replace(request_in(stage, "explain", "this issue"), thread=thread)
         came = run(stage, request, reads_the_log)
         kept = Path(shutil.copytree(stage.bundle, stage.folder / "kept"))
         yield Explained(stage, kept, request, came, first_of(came, 0))
@@ -116,7 +116,7 @@ def test_the_journal_in_the_bundle_brings_the_same_message_back(explained: Expla
 
 def test_a_run_that_goes_on_has_it_from_the_journal(explained: Explained, tmp_path: Path) -> None:
     stage, bundle = explained.stage, explained.bundle
-    later = replace(explained.request, verb=Verb.CONTINUE, instruction="and now?")
+    later = replace(explained.request, verb="continue", instruction="and now?")
     came = run(stage, later, [Say("The same.")], resume=bundle)
     assert first_of(came, 0) == explained.first
     now = came.model_requests[0]["messages"][-1]["content"]

@@ -9,17 +9,11 @@ import pytest
 from bot.agent.masking import group
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, PullState
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.policy.rule import READING_TOOLS, WRITING_TOOLS
-from bot.session.context.profiles import (
-    ASK_USER,
-    MODEL_VERBS,
-    SHELL,
-    SHELL_TOOLS,
-    WRITING,
-    profile_of,
-    why_not_run,
-)
+from bot.session.context.profiles import profile_of, profile_of_verb, why_not_run
+from bot.verbs.record import ASK_USER, SHELL, SHELL_TOOLS, WRITING
+from bot.verbs.registry import MODEL_VERBS
 from bot.workspace.client import TOOL_SPECS
 from tests.support.outcomes import REQUEST, make_request
 
@@ -28,34 +22,34 @@ OURS = PullRequest(7, PullState.OPEN, False, False, "ann", 5, HEAD, "topic", "oc
 FORK = replace(OURS, head_repository="eve/hello")
 
 
-def under(pull: PullRequest, verb: Verb = Verb.FIX, trusted: str = "") -> Request:
+def under(pull: PullRequest, verb: str = "fix", trusted: str = "") -> Request:
     return make_request(verb=verb, pull=pull, trusted_sha=trusted)
 
 
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.STATUS, Verb.HELP])
-def test_an_instant_verb_has_no_profile(verb: Verb) -> None:
+@pytest.mark.parametrize("verb", ["stop", "status", "help"])
+def test_an_instant_verb_has_no_profile(verb: str) -> None:
     assert verb not in MODEL_VERBS
     with pytest.raises(KeyError):
         profile_of(make_request(verb=verb))
 
 
-@pytest.mark.parametrize("verb", [Verb.PLAN, Verb.EXPLAIN, Verb.REVIEW])
-def test_a_reading_verb_gets_no_writing_tool_and_no_checks(verb: Verb) -> None:
+@pytest.mark.parametrize("verb", ["plan", "explain", "review"])
+def test_a_reading_verb_gets_no_writing_tool_and_no_checks(verb: str) -> None:
     profile = profile_of(make_request(verb=verb))
     assert profile.read_only
-    assert not set(profile.offered) & set(WRITING)
+    assert not set(profile.all_tools) & set(WRITING)
     assert not profile.checks
-    assert (SHELL in profile.tools) == (verb is not Verb.PLAN)
-    assert profile.granted == (verb is Verb.EXPLAIN)
-    assert profile.setup == (verb is Verb.REVIEW)
+    assert (SHELL in profile.tools) == (verb != "plan")
+    assert profile.granted == (verb == "explain")
+    assert profile.setup == (verb == "review")
     assert "describe_change" not in profile.results
 
 
-@pytest.mark.parametrize("verb", [Verb.FIX, Verb.CONTINUE, Verb.RETRY, Verb.APPROVE])
-def test_a_changing_verb_gets_every_tool_of_the_workspace(verb: Verb) -> None:
+@pytest.mark.parametrize("verb", ["fix", "continue", "retry", "approve"])
+def test_a_changing_verb_gets_every_tool_of_the_workspace(verb: str) -> None:
     profile = profile_of(make_request(verb=verb))
     assert set(profile.tools) == {spec.name for spec in TOOL_SPECS}
-    assert profile.good is Status.CHANGED
+    assert profile.success is Status.CHANGED
     assert profile.checks
     assert not profile.read_only
 
@@ -67,7 +61,7 @@ def test_path_rules_know_every_tool_of_the_workspace_but_the_shell() -> None:
 
 
 @pytest.mark.parametrize("verb", sorted(MODEL_VERBS))
-def test_on_a_forks_head_nothing_is_run(verb: Verb) -> None:
+def test_on_a_forks_head_nothing_is_run(verb: str) -> None:
     profile = profile_of(under(FORK, verb))
     assert SHELL not in profile.tools
     assert not profile.setup
@@ -98,22 +92,22 @@ def test_only_a_maintainer_can_name_one() -> None:
     assert why_not_run(contributor)
 
 
-@pytest.mark.parametrize("last", [Verb.PLAN, Verb.EXPLAIN, Verb.REVIEW])
-def test_going_on_from_a_reading_run_stays_reading(last: Verb) -> None:
-    profile = profile_of(make_request(verb=Verb.CONTINUE), last)
+@pytest.mark.parametrize("last", ["plan", "explain", "review"])
+def test_going_on_from_a_reading_run_stays_reading(last: str) -> None:
+    profile = profile_of(make_request(verb="continue"), last)
     assert profile.read_only
-    assert profile.verb is Verb.CONTINUE
-    assert profile.prompt == last.value
+    assert profile.verb == "continue"
+    assert profile.prompt == profile_of_verb(last).prompt
 
 
-@pytest.mark.parametrize("last", [None, Verb.FIX, Verb.APPROVE, Verb.CONTINUE, Verb.HELP])
-def test_going_on_from_any_other_run_changes_code(last: Verb | None) -> None:
-    assert not profile_of(make_request(verb=Verb.CONTINUE), last).read_only
+@pytest.mark.parametrize("last", [None, "fix", "approve", "continue", "help"])
+def test_going_on_from_any_other_run_changes_code(last: str | None) -> None:
+    assert not profile_of(make_request(verb="continue"), last).read_only
 
 
 def test_the_verb_alone_says_whether_a_last_run_counts() -> None:
-    assert not profile_of(make_request(verb=Verb.FIX), Verb.PLAN).read_only
-    assert profile_of(make_request(verb=Verb.PLAN), Verb.FIX).read_only
+    assert not profile_of(make_request(verb="fix"), "plan").read_only
+    assert profile_of(make_request(verb="plan"), "fix").read_only
 
 
 def test_a_question_is_asked_where_there_is_a_thread_for_it_or_somebody_started_the_run_by_hand() -> None:

@@ -12,7 +12,6 @@ from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import Status as RunStatus
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Verb
 from bot.policy.values import ModelSettings
 from bot.session.tools.run_models import ConversationModel, ModelSources, RunModels
 from tests.session.conftest import Cli
@@ -41,7 +40,7 @@ def played(stage: Stage, own: list[Step], other: list[Step], policy: str = POLIC
     def script(request: ScriptRequest) -> Step:
         return next(steps[request.body["model"]])
 
-    return run_verb(stage, request_in(stage, Verb.FIX, "round first"), script, **more)
+    return run_verb(stage, request_in(stage, "fix", "round first"), script, **more)
 
 
 def journal_of(stage: Stage) -> Any:

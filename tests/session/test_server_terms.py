@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.policy.load import load_policy
 from bot.session.context.profiles import profile_of_verb, without_running
 from bot.session.workspaces.diagnostics_monitor import ServerPermissions, server_permissions
 
 pytestmark = pytest.mark.checkers
 
-FIX = profile_of_verb(Verb.FIX)
+FIX = profile_of_verb("fix")
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ import pytest
 from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Verb
 from bot.policy.load import load_policy
 from bot.session.context.profiles import profile_of
 from bot.session.run_folder import RunFolder
@@ -38,7 +37,7 @@ LOAD = Call("skill", {"command": "greet"})
 
 
 def fixing(stage: Stage, *steps: Step, **request: Any) -> VerbRun:
-    return run_verb(stage, request_in(stage, Verb.FIX, "greet", **request), [*steps, Say("Done.")])
+    return run_verb(stage, request_in(stage, "fix", "greet", **request), [*steps, Say("Done.")])
 
 
 def user_texts(asked: Any) -> list[str]:
@@ -110,7 +109,7 @@ def test_a_skill_in_the_head_of_a_pull_request_is_not_seen(stage: Stage) -> None
     home.parent.mkdir(parents=True)
     home.write_text(skill("name: mine\ndescription: Of the machine.\n"))
     steps = [LOAD, Call("skill", {"command": "hidden"}), Say("Reviewed.")]
-    came = run_verb(stage, request_on(stage, number, Verb.REVIEW), steps)
+    came = run_verb(stage, request_on(stage, number, "review"), steps)
     assert "hidden" not in catalogue(came)
     assert "mine" not in catalogue(came), "an event of GitHub's has no person at the machine"
     assert "- greet: Says hello." in catalogue(came)
@@ -175,7 +174,7 @@ def test_a_wildcard_gets_nothing(stage: Stage, allowed: str) -> None:
 @pytest.mark.slow
 def test_a_run_with_a_skill_and_a_grant_ends_with_a_change(stage: Stage) -> None:
     stage.forge.commit(stage.repo, granting("Bash(git log:*)"))
-    came = run_verb(stage, request_in(stage, Verb.FIX, "mend it"), [LOAD, shell("git log -1"), *fix_steps()])
+    came = run_verb(stage, request_in(stage, "fix", "mend it"), [LOAD, shell("git log -1"), *fix_steps()])
     assert came.outcome.stop_reason is StopReason.END_TURN
     assert came.bundle.patch
 
@@ -190,8 +189,8 @@ def test_what_is_wrong_with_skills_is_in_the_journal(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("verb", [Verb.FIX, Verb.PLAN, Verb.EXPLAIN])
-def test_every_verb_with_a_model_has_the_bundled_skills(stage: Stage, verb: Verb) -> None:
+@pytest.mark.parametrize("verb", ["fix", "plan", "explain"])
+def test_every_verb_with_a_model_has_the_bundled_skills(stage: Stage, verb: str) -> None:
     came = run_verb(stage, request_in(stage, verb, "this"), [Say("Done."), Say("Done.")])
     assert "fix-failing-test, " in catalogue(came)
 
@@ -235,7 +234,7 @@ def test_a_skill_has_the_model_that_policy_allows_until_the_turn_ends_and_no_oth
         Say("Done."),
         Say("Done."),
     ]
-    came = run_verb(stage, request_in(stage, Verb.FIX, "sort it"), steps)
+    came = run_verb(stage, request_in(stage, "fix", "sort it"), steps)
     # The list is open, so that the model is sent back once: that is a new turn of its own.
     assert [one["model"] for one in came.model_requests] == [own, other, other, own, other, own]
     assert (

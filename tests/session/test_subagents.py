@@ -18,7 +18,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.idle import IdleReporter
 from bot.contracts.journal import FilesChanged, Result, UserText
 from bot.contracts.outcome import Status
-from bot.contracts.request import RunLimits, Tier, Verb
+from bot.contracts.request import RunLimits, Tier
 from bot.contracts.tools import PLAIN
 from bot.policy.load import load_policy
 from bot.policy.values import ModelSettings
@@ -64,7 +64,7 @@ class Cast:
         return next(self._steps[who])
 
 
-def played(stage: Stage, cast: Cast, verb: Verb = Verb.FIX) -> VerbRun:
+def played(stage: Stage, cast: Cast, verb: str = "fix") -> VerbRun:
     return run_verb(stage, request_in(stage, verb, "round first"), cast)
 
 
@@ -97,7 +97,7 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -
     sources = ModelSources("", lambda: ReplayProvider((), INFO), None, {}, {}, False, str)
     models = RunModels(ReplayProvider((), INFO), sources, ModelSettings(effort="low"))
     run = SharedSettings(models, RunLimits(turns=7), SessionUsage(), 7.0, "run", stop_on_denial=True)
-    policy, profile = load_policy(None), profile_of_verb(Verb.FIX)
+    policy, profile = load_policy(None), profile_of_verb("fix")
     with Journal(tmp_path / "journal.jsonl", str) as journal:
         subagents = RunSubagents(
             shared=run,
@@ -141,7 +141,7 @@ def test_what_a_subagent_has_seen_the_run_has_not(stage: Stage) -> None:
 @pytest.mark.slow
 def test_a_reading_verb_has_no_type_that_writes(stage: Stage) -> None:
     cast = Cast([task("code"), Say("Planned.")] * 2, code=[])
-    came = run_verb(stage, request_in(stage, Verb.PLAN), cast)
+    came = run_verb(stage, request_in(stage, "plan"), cast)
     refused = next(read_journal(stage.bundle / "journal.jsonl").records(Result))
     assert refused.is_error
     assert "agent_type" in refused.content
@@ -152,7 +152,7 @@ def test_a_reading_verb_has_no_type_that_writes(stage: Stage) -> None:
 def test_on_a_forks_head_a_subagent_runs_nothing_either(stage: Stage) -> None:
     number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
     cast = Cast([task("code"), DESCRIBE, DONE], code=[shell("touch x"), VIEW, Turn(EDITS), Say("Mended.")])
-    run_verb(stage, request_on(stage, number, Verb.FIX), cast)
+    run_verb(stage, request_on(stage, number, "fix"), cast)
     assert "bash" not in cast.tools["code"]
     first = next(read_journal(stage.bundle / "journal.jsonl").of("code-1").records(Result))
     assert 'There is no tool "bash"' in first.content
@@ -197,5 +197,5 @@ def test_the_silence_of_a_subagents_provider_is_told_with_its_name(
     told: list[str] = []
     monkeypatch.setattr("bot.session.progress.waits.IdleReporter", partial(IdleReporter, first=0.0))
     cast = Cast([task("explore"), Say("Done.")], explore=[VIEW, Turn((Say("Seen."),), delay=0.3)])
-    run_verb(stage, request_in(stage, Verb.FIX, "round first"), cast, say=told.append)
+    run_verb(stage, request_in(stage, "fix", "round first"), cast, say=told.append)
     assert "explore-1: the provider has sent nothing for 0 s; still waiting" in told

@@ -15,7 +15,6 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Outcome, Status, StopReason
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
-from bot.contracts.request import Verb
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.markers import thread_ref_of
 from bot.report.page import render_page
@@ -60,7 +59,7 @@ def listed(*items: tuple[str, str]) -> Call:
 def test_open_items_of_the_list_are_recalled_once_when_the_model_says_that_it_is_done(stage: Stage) -> None:
     half = listed(("Mend it", "completed"), ("Say so in the README", "pending"))
     came = run_verb(
-        stage, request_in(stage, Verb.FIX, "mend it"), [VIEW, half, Say("Done."), Say("Not needed.")]
+        stage, request_in(stage, "fix", "mend it"), [VIEW, half, Say("Done."), Say("Not needed.")]
     )
     assert came.outcome.stop_reason is StopReason.END_TURN
     said = came.model_requests[-1]["messages"][-1]
@@ -72,7 +71,7 @@ def test_open_items_of_the_list_are_recalled_once_when_the_model_says_that_it_is
 def test_open_items_are_left_alone_where_policy_says_so(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": "agent:\n  stop_hook: {todos: false}\n"})
     half = listed(("Mend it", "pending"))
-    came = run_verb(stage, request_in(stage, Verb.FIX, "mend it"), [half, Say("Done.")])
+    came = run_verb(stage, request_in(stage, "fix", "mend it"), [half, Say("Done.")])
     assert came.outcome.stop_reason is StopReason.END_TURN
     assert len(came.model_requests) == 2
 
@@ -87,7 +86,7 @@ def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_th
     mend = shell("echo 'X = 1' > tidytime/new.py")
     came = run_verb(
         stage,
-        request_in(stage, Verb.FIX, "mend it"),
+        request_in(stage, "fix", "mend it"),
         [wreck, Say("Done."), mend, Say("Done."), Say("It must.")],
     )
     assert came.outcome.stop_reason is StopReason.END_TURN
@@ -103,9 +102,7 @@ def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_th
 
 @pytest.mark.slow
 def test_a_plan_is_not_held_up_by_its_list(stage: Stage) -> None:
-    came = run_verb(
-        stage, request_in(stage, Verb.PLAN), [listed(("Look", "pending")), SUBMIT, Say("Planned.")]
-    )
+    came = run_verb(stage, request_in(stage, "plan"), [listed(("Look", "pending")), SUBMIT, Say("Planned.")])
     assert came.outcome.status is Status.PLANNED
     assert len(came.model_requests) == 2, "the plan ends the run"
 
@@ -113,7 +110,7 @@ def test_a_plan_is_not_held_up_by_its_list(stage: Stage) -> None:
 @pytest.mark.slow
 def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {"AGENTS.md": "Use British spelling.\n"})
-    came = run_verb(stage, request_in(stage, Verb.EXPLAIN), [Say("So it is.")])
+    came = run_verb(stage, request_in(stage, "explain"), [Say("So it is.")])
     assert "# Instructions in `AGENTS.md`" in came.first
     assert "Use British spelling." in came.first
 
@@ -123,7 +120,7 @@ def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
 
 def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> None:
     stage.act_as_app()
-    planned = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
+    planned = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, Say("Planned.")])
     assert planned.outcome.status is Status.PLANNED
     assert planned.bundle.patch == b""
     published(stage)
@@ -132,7 +129,7 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
     assert plan is not None
     assert f"/agent approve {plan.hash[:12]}" in comment
 
-    asked = request_in(stage, Verb.APPROVE, plan.hash[:12])
+    asked = request_in(stage, "approve", plan.hash[:12])
     place = thread_ref_of(asked)
     assert place is not None
     found = find_plan(github(stage), place, plan.hash[:12])
@@ -148,7 +145,7 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
     published(stage)
     assert len(stage.pulls()) == 1
 
-    again = thread_ref_of(request_in(stage, Verb.APPROVE, plan.hash[:12]))
+    again = thread_ref_of(request_in(stage, "approve", plan.hash[:12]))
     assert again is not None
     with pytest.raises(UsageError, match="was carried out already"):
         find_plan(github(stage), again, plan.hash[:12])
@@ -157,9 +154,9 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
 @pytest.mark.slow
 def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Stage) -> None:
     stage.act_as_app()
-    planned = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
+    planned = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, Say("Planned.")])
     published(stage)
-    first, second = (request_in(stage, Verb.APPROVE, plan=planned.bundle.plan) for _ in range(2))
+    first, second = (request_in(stage, "approve", plan=planned.bundle.plan) for _ in range(2))
     run_verb(stage, first, fix_steps())
     published(stage)
     before = stage.branches()
@@ -174,7 +171,7 @@ def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Sta
 def test_an_approval_of_a_plan_that_nobody_posted_is_not_published(stage: Stage) -> None:
     stage.act_as_app()
     plan = Plan("Round durations first", (PlanStep("Round first.", ("tidytime/format.py",)),))
-    run_verb(stage, request_in(stage, Verb.APPROVE, plan=plan), fix_steps())
+    run_verb(stage, request_in(stage, "approve", plan=plan), fix_steps())
     refused = stage.publish()
     assert refused.code == ExitCode.PUBLISHING
     assert "There is no plan" in refused.err
@@ -183,12 +180,12 @@ def test_an_approval_of_a_plan_that_nobody_posted_is_not_published(stage: Stage)
 
 def test_an_approval_without_a_plan_starts_no_model(stage: Stage) -> None:
     with pytest.raises(UsageError, match="There is no approved plan"):
-        run_verb(stage, request_in(stage, Verb.APPROVE), [DONE])
+        run_verb(stage, request_in(stage, "approve"), [DONE])
 
 
 @pytest.mark.slow
 def test_a_plan_run_without_a_plan_is_told_once_and_fails(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, Verb.PLAN), [Say("All is well."), Say("Nothing to plan.")])
+    came = run_verb(stage, request_in(stage, "plan"), [Say("All is well."), Say("Nothing to plan.")])
     assert came.outcome.status is Status.FAILED
     assert "without a plan" in came.outcome.reason
     assert came.outcome.answer == "Nothing to plan."
@@ -204,7 +201,7 @@ def test_a_plan_run_without_a_plan_is_told_once_and_fails(stage: Stage) -> None:
 
 @pytest.mark.slow
 def test_a_plan_that_came_late_counts(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, Verb.PLAN), [Say("Done."), SUBMIT, Say("Planned.")])
+    came = run_verb(stage, request_in(stage, "plan"), [Say("Done."), SUBMIT, Say("Planned.")])
     assert came.outcome.status is Status.PLANNED
 
 
@@ -214,7 +211,7 @@ def test_a_plan_run_reads_only(stage: Stage) -> None:
         "version: 1\nsetup: [touch made]\nrules:\n  - {effect: allow, commands: [[rm]], examples: [rm x]}\n"
     )
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    came = run_verb(stage, request_in(stage, Verb.PLAN), [shell("rm README.md"), SUBMIT, DONE])
+    came = run_verb(stage, request_in(stage, "plan"), [shell("rm README.md"), SUBMIT, DONE])
     assert came.tools == READING | {"todo", "task", "submit_plan", "ask_user"}
     assert 'There is no tool "bash"' in came.results[0]
     assert "no command is run here" not in came.first
@@ -228,7 +225,7 @@ def test_a_plan_run_reads_only(stage: Stage) -> None:
 
 
 def test_an_explanation_is_the_last_text(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, Verb.EXPLAIN, "why 60?"), [VIEW, Say("Because of `round`.")])
+    came = run_verb(stage, request_in(stage, "explain", "why 60?"), [VIEW, Say("Because of `round`.")])
     assert (came.outcome.status, came.outcome.answer) == (Status.ANSWERED, "Because of `round`.")
     assert came.tools == READING
     assert code(came.outcome) is ExitCode.DONE
@@ -244,7 +241,7 @@ def test_an_explanation_runs_only_what_the_policy_allows(stage: Stage, tmp_path:
     policy = "version: 1\nrules:\n  - {effect: allow, commands: [[git, log]], examples: [git log]}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     steps = [shell("git log --oneline"), shell("rm README.md"), shell("git log; rm README.md"), Say("So.")]
-    came = run_verb(stage, request_in(stage, Verb.EXPLAIN, "why 60?"), steps)
+    came = run_verb(stage, request_in(stage, "explain", "why 60?"), steps)
     assert came.tools == READING | {"bash", "bash_output", "bash_kill"}
     assert "denied" not in came.results[0]
     for denied in came.results[1:]:
@@ -254,7 +251,7 @@ def test_an_explanation_runs_only_what_the_policy_allows(stage: Stage, tmp_path:
 
 @pytest.mark.slow
 def test_an_explanation_that_was_cut_off_fails_with_its_beginning(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, Verb.EXPLAIN), [Turn((Say("It is bec"),), stop="max_tokens")])
+    came = run_verb(stage, request_in(stage, "explain"), [Turn((Say("It is bec"),), stop="max_tokens")])
     assert (came.outcome.status, came.outcome.answer) == (Status.FAILED, "It is bec")
     assert code(came.outcome) is ExitCode.BUDGET
 
@@ -264,7 +261,7 @@ def test_an_explanation_that_was_cut_off_fails_with_its_beginning(stage: Stage) 
 
 @pytest.mark.slow
 def test_a_question_ends_the_run_and_going_on_has_its_change(stage: Stage, tmp_path: Path) -> None:
-    first = request_in(stage, Verb.FIX)
+    first = request_in(stage, "fix")
     came = run_verb(stage, first, [VIEW, Turn((*EDITS, ASK))])
     assert came.outcome.status is Status.NEEDS_INPUT
     assert came.outcome.question == "Should 59.6 seconds become one minute?"
@@ -277,7 +274,7 @@ def test_a_question_ends_the_run_and_going_on_has_its_change(stage: Stage, tmp_p
 
     last = tmp_path / "last"
     shutil.copytree(stage.bundle, last)
-    on = request_in(stage, Verb.CONTINUE, "Yes, one minute.", resumes=7)
+    on = request_in(stage, "continue", "Yes, one minute.", resumes=7)
     went_on = run_verb(stage, on, [shell("git diff --stat"), DESCRIBE, DONE], resume=last)
     assert "Should 59.6 seconds become one minute?" in went_on.first_request_text
     assert "Yes, one minute." in went_on.first_request_text
@@ -290,10 +287,10 @@ def test_a_question_ends_the_run_and_going_on_has_its_change(stage: Stage, tmp_p
 
 @pytest.mark.slow
 def test_going_on_from_a_plan_goes_on_planning(stage: Stage, tmp_path: Path) -> None:
-    run_verb(stage, request_in(stage, Verb.PLAN), [ASK])
+    run_verb(stage, request_in(stage, "plan"), [ASK])
     last = tmp_path / "last"
     shutil.copytree(stage.bundle, last)
-    came = run_verb(stage, request_in(stage, Verb.CONTINUE, "yes"), [SUBMIT, DONE], resume=last)
+    came = run_verb(stage, request_in(stage, "continue", "yes"), [SUBMIT, DONE], resume=last)
     assert came.outcome.status is Status.PLANNED
     assert "edit" not in came.tools
     published(stage)
@@ -302,10 +299,10 @@ def test_going_on_from_a_plan_goes_on_planning(stage: Stage, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_going_on_from_a_bundle_of_another_thread_is_refused(stage: Stage, tmp_path: Path) -> None:
-    run_verb(stage, request_in(stage, Verb.FIX), fix_steps())
+    run_verb(stage, request_in(stage, "fix"), fix_steps())
     last = tmp_path / "last"
     shutil.copytree(stage.bundle, last)
-    other = request_in(stage, Verb.CONTINUE)
+    other = request_in(stage, "continue")
     assert other.thread is not None
     with pytest.raises(UsageError, match="another thread"):
         run_verb(stage, replace(other, thread=replace(other.thread, number=99)), [DONE], resume=last)
@@ -313,7 +310,7 @@ def test_going_on_from_a_bundle_of_another_thread_is_refused(stage: Stage, tmp_p
 
 @pytest.mark.slow
 def test_going_on_where_the_bundle_is_gone_says_so(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, Verb.CONTINUE), [DONE])
+    came = run_verb(stage, request_in(stage, "continue"), [DONE])
     assert "could not be had" in came.first
     assert any("could not be had" in note for note in came.outcome.notes)
 
@@ -321,14 +318,14 @@ def test_going_on_where_the_bundle_is_gone_says_so(stage: Stage) -> None:
 @pytest.fixture
 def changed(stage: Stage, tmp_path: Path) -> Path:
     """The bundle of a run that mended the sample and asked something."""
-    run_verb(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ASK))])
+    run_verb(stage, request_in(stage, "fix"), [VIEW, Turn((*EDITS, ASK))])
     last = tmp_path / "last"
     shutil.copytree(stage.bundle, last)
     return last
 
 
 def go_on(stage: Stage, last: Path, *steps: Step) -> VerbRun:
-    return run_verb(stage, request_in(stage, Verb.CONTINUE, "yes"), [*steps, DESCRIBE, DONE], resume=last)
+    return run_verb(stage, request_in(stage, "continue", "yes"), [*steps, DESCRIBE, DONE], resume=last)
 
 
 @pytest.mark.slow
@@ -379,7 +376,7 @@ def test_a_run_that_went_on_has_both_changes(stage: Stage, changed: Path, tmp_pa
 
 @pytest.mark.slow
 def test_the_page_of_a_plan_run_shows_the_plan(stage: Stage, tmp_path: Path) -> None:
-    came = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
+    came = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, Say("Planned.")])
     page = render_page(stage.bundle / "journal.jsonl")
     assert "Round before splitting off the larger units." in page
     assert came.bundle.plan is not None
@@ -388,7 +385,7 @@ def test_the_page_of_a_plan_run_shows_the_plan(stage: Stage, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_question_is_on_the_page(stage: Stage, tmp_path: Path) -> None:
-    run_verb(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ASK))])
+    run_verb(stage, request_in(stage, "fix"), [VIEW, Turn((*EDITS, ASK))])
     assert "Should 59.6 seconds become one minute?" in render_page(stage.bundle / "journal.jsonl")
 
 
@@ -401,7 +398,7 @@ def test_what_a_pull_request_is_about_reaches_the_model(stage: Stage) -> None:
     number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
     thread = ReviewThread(5, "extra.py", 1, 0, Side.RIGHT, "@@ -0,0 +1 @@\n+EXTRA = 1", ())
     failure = FailedCheck("ci", "failure", "https://x", steps=(FailedStep("Run tests", "E boom"),))
-    asked = request_on(stage, number, Verb.EXPLAIN, "what is this?", anchor=thread, failures=(failure,))
+    asked = request_on(stage, number, "explain", "what is this?", anchor=thread, failures=(failure,))
     came = run_verb(stage, asked, [Call("grep", {"pattern": "EXTRA"}), Say("A constant.")])
     assert "+EXTRA = 1" in came.first
     diff = came.first.partition("# Diff")[2]
@@ -417,7 +414,7 @@ def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage
     evil = "version: 1\nchecks:\n  - {name: mine, command: 'true'}\nsetup:\n  - 'touch /tmp/owned'\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": evil}, branch="topic")
     number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
-    came = run_verb(stage, request_on(stage, number, Verb.FIX), fix_steps())
+    came = run_verb(stage, request_on(stage, number, "fix"), fix_steps())
     assert "mine" not in [check.name for check in came.outcome.checks]
     assert came.outcome.status is Status.CHANGED
 
@@ -425,7 +422,7 @@ def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage
 @pytest.mark.checks
 def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage) -> None:
     number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
-    came = run_verb(stage, request_on(stage, number, Verb.FIX), fix_steps())
+    came = run_verb(stage, request_on(stage, number, "fix"), fix_steps())
     assert came.tools == {
         "view",
         "ls",
@@ -454,7 +451,7 @@ def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage) -> No
 @pytest.mark.checks
 def test_a_fork_is_run_at_the_head_that_a_maintainer_named(stage: Stage) -> None:
     number = fork_pull(stage, {"fork.txt": "x\n"})
-    asked = request_on(stage, number, Verb.FIX)
+    asked = request_on(stage, number, "fix")
     assert asked.pull is not None
     came = run_verb(
         stage, replace(asked, trusted_sha=asked.pull.head_sha), [shell("cat fork.txt"), *fix_steps()]
@@ -485,5 +482,5 @@ def test_a_run_on_a_pull_request_is_judged_by_the_policy_of_its_base(stage: Stag
     stage.forge.commit(stage.repo, {".github/agent.yml": strict}, branch="topic")
     number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
     stage.forge.commit(stage.repo, {"later.md": "on main\n"})
-    came = run_verb(stage, request_on(stage, number, Verb.FIX), fix_steps())
+    came = run_verb(stage, request_on(stage, number, "fix"), fix_steps())
     assert came.outcome.status is Status.CHANGED

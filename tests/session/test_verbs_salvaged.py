@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.outcome import Status
-from bot.contracts.request import Verb
 from bot.contracts.writes import AddLabel, Writes
 from bot.publish.bundle.read import read_bundle
 from bot.recovery.salvage import salvage
@@ -30,7 +29,7 @@ def died(came: VerbRun, out: Path) -> Path:
 
 
 def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path) -> None:
-    came = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, DONE])
+    came = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, DONE])
     salvaged = salvage(came.folder.root, {}, died(came, tmp_path / "out"))
     bundle = read_bundle(tmp_path / "out")
     assert bundle.plan == came.bundle.plan is not None
@@ -42,7 +41,7 @@ def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path) -> No
 def test_an_explanation_that_died_is_none(stage: Stage, tmp_path: Path) -> None:
     policy = "version: 1\nrules:\n  - {effect: allow, commands: [[rm]], examples: [rm x]}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    came = run_verb(stage, request_in(stage, Verb.EXPLAIN), [VIEW, shell("rm README.md"), DONE])
+    came = run_verb(stage, request_in(stage, "explain"), [VIEW, shell("rm README.md"), DONE])
     salvaged = salvage(came.folder.root, {}, died(came, tmp_path / "out"))
     assert any("thrown away" in note for note in salvaged.outcome.notes)
     bundle = read_bundle(tmp_path / "out")
@@ -53,7 +52,7 @@ def test_an_explanation_that_died_is_none(stage: Stage, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_path: Path) -> None:
     ask = Call("ask_user", {"question": "Which?"})
-    came = run_verb(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ask))])
+    came = run_verb(stage, request_in(stage, "fix"), [VIEW, Turn((*EDITS, ask))])
     salvage(came.folder.root, {}, died(came, tmp_path / "out"))
     bundle = read_bundle(tmp_path / "out")
     assert bundle.outcome.question == "Which?"
@@ -64,7 +63,7 @@ def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_p
 def test_what_was_proposed_is_kept(stage: Stage, tmp_path: Path) -> None:
     policy = {".github/agent.yml": "writes: { verbs: [explain], labels: [needs tests] }\n"}
     stage.forge.commit(stage.repo, policy)
-    asked = request_in(stage, Verb.EXPLAIN)
+    asked = request_in(stage, "explain")
     assert asked.thread is not None
     label = {"kind": "add_label", "number": asked.thread.number, "label": "needs tests"}
     came = run_verb(stage, asked, [Call("propose_write", label), DONE])

@@ -10,13 +10,14 @@ import pytest
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Status
-from bot.contracts.request import Request, ThreadState, Tier, Triage, TriageThread, Verb
+from bot.contracts.request import Request, ThreadState, Tier, Triage, TriageThread
 from bot.maintenance.apply import allowance_of
 from bot.maintenance.task_file import read_task
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
-from bot.session.context.profiles import PROPOSE_WRITE, REPORT_FINDING, WRITING, profile_of
+from bot.session.context.profiles import profile_of
 from bot.session.tools.result_tools import ResultTools, propose_writes
+from bot.verbs.record import PROPOSE_WRITE, REPORT_FINDING, WRITING
 from tests.support.outcomes import make_request
 
 TASK = read_task(
@@ -101,8 +102,8 @@ def test_a_task_without_the_key_and_a_task_that_is_gone_write_nothing() -> None:
     assert propose_writes(POLICY, request(), None, lambda line: None) is None
 
 
-@pytest.mark.parametrize("verb", [Verb.FIX, Verb.REVIEW, Verb.EXPLAIN, Verb.PLAN])
-def test_a_verb_proposes_only_where_policy_names_it(verb: Verb) -> None:
+@pytest.mark.parametrize("verb", ["fix", "review", "explain", "plan"])
+def test_a_verb_proposes_only_where_policy_names_it(verb: str) -> None:
     asked = make_request(verb=verb)
     assert asked.thread is not None
     assert allowance_of(POLICY, asked, None) is None
@@ -111,19 +112,20 @@ def test_a_verb_proposes_only_where_policy_names_it(verb: Verb) -> None:
     assert allowance is not None
     assert list(allowance.threads) == [asked.thread.number]
     assert (allowance.caps.close, allowance.caps.comment, allowance.labels) == (0, 0, ("needs tests",))
-    assert allowance_of(named, replace(asked, verb=Verb.CONTINUE), None) is None
+    assert allowance_of(named, replace(asked, verb="continue"), None) is None
 
 
 def test_the_tool_is_offered_only_where_something_may_be_proposed() -> None:
     assert all(
-        PROPOSE_WRITE not in profile_of(make_request(verb=verb)).offered for verb in (Verb.FIX, Verb.REVIEW)
+        PROPOSE_WRITE not in profile_of(make_request(verb=verb)).all_tools for verb in ("fix", "review")
     )
-    assert PROPOSE_WRITE not in profile_of(request()).offered
-    review = profile_of(make_request(verb=Verb.REVIEW), writes=True)
-    assert {REPORT_FINDING, PROPOSE_WRITE} <= set(review.offered)
+    assert PROPOSE_WRITE not in profile_of(request()).all_tools
+    review = profile_of(make_request(verb="review"), writes=True)
+    assert {REPORT_FINDING, PROPOSE_WRITE} <= set(review.all_tools)
     triage = profile_of(request(), writes=True)
-    assert (triage.prompt, triage.read_only, triage.good) == ("triage", True, Status.ANSWERED)
-    assert not set(triage.offered) & set(WRITING)
+    assert triage.prompt.startswith("You are Slash Agent, a software engineer who looks after")
+    assert (triage.read_only, triage.success) == (True, Status.ANSWERED)
+    assert not set(triage.all_tools) & set(WRITING)
     assert not triage.checks
     assert not triage.setup
 

@@ -19,7 +19,6 @@ from playwright.sync_api import Locator, Page
 
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
-from bot.contracts.request import Verb
 from bot.contracts.review import Finding, Severity
 from bot.publish.thread.markers import thread_ref_of
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter
@@ -89,7 +88,7 @@ def _publish(world: World, *, plan: Plan | None = None, **fields: Any) -> None:
     )
     request = world.outcome().request
     assert request.trigger is not None
-    verb = Verb.PLAN if plan else Verb.EXPLAIN
+    verb = "plan" if plan else "explain"
     request = replace(request, verb=verb, trigger=replace(request.trigger, comment_id=number))
     bundle = world.bundle({}, patch=b"", request=request, files=(), **fields)
     world.publish(replace(bundle, plan=plan))

@@ -31,12 +31,12 @@ from bot.contracts.outcome import (
     Status,
     StopReason,
 )
-from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
+from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
 
 _ISSUE = "https://github.test/octo/hello/issues/7"
 
 REQUEST = Request(
-    verb=Verb.FIX,
+    verb="fix",
     instruction="fix the rounding of totals",
     actor=Actor("ann", 5, Tier.MAINTAINER),
     repository="octo/hello",

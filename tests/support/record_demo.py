@@ -16,7 +16,7 @@ from bot.agent.journal import Journal
 from bot.contracts import journal as lines
 from bot.contracts.messages import Text, ToolCall, Usage
 from bot.contracts.model import ModelInfo
-from bot.contracts.request import Actor, Request, RunLimits, Tier, Verb
+from bot.contracts.request import Actor, Request, RunLimits, Tier
 
 RECORDING = Path(__file__).parents[2] / "bot" / "session" / "demo" / "recordings" / "demo.jsonl"
 
@@ -158,7 +158,7 @@ def _header() -> lines.Header:
         model=INFO.name,
         info=INFO,
         base_sha="0" * 40,
-        request=Request(Verb.FIX, "this issue", Actor("mira-okafor", 0, Tier.MAINTAINER), "", "", ""),
+        request=Request("fix", "this issue", Actor("mira-okafor", 0, Tier.MAINTAINER), "", "", ""),
         system="",
         tools=(),
         limits=RunLimits(),

@@ -29,12 +29,12 @@ from bot.contracts.journal import Record
 from bot.contracts.messages import Image, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
-from bot.contracts.request import Actor, Request, RunLimits, Thread, Tier, Verb
+from bot.contracts.request import Actor, Request, RunLimits, Thread, Tier
 from bot.contracts.tools import ToolSpec
 
 INFO = ModelInfo("claude-sonnet-5-5", 200_000, 8_000, 3.0, 15.0, 0.3, 3.75)
 REQUEST = Request(
-    Verb.FIX, "this issue", Actor("mira-okafor", 7, Tier.MAINTAINER), "octo/tidytime", "main",
+    "fix", "this issue", Actor("mira-okafor", 7, Tier.MAINTAINER), "octo/tidytime", "main",
     "https://github.com/octo/tidytime.git",
     Thread(12, "59.7 seconds are shown as 60s, not as 1m", "They should carry.", "theo-lindqvist",
            "https://github.com/octo/tidytime/issues/12"),

@@ -15,7 +15,7 @@ from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import SCHEMA_VERSION, Header
 from bot.contracts.messages import Image, Message, ToolResult
-from bot.contracts.request import Actor, Request, RunLimits, Tier, Verb
+from bot.contracts.request import Actor, Request, RunLimits, Tier
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from tests.support.scripted import INFO, ScriptedProvider, Turn
 
@@ -37,7 +37,7 @@ def header(**changes: Any) -> Header:
         "model": "scripted/model",
         "info": INFO,
         "base_sha": "0" * 40,
-        "request": Request(Verb.FIX, "mend it", Actor("ann", 1, Tier.MAINTAINER), "o/r", "main", "file:///r"),
+        "request": Request("fix", "mend it", Actor("ann", 1, Tier.MAINTAINER), "o/r", "main", "file:///r"),
         "system": SYSTEM,
         "tools": (spec("echo", {"text": {"type": "string"}}),),
         "limits": RunLimits(),

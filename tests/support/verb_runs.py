@@ -15,7 +15,7 @@ from bot.checkout.clone import Source
 from bot.checkout.pull import PullHead
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Outcome
-from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
+from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
 from bot.publish.bundle.read import read_bundle
@@ -89,7 +89,7 @@ def github(stage: Stage, token: str = "") -> GitHub:
     return connect(token or stage.sample.publish_token, stage.forge.api_url, pace=pace)
 
 
-def request_in(stage: Stage, verb: Verb, instruction: str = "this issue", **fields: Any) -> Request:
+def request_in(stage: Stage, verb: str, instruction: str = "this issue", **fields: Any) -> Request:
     """A maintainer's request in the sample's issue, with its comment."""
     comment, _ = stage.forge.comment(
         stage.repo, stage.sample.issue, MAINTAINER, f"/agent {verb} {instruction}"
@@ -109,7 +109,7 @@ def request_in(stage: Stage, verb: Verb, instruction: str = "this issue", **fiel
 
 
 def request_on(
-    stage: Stage, number: int, verb: Verb, instruction: str = "this pull request", **fields: Any
+    stage: Stage, number: int, verb: str, instruction: str = "this pull request", **fields: Any
 ) -> Request:
     """The same in a pull request."""
     pull = github(stage).pull(stage.repo, number)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, WithheldFile
-from bot.contracts.request import Verb
 from bot.evidence.summary import summarize_checks
 from bot.publish import markdown
 from bot.publish.body.template import Parts, fill_template
@@ -24,6 +23,8 @@ from bot.publish.evidence.priorities import priorities, steps
 from bot.publish.evidence.problems import failures
 from bot.publish.evidence.table import evidence_details, remarks, table
 from bot.publish.markdown import safe_code, safe_html, safe_line, safe_markdown
+from bot.verbs.record import Earlier
+from bot.verbs.registry import needs
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -103,7 +104,7 @@ def _view(
         "plan": request.plan,
         "steps": steps(outcome, files, withheld, scale),
         "plan_url": links.plan,
-        "approved": request.verb is not Verb.CONTINUE,
+        "approved": not needs(request.verb, Earlier.RUN),
         "plan_hash": request.plan.hash[:_SHOWN_HASH] if request.plan else "",
         "summary": outcome.description.summary,
         "review_notes": outcome.description.notes,

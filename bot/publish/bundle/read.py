@@ -37,6 +37,7 @@ from bot.publish.bundle.write import (
     Bundle,
     sha256_of,
 )
+from bot.verbs.registry import NAMES
 
 # Bytes.
 _MESSAGE_LIMIT = 64 << 10
@@ -174,6 +175,7 @@ def outcome_schema() -> dict[str, Any]:
     schema = TypeAdapter(Outcome).json_schema(mode="serialization")
     for described in (schema, *schema["$defs"].values()):
         _tidy(described)
+    schema["$defs"]["Request"]["properties"]["verb"] = {"type": "string", "enum": list(NAMES)}
     schema["properties"]["schema"] = {"const": SCHEMA_VERSION, "title": "Schema"}
     return {"$schema": _DIALECT, "$id": URL, **schema, "title": "outcome.json of Slash Agent"}
 

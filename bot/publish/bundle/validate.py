@@ -14,6 +14,7 @@ from bot.contracts.plan import is_inside
 from bot.contracts.pulls import PullRequest, ReviewThread
 from bot.contracts.request import Request, Triage
 from bot.contracts.review import Finding, Review
+from bot.verbs.registry import VERBS
 
 MAX_BUNDLE_FINDINGS = 1_000
 _MAX_TITLE = 500
@@ -51,6 +52,7 @@ def outcome_error(outcome: Outcome) -> str:
             ("cost", "not a finite positive number", all(math.isfinite(n) and n >= 0 for n in numbers)),
             ("turns", "negative", outcome.turns >= 0),
             ("usage", "negative", min(asdict(outcome.usage).values()) >= 0),
+            ("request.verb", "no verb", outcome.request.verb in VERBS),
             *_request_rules(outcome.request),
         )
     )

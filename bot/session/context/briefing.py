@@ -18,12 +18,13 @@ from bot.agent.first_message import TaskFacts
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_behind_links
-from bot.contracts.request import Request, Verb
+from bot.contracts.request import Request
 from bot.contracts.text_encoding import wide_text
 from bot.events.hygiene import clean
 from bot.evidence.check import Check
 from bot.session.context.git_trees import pull_diff
-from bot.session.context.profiles import SHELL, Profile
+from bot.verbs.record import SHELL, Earlier, Profile
+from bot.verbs.registry import needs
 
 if TYPE_CHECKING:
     from bot.session.context.review_scope import Reviewing
@@ -84,7 +85,7 @@ class Briefing:
         return pull_diff(self.checkout)
 
     def _missing_last(self) -> tuple[str, ...]:
-        if self.request.verb is not Verb.CONTINUE or self.went_on:
+        if not needs(self.request.verb, Earlier.RUN) or self.went_on:
             return ()
         return (
             "The last run's record could not be had: the thread and the repository show what it came to.",

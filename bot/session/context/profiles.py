@@ -1,4 +1,4 @@
-"""The profile of each verb: its prompt, its tools, and what it may do to the tree. Pure.
+"""The profile of a run: that of its verb, less what the request and the policy do not allow. Pure.
 
 A run gets its tools and its system text once, at its start. Tools that a profile does not name are not offered, and the
 gatekeeper refuses them; a read-only run's changes on disk are dropped at its end.
@@ -6,129 +6,51 @@ gatekeeper refuses them; a read-only run's changes on disk are dropped at its en
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from bot.agent.masking import Masking, first_and_last_mask, group
+from bot.agent.prompt import prompt_text
 from bot.contracts.journal import Header
 from bot.contracts.outcome import Status
-from bot.contracts.request import Request, Tier, Verb
-
-READING = ("view", "ls", "glob", "grep")
-WRITING = ("edit", "write", "patch")
-SHELL = "bash"
-SHELL_TOOLS = (SHELL, "bash_output", "bash_kill")
-"""The tools that run commands and control those in the background: offered together."""
-
-DESCRIBE_CHANGE = "describe_change"
-SUBMIT_PLAN = "submit_plan"
-REPORT_FINDING = "report_finding"
-ASK_USER = "ask_user"
-PROPOSE_WRITE = "propose_write"
-TODO = "todo"
-TASK = "task"
+from bot.contracts.request import Request, Tier
+from bot.verbs.record import (
+    ASK_USER,
+    DESCRIBE_CHANGE,
+    PROPOSE_WRITE,
+    READING,
+    REPORT_FINDING,
+    SHELL,
+    SHELL_TOOLS,
+    SUBMIT_PLAN,
+    TODO,
+    WRITING,
+    Earlier,
+    Profile,
+)
+from bot.verbs.registry import MODEL_VERBS, VERBS, needs
 
 FINAL = frozenset({DESCRIBE_CHANGE, SUBMIT_PLAN})
 """The tools whose call is the last that a run needs."""
 
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """`prompt` names the system text; `tools` are the workspace's and `results` our own.
-
-    Of our own are also the `aids`, which hand over nothing.
-    `good` is the status of a run that came to what the verb is for. `setup` and `checks` say whether what the
-    policy names under these keys is run. `turns` is a limit besides the policy's. `unrun` is why no code of the
-    repository is run, one clause for people and the model; empty where it may be. With `granted`, commands are those
-    alone that a rule of the policy allows.
-    """
-
-    verb: Verb
-    prompt: str
-    tools: tuple[str, ...]
-    results: tuple[str, ...]
-    good: Status
-    read_only: bool
-    setup: bool = True
-    checks: bool = True
-    turns: int | None = None
-    unrun: str = ""
-    granted: bool = False
-    aids: tuple[str, ...] = (TODO, TASK)
-
-    @property
-    def own(self) -> tuple[str, ...]:
-        return (*self.aids, *self.results)
-
-    @property
-    def masking(self) -> Masking:
-        """Which tools may be called when."""
-        return first_and_last_mask(
-            self.results, final=bool(FINAL & set(self.results)), first_tools=self.looking
-        )
-
-    @property
-    def looking(self) -> tuple[str, ...]:
-        """The tools that the first answer of a judging or planning run is asked to call."""
-        judges = {SUBMIT_PLAN, REPORT_FINDING} & set(self.results)
-        return tuple(name for name in (*self.tools, *self.aids) if name != TODO) if judges else ()
-
-    @property
-    def offered(self) -> tuple[str, ...]:
-        return (*self.tools, *self.own)
-
-
-def _changing(verb: Verb, prompt: str, *results: str) -> Profile:
-    tools = (*READING, *WRITING, *SHELL_TOOLS)
-    return Profile(verb, prompt, tools, (DESCRIBE_CHANGE, *results), Status.CHANGED, False)
-
-
-def _reading(
-    verb: Verb, good: Status, *results: str, turns: int, commands: Literal["all", "granted", "none"]
-) -> Profile:
-    """A profile that reads. `explain` has no result tool and no list."""
-    tools = READING if commands == "none" else (*READING, *SHELL_TOOLS)
-    return Profile(
-        verb,
-        verb.value,
-        tools,
-        results,
-        good,
-        True,
-        setup=commands == "all",
-        checks=False,
-        turns=turns,
-        granted=commands == "granted",
-        aids=(TODO, TASK) if results else (),
-    )
-
-
-_PROFILES: Mapping[Verb, Profile] = {
-    profile.verb: profile
-    for profile in (
-        _changing(Verb.FIX, "fix", ASK_USER),
-        _changing(Verb.CONTINUE, "continue", ASK_USER),
-        _changing(Verb.RETRY, "fix", ASK_USER),
-        _changing(Verb.APPROVE, "approve"),
-        _reading(Verb.PLAN, Status.PLANNED, SUBMIT_PLAN, ASK_USER, turns=40, commands="none"),
-        _reading(Verb.REVIEW, Status.REVIEWED, REPORT_FINDING, turns=60, commands="all"),
-        _reading(Verb.EXPLAIN, Status.ANSWERED, turns=40, commands="granted"),
-    )
-}
-
 _TRIAGE_TURNS = 80
 
-MODEL_VERBS = frozenset(_PROFILES)
-"""The verbs that start a model; `stop`, `status` and `help` never do."""
+
+def masking_of(profile: Profile) -> Masking:
+    """Return which tools may be called when. The first answer of a judging or planning run is asked to look."""
+    judges = {SUBMIT_PLAN, REPORT_FINDING} & set(profile.results)
+    first = tuple(name for name in (*profile.tools, *profile.helper_tools) if name != TODO) if judges else ()
+    return first_and_last_mask(profile.results, final=bool(FINAL & set(profile.results)), first_tools=first)
 
 
-def profile_of_verb(verb: Verb) -> Profile:
+def profile_of_verb(verb: str) -> Profile:
     """The common profile of runs of `verb`, one of `MODEL_VERBS`."""
-    return _PROFILES[verb]
+    profile = VERBS[verb].profile
+    if profile is None:
+        raise KeyError(verb)
+    return replace(profile, verb=verb)
 
 
-def profile_of(request: Request, last: Verb | None = None, *, writes: bool = False) -> Profile:
+def profile_of(request: Request, last: str | None = None, *, writes: bool = False) -> Profile:
     """The profile of a run for `request`, whose verb is one of `MODEL_VERBS`. With `writes` it may propose some: a task
     that may is about threads, and changes no file.
 
@@ -137,9 +59,9 @@ def profile_of(request: Request, last: Verb | None = None, *, writes: bool = Fal
     """
     if writes and request.task:
         return _triage(request.verb)
-    profile = _PROFILES[request.verb]
-    if request.verb is Verb.CONTINUE and last in MODEL_VERBS and _PROFILES[last].read_only:
-        profile = replace(_PROFILES[last], verb=Verb.CONTINUE)
+    profile = profile_of_verb(request.verb)
+    if needs(request.verb, Earlier.RUN) and last in MODEL_VERBS and VERBS[last].read_only:
+        profile = replace(profile_of_verb(last), verb=request.verb)
     if request.thread is None and request.actor.tier is not Tier.LOCAL:
         profile = replace(profile, results=tuple(name for name in profile.results if name != ASK_USER))
     if writes:
@@ -159,25 +81,27 @@ def _by_tools(header: Header, names: set[str]) -> Profile:
     writes = PROPOSE_WRITE in names
     if names & set(WRITING):
         return profile_of(header.request, writes=writes)
-    for verb, result in ((Verb.PLAN, SUBMIT_PLAN), (Verb.REVIEW, REPORT_FINDING)):
-        if result in names:
-            return profile_of(header.request, verb, writes=writes)
-    return profile_of(header.request, Verb.EXPLAIN, writes=writes)
+    own = (verb.name for verb in VERBS.values() if verb.read_only and _handed_over(verb.profile) <= names)
+    return profile_of(header.request, next(own), writes=writes)
 
 
-def _triage(verb: Verb) -> Profile:
-    tools = (*READING, *SHELL_TOOLS)
+def _handed_over(profile: Profile | None) -> set[str]:
+    """The tools by whose results a run of this profile is known."""
+    return set(profile.results) - {ASK_USER} if profile else set()
+
+
+def _triage(verb: str) -> Profile:
     return Profile(
-        verb,
-        "triage",
-        tools,
+        prompt_text("triage"),
+        (*READING, *SHELL_TOOLS),
         (PROPOSE_WRITE,),
         Status.ANSWERED,
-        True,
+        read_only=True,
         setup=False,
         checks=False,
         turns=_TRIAGE_TURNS,
-        aids=(),
+        helper_tools=(),
+        verb=verb,
     )
 
 

@@ -5,12 +5,11 @@ Our progress comments name the Actions runs of a thread; GitHub says whether a r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.contracts.formatting import count_of, duration, money
-from bot.contracts.request import Request, Thread, Verb
+from bot.contracts.request import Request, Thread
 from bot.events.admission import Admission
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -19,6 +18,8 @@ from bot.policy.values import Policy
 from bot.publish.markdown import safe_line
 from bot.publish.thread.history import Trace, is_own_run, traces
 from bot.publish.thread.markers import PROGRESS, asking_comment
+from bot.verbs.record import Answer, Place
+from bot.verbs.registry import INSTANT, VERBS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class InstantQuery:
     workflow: str = ""
     now: str = ""
 
-    def may(self, verb: Verb) -> bool:
+    def may(self, verb: str) -> bool:
         """Whether to list a verb in the answer; permission is checked again when a request is made."""
         actor = self.request.actor
         return self.admission.permits(actor, verb, on_own_thread=self.thread.author == actor.login)
@@ -42,9 +43,13 @@ class InstantQuery:
 
 def answer(query: InstantQuery, host: GitHub) -> str:
     """The whole answer, as Markdown. Raises `GitHubError`."""
-    if query.request.verb is Verb.HELP:
-        return help_text(query)
-    return status_text(query, host) if query.request.verb is Verb.STATUS else stop(query, host)
+    match VERBS[query.request.verb].answer:
+        case Answer.COMMANDS:
+            return help_text(query)
+        case Answer.CANCELLATION:
+            return stop(query, host)
+        case _:
+            return status_text(query, host)
 
 
 # No run of a hosted runner lasts longer; a progress comment is edited all the while.
@@ -124,32 +129,17 @@ def _before(now: str) -> str:
     return (moment - _RECENT).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-EXAMPLES: Mapping[Verb, tuple[str, str]] = {
-    Verb.FIX: ("fix this", "makes the change and opens a draft pull request"),
-    Verb.PLAN: ("plan", "posts a plan with an estimate, and changes nothing"),
-    Verb.APPROVE: ("approve 1a2b3c4d", "carries out the plan with this hash"),
-    Verb.REVIEW: ("review", "reviews the pull request, with suggestions that apply"),
-    Verb.EXPLAIN: ("explain why this fails", "answers here, and changes nothing"),
-    Verb.CONTINUE: ("continue take the second way", "goes on from the last run, with your instruction"),
-    Verb.RETRY: ("retry", "does the last request of this thread again"),
-    Verb.STOP: ("stop", "cancels the run for this thread; its work so far is kept"),
-    Verb.STATUS: ("status", "shows what is running, or how the last run ended"),
-    Verb.HELP: ("help", "shows this list"),
-}
 _OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--no-draft", "--dry-run")
-_ONLY_ON_PULLS = (Verb.REVIEW,)
-_FREE = (Verb.STOP, Verb.STATUS, Verb.HELP)
 
 
 def help_text(query: InstantQuery) -> str:
-    verbs = [verb for verb in EXAMPLES if query.may(verb)]
-    if not query.thread.is_pull_request:
-        verbs = [verb for verb in verbs if verb not in _ONLY_ON_PULLS]
+    here = Place.PULL if query.thread.is_pull_request else Place.ISSUE
+    verbs = [verb for verb in VERBS.values() if here in verb.places and query.may(verb.name)]
     actor = query.request.actor
     parts = [f"**Commands that {actor.login} can give here** (tier {actor.tier}):"]
-    parts.append("\n".join(f"- `/agent {EXAMPLES[verb][0]}` {EXAMPLES[verb][1]}" for verb in verbs))
+    parts.append("\n".join(f"- `/agent {verb.example}` {verb.help}" for verb in verbs))
     limits = query.policy.tiers.get(actor.tier)
-    if limits is not None and any(verb not in _FREE for verb in verbs):
+    if limits is not None and any(verb.name not in INSTANT for verb in verbs):
         each = f"{money(limits.usd)}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"
         parts.append(
             f"Limits: {each} a run; {count_of(limits.runs_a_day, 'run')} a day. Options: {_options(query.policy)}."

@@ -24,7 +24,7 @@ from bot.checkout.git import Git
 from bot.contracts.errors import ExitCode
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import SCHEMA_VERSION, Description, Outcome, Status, StopReason
-from bot.contracts.request import Request, Verb
+from bot.contracts.request import Request
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import PullData
@@ -51,6 +51,7 @@ from bot.session.event.retry_continue import LastResult, read_last_result
 from bot.session.job.large_outputs import OUTPUTS
 from bot.session.job.outcome import exit_code
 from bot.session.run_folder import RunFolder
+from bot.verbs.registry import DEFAULT
 
 # Bytes of the zip and of its files.
 _MOST_ZIPPED = 64 * 1024 * 1024
@@ -264,7 +265,7 @@ def _outcome(request: Request, last_result: LastResult, reason: str) -> Outcome:
     command = last_result.command
     earlier = replace(
         request,
-        verb=command.verb if command else Verb.FIX,
+        verb=command.verb if command else DEFAULT,
         instruction=(command.instruction if command else "") or "what the thread shows",
         resumes=0,
         plan=None,

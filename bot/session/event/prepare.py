@@ -27,7 +27,7 @@ from bot.session.context.base import (
     preparation_of,
 )
 from bot.session.context.github_env import GitHubEnvironment
-from bot.session.context.profiles import MODEL_VERBS, profile_of
+from bot.session.context.profiles import profile_of
 from bot.session.context.secrets import known_secrets
 from bot.session.event.event_context import EventOptions
 from bot.session.progress.interruption import cancelled_by_signals
@@ -37,6 +37,7 @@ from bot.session.workspaces.environment_store import EnvironmentRecord, Environm
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.start import Workspaces
 from bot.session.workspaces.trees import Trees
+from bot.verbs.registry import MODEL_VERBS
 from bot.workspace.probe import first_that_holds
 from bot.workspace.sandbox.backends import candidates
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.request import Actor, Request, Thread, Tier, Verb
+from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.contracts.threads import CommentData, TextKind
 from bot.events.admission import Admission, tier_of
 from bot.events.command import PLAN, Command, parse_command
@@ -25,6 +25,8 @@ from bot.publish.plan_approval import continued_plan
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.history import Trace, comes_before, newest_requests, traces
 from bot.publish.thread.markers import PROGRESS, ThreadRef, asking_comment, trigger_key
+from bot.verbs.record import Earlier
+from bot.verbs.registry import needs
 
 _FLAGS: Mapping[tuple[str, str], str] = {
     ("draft", "true"): "--draft",
@@ -127,7 +129,7 @@ def last_request(
     if comment.updated_at != comment.created_at and comment.updated_at >= thread_ref.since:
         return _refusal("The comment that asked last was edited after this: look at it and ask again.")
     command = parse_command(comment.body)
-    if command is None or command.problem or command.verb is Verb.RETRY:
+    if command is None or command.problem or needs(command.verb, Earlier.REQUEST):
         return _refusal("The comment that asked last holds no command any more: say what is to be done.")
     return EarlierRequest(trace, command, comment.body, comment.author)
 
@@ -170,7 +172,7 @@ def request_behind(
 ) -> EventRequest | NoRequest | Refusal:
     """Return `event_request`, or for a `retry` the one that it stands for, to compare a request with its event."""
     command, subject = event_request.command, event_request.subject
-    if subject is None or command is None or command.verb is not Verb.RETRY:
+    if subject is None or command is None or not needs(command.verb, Earlier.REQUEST):
         return event_request
     key = trigger_key(event_request.trigger, event_request.head_sha)
     thread_ref = ThreadRef(event_request.repository.name, event_request.number, key, event_request.trigger.at)
@@ -249,7 +251,7 @@ def _merge_options(earlier: EarlierRequest, own_options: Mapping[str, str]) -> s
     options = {**command.options, **own_options}
     plan = options.pop(PLAN, "")
     written = [_FLAGS.get((name, value), f"--{name}={value}") for name, value in options.items()]
-    notes = ["/agent", command.verb.value, *written, *([plan] if plan else []), command.instruction]
+    notes = ["/agent", command.verb, *written, *([plan] if plan else []), command.instruction]
     return " ".join(word for word in notes if word)
 
 

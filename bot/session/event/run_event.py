@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from bot.contracts.errors import AgentError, ExitCode
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.events.admission import tier_of
 from bot.events.command import Command
 from bot.events.event import REVIEW_COMMENT, read_event
@@ -22,7 +22,7 @@ from bot.events.event_request import (
     WorkflowInputs,
     parse_event_request,
 )
-from bot.events.resolve_request import INSTANT, build_request
+from bot.events.resolve_request import build_request
 from bot.gate.outbound import add_rules
 from bot.gate.secrets import Finder
 from bot.github.client import GitHub
@@ -44,6 +44,8 @@ from bot.session.event.event_context import (
     client_for,
 )
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
+from bot.verbs.record import Answer, Earlier
+from bot.verbs.registry import INSTANT, VERBS, needs
 
 Say = Callable[[str], None]
 
@@ -52,8 +54,6 @@ _UNREACHABLE = (
     " Nothing was done: what the policy allows and who may ask are read from GitHub, never from the event's file, in a "
     "dry run too. Try again when GitHub can be reached; `slash-agent fix` works on a checkout without it."
 )
-# What needs something that was said before in the thread.
-_NEEDS_EARLIER_RUN = frozenset({Verb.RETRY, Verb.CONTINUE, Verb.APPROVE})
 
 
 def run_event(
@@ -198,11 +198,11 @@ class EventHandler:
         """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and
         an `approve` its plan."""
         result = self.build(self.event_request, self.policy)
-        if not isinstance(result, Request) or result.verb not in _NEEDS_EARLIER_RUN:
+        if not isinstance(result, Request) or VERBS[result.verb].earlier is None:
             return result
         from bot.session.event.retry_continue import approve_request, continue_request, repeat_request
 
-        if result.verb is Verb.RETRY and result.thread is not None:
+        if needs(result.verb, Earlier.REQUEST) and result.thread is not None:
             repeat = repeat_request(
                 self.event_request,
                 self.thread_ref,
@@ -218,9 +218,9 @@ class EventHandler:
                 return event_request
             self.thread_ref = replace(self.thread_ref, of=repeated_key)
             result = self.build(event_request, self.policy)
-        if isinstance(result, Request) and result.verb is Verb.CONTINUE:
+        if isinstance(result, Request) and needs(result.verb, Earlier.RUN):
             return continue_request(result, self.thread_ref, self.github)
-        if isinstance(result, Request) and result.verb is Verb.APPROVE:
+        if isinstance(result, Request) and needs(result.verb, Earlier.PLAN):
             return approve_request(result, self.thread_ref, self.github)
         return result
 
@@ -268,7 +268,9 @@ class EventHandler:
         """Fields of the mark: no model was asked, and a `retry` by the same person does not reach past a refused
         request."""
         actor = self.event_request.actor
-        if command is None or command.problem or actor is None or command.verb in (Verb.RETRY, *INSTANT):
+        if command is None or command.problem or actor is None or command.verb in INSTANT:
+            return dict(cost(0))
+        if needs(command.verb, Earlier.REQUEST):
             return dict(cost(0))
         return {**cost(0), "refused": str(actor.id)}
 
@@ -322,8 +324,9 @@ def _access(event_request: EventRequest) -> Access:
     """Return the access that the job's token needs. Without a thread there is nobody to answer."""
     if not event_request.number:
         return Access.READ
-    stops = event_request.command is not None and event_request.command.verb is Verb.STOP
-    return Access.STOP if stops else Access.COMMENT
+    command = event_request.command
+    cancels = command is not None and VERBS[command.verb].answer is Answer.CANCELLATION
+    return Access.STOP if cancels else Access.COMMENT
 
 
 def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment) -> ThreadRef:

@@ -14,7 +14,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import NoteEvent
-from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.request import Request, Tier
 from bot.events.event_request import Refusal
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -22,7 +22,6 @@ from bot.policy.tiers import run_budget
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.providers.replay import RECORDED
-from bot.publish.context import CHANGING
 from bot.publish.remote import PREFIX, Remote, no_room
 from bot.publish.review.posted_reviews import last_reviewed
 from bot.publish.thread.history import spending
@@ -46,6 +45,8 @@ from bot.session.job.run_session import run_session
 from bot.session.job.spec import RunSpec, connect_model
 from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import RunFolder, new_folder
+from bot.verbs.record import Earlier
+from bot.verbs.registry import VERBS, needs
 
 if TYPE_CHECKING:
     from bot.contracts.request import Triage
@@ -78,7 +79,7 @@ def _cannot_publish(context: EventContext, request: Request) -> str:
     name = request.repository
     if state := context.github.repository(name).read_only:
         return f"The repository {name} is {state}, so nothing can be published there. Have it made writable first."
-    if request.verb not in CHANGING or request.pull is not None:
+    if not VERBS[request.verb].changes or request.pull is not None:
         return ""
     root, where = PREFIX.rstrip("/"), context.where
     try:
@@ -221,7 +222,7 @@ def _run(
 def _progress_thread_ref(context: EventContext, request: Request) -> ThreadRef | None:
     """Return the thread for the progress comment. An automatic review is not announced."""
     automatic = (
-        request.trigger is not None and request.trigger.event in _OF_PULLS and request.verb is Verb.REVIEW
+        request.trigger is not None and request.trigger.event in _OF_PULLS and VERBS[request.verb].reviews
     )
     if (
         automatic
@@ -244,7 +245,7 @@ def _source(request: Request, where: GitHubEnvironment) -> Source:
 
 def _since(github: GitHub, request: Request) -> str:
     """Return the head of the last review if only newer changes are to be reviewed."""
-    if request.verb is not Verb.REVIEW or request.pull is None or request.options.get("full") == "true":
+    if not VERBS[request.verb].reviews or request.pull is None or request.options.get("full") == "true":
         return ""
     return last_reviewed(github, request.repository, request.pull.number)
 
@@ -257,7 +258,7 @@ def _threads(context: EventContext, task: Task, request: Request) -> Triage:
 def _last_bundle(
     context: EventContext, request: Request, folder: RunFolder
 ) -> tuple[Request, Path | None, tuple[str, ...]]:
-    if request.verb is not Verb.CONTINUE or not request.resumes:
+    if not needs(request.verb, Earlier.RUN) or not request.resumes:
         return request, None, ()
     return resume_bundle(context, request, _source(request, context.where), folder)
 

@@ -29,7 +29,7 @@ from bot.evidence.problems import new_errors, new_errors_message
 from bot.gate.errors import OutOfCapacity, quoted_path
 from bot.policy.values import StopHookPolicy
 from bot.session.checks.rounds import Rounds
-from bot.session.context.profiles import FINAL, SUBMIT_PLAN, Profile
+from bot.session.context.profiles import FINAL
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.skills import RunSkills
@@ -39,6 +39,7 @@ from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
 from bot.session.workspaces.run_gate import RunGate
 from bot.session.workspaces.start import Workspaces
 from bot.session.workspaces.trees import TreeEnvironment
+from bot.verbs.record import SUBMIT_PLAN, Profile
 
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict

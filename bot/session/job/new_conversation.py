@@ -16,6 +16,7 @@ from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolSpec
 from bot.providers.models import cost
 from bot.publish.bundle.write import JOURNAL
+from bot.session.context.profiles import masking_of
 from bot.session.job.loop_hooks import LoopHooks, StopHook, SyntaxCheck
 from bot.session.job.run_context import RunContext
 from bot.session.tools.result_tools import ResultTools
@@ -86,7 +87,7 @@ def new_conversation(
         identity=shared.identity,
         shared_usage=shared.usage,
         start_time=shared.began,
-        masking=profile.masking,
+        masking=masking_of(profile),
         before=earlier.messages if earlier else (),
         tools=tools,
         provider_override=lambda: context.skills.models.provider,

@@ -25,8 +25,8 @@ from bot.contracts.sandbox import HostUse
 from bot.evidence.failing_checks import failing
 from bot.gate.errors import OutOfCapacity
 from bot.gate.verdict import Verdict
-from bot.session.context.profiles import SUBMIT_PLAN, Profile
 from bot.session.tools.result_tools import Submission
+from bot.verbs.record import SUBMIT_PLAN, Profile
 
 _NAMED = 5
 _MOST = 65_536
@@ -142,14 +142,14 @@ def status(
     if stop is StopReason.NEEDS_INPUT:
         return Status.NEEDS_INPUT
     ended_by_model = stop in _ENDED_BY_MODEL
-    if profile.good is Status.PLANNED:
+    if profile.success is Status.PLANNED:
         has_plan = submission.plan is not None and stop is not StopReason.CANCELED
         return Status.PLANNED if has_plan else Status.FAILED
-    if profile.good is Status.ANSWERED:
+    if profile.success is Status.ANSWERED:
         if ended_by_model:
             return Status.ANSWERED
         return Status.PARTIAL if submission.writes and stop is not StopReason.CANCELED else Status.FAILED
-    if profile.good is Status.REVIEWED:
+    if profile.success is Status.REVIEWED:
         if ended_by_model:
             return Status.REVIEWED
         return Status.PARTIAL if submission.review and submission.review.findings else Status.FAILED

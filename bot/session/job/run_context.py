@@ -21,7 +21,6 @@ from bot.session.checks.rounds import Rounds
 from bot.session.context.base import with_task_instruction
 from bot.session.context.briefing import Briefing, instructions, paths_of, text_of
 from bot.session.context.git_trees import GitTrees
-from bot.session.context.profiles import REPORT_FINDING, Profile
 from bot.session.context.review_scope import Reviewing, pull_range
 from bot.session.job.run_environment import RunEnvironment, run_environment, run_profile
 from bot.session.job.spec import RunInputs
@@ -36,6 +35,7 @@ from bot.session.workspaces.run_gate import RunGate
 from bot.session.workspaces.start import AgentStarter
 from bot.session.workspaces.trees import Trees
 from bot.skills.find import SkillSet
+from bot.verbs.record import REPORT_FINDING, Profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from bot.policy.decide import allows_commands
 from bot.policy.values import SetupStep
 from bot.session.context.base import Preparation, checks_of, chosen_checks, detected_at, preparation_of
 from bot.session.context.git_trees import GitTrees
-from bot.session.context.profiles import Profile, profile_of, without_commands
+from bot.session.context.profiles import profile_of, without_commands
 from bot.session.job.spec import RunInputs, RunSpec
 from bot.session.progress.waits import Background
 from bot.session.workspaces import build_caches
@@ -24,6 +24,7 @@ from bot.session.workspaces.environment_store import environment_store
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.start import Workspaces
 from bot.session.workspaces.trees import Trees
+from bot.verbs.record import Profile
 from bot.workspace.dependencies.folders import environment_folders
 from bot.workspace.environment import resolve
 from bot.workspace.sandbox.confinement import EnvironmentFolder

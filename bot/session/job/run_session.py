@@ -28,7 +28,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.parsing.parser import Parser
@@ -47,6 +47,8 @@ from bot.session.run_folder import lock_folder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.run_models import ConversationModel, ModelSources, RunModels
 from bot.session.tools.skills import find_skills
+from bot.verbs.record import Earlier
+from bot.verbs.registry import needs
 from bot.workspace.probe import Chosen, first_that_holds
 from bot.workspace.sandbox.backends import candidates
 
@@ -71,7 +73,7 @@ def run_session(spec: RunSpec, stop: CancelToken) -> RunResult:
 
 def _run(spec: RunSpec, stop: CancelToken) -> RunResult:
     """Start what may run on threads while the base is checked out."""
-    if spec.request.verb is Verb.APPROVE and spec.request.plan is None:
+    if needs(spec.request.verb, Earlier.PLAN) and spec.request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
     require_git()
     provider = spec.connecting or Background(spec.connect, "connect")

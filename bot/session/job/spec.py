@@ -19,7 +19,7 @@ from bot.contracts.model import Provider
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.progress import NoteEvent, View
-from bot.contracts.request import Actor, Request, Tier, Triage, Verb
+from bot.contracts.request import Actor, Request, Tier, Triage
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
 from bot.gate.disguised_secrets import Detector
@@ -147,7 +147,7 @@ def connect_model(model: str, environment: Mapping[str, str]) -> Provider:
     return with_served_window(connect(model, environment))
 
 
-def local_request(verb: Verb, instruction: str, repo: Path, options: dict[str, str] | None = None) -> Request:
+def local_request(verb: str, instruction: str, repo: Path, options: dict[str, str] | None = None) -> Request:
     """The request of the person at the terminal. Arguments and paths are bytes that need not be UTF-8; the journal and
     the bundle are, so what is not becomes U+FFFD here."""
     instruction, url = (os.fsencode(text).decode(errors="replace") for text in (instruction, str(repo)))

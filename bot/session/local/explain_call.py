@@ -8,15 +8,16 @@ from typing import Any
 
 from bot.agent.toolbox import Permission, denial_text
 from bot.contracts.errors import UsageError
-from bot.contracts.request import Tier, Verb
+from bot.contracts.request import Tier
 from bot.gate.path_rules import withholding
 from bot.policy.decide import Decision, may_write
 from bot.policy.globs import normalise
 from bot.policy.rule import SHELL_TOOL, WRITING_TOOLS, Effect, patched_paths
 from bot.policy.shell import parse_shell
 from bot.policy.values import Policy
-from bot.session.context.profiles import MODEL_VERBS, profile_of_verb
+from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.toolbox import Gatekeeper
+from bot.verbs.registry import MODEL_VERBS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def explain_call(
     tier: Tier,
     tool: str,
     arguments: Mapping[str, Any],
-    verb: Verb | None = None,
+    verb: str | None = None,
     *,
     root: str = "",
 ) -> CallExplanation:
@@ -54,7 +55,7 @@ def explain_call(
     )
 
 
-def _verb_denial(policy: Policy, tier: Tier, verb: Verb) -> Decision:
+def _verb_denial(policy: Policy, tier: Tier, verb: str) -> Decision:
     allowed_verbs = ", ".join(sorted(policy.tiers[tier].verbs)) or "nothing"
     return Decision(
         Effect.DENY,

@@ -17,7 +17,7 @@ from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
 from bot.contracts.formatting import sentence
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
-from bot.contracts.request import ALLOW_DELETIONS, Verb
+from bot.contracts.request import ALLOW_DELETIONS
 from bot.providers.connect import default_model
 from bot.publish.bundle.write import OUTCOME, PATCH
 from bot.session.context.preflight import (
@@ -31,6 +31,8 @@ from bot.session.job.spec import RunResult, local_request, local_spec
 from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import RunFolder, new_folder
 from bot.session.tools.approvals import own_recording
+from bot.verbs.record import Earlier
+from bot.verbs.registry import DEFAULT, taking
 from bot.workspace.sandbox.backends import Setting
 
 
@@ -82,7 +84,7 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
     instruction = options.instruction.strip() or _last_instruction(last)
     folder = new_folder(environment)
     request = local_request(
-        Verb.CONTINUE if last else Verb.FIX,
+        taking(Earlier.RUN) if last else DEFAULT,
         instruction,
         repo,
         _request_options(options, last, folder),

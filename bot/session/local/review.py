@@ -17,7 +17,6 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
-from bot.contracts.request import Verb
 from bot.contracts.review import Review
 from bot.providers.connect import default_model
 from bot.review.diff import Diff
@@ -76,7 +75,7 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
     model = options.model or default_model(environment)
     instruction = options.instruction.strip() or f"Review what HEAD changes since it left {base}."
     folder = new_folder(environment)
-    request = local_request(Verb.REVIEW, instruction, repo)
+    request = local_request("review", instruction, repo)
     spec = replace(
         local_spec(request, repo, folder, model, environment, view, review_range.head_sha),
         sandbox=options.sandbox,

@@ -15,7 +15,6 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import Provider
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.request import Verb
 from bot.evidence.check import Check
 from bot.evidence.reruns import CheckExecution
 from bot.gate.disguised_secrets import Detector
@@ -28,6 +27,7 @@ from bot.session.job.run_environment import run_environment, run_profile
 from bot.session.job.spec import RunInputs, RunSpec, local_request
 from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.run_folder import RunFolder, new_folder
+from bot.verbs.registry import DEFAULT
 from bot.workspace.client import Workspace
 from bot.workspace.probe import choose
 
@@ -68,7 +68,7 @@ def try_checks(
 
 def _spec(repo: Path, folder: RunFolder, environment: Mapping[str, str]) -> RunSpec:
     return RunSpec(
-        local_request(Verb.FIX, "", repo),
+        local_request(DEFAULT, "", repo),
         Source(str(repo), "HEAD"),
         folder,
         _no_model,

@@ -15,7 +15,7 @@ from bot.contracts.messages import Text, ToolCall
 from bot.contracts.plain_text import printable_name
 from bot.contracts.progress import Event, ProgressSink
 from bot.policy.rule import patched_paths
-from bot.session.context.profiles import TODO
+from bot.verbs.record import TODO
 
 Value = TypeVar("Value")
 

@@ -29,7 +29,7 @@ from bot.maintenance.apply import allowance_of, standing_of
 from bot.maintenance.task import Task
 from bot.policy.values import Policy
 from bot.policy.writes import mismatch, refusal
-from bot.session.context.profiles import Profile
+from bot.verbs.record import Profile
 
 _NOTHING = Description()
 
@@ -79,7 +79,7 @@ class ResultTools:
 
     def of(self, profile: Profile) -> tuple[ResultTool, ...]:
         """Those that the profile offers, in its order."""
-        return tuple(self._tools[name] for name in profile.own)
+        return tuple(self._tools[name] for name in profile.supervisor_tools)
 
     def submission(self, review: Review | None = None) -> Submission:
         writes = self.propose.writes if self.propose else None

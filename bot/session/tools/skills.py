@@ -13,12 +13,12 @@ from bot.contracts.model import ModelOverride, Provider
 from bot.policy.values import Policy
 from bot.providers.replay import RECORDED
 from bot.providers.streaming import apply_overrides
-from bot.session.context.profiles import Profile
 from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder
 from bot.skills.find import SkillSet, commit_skills, session_skills
 from bot.skills.grants import ActiveGrants
 from bot.skills.tool import NAME, SkillFolder, SkillTool
+from bot.verbs.record import Profile
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.start import skills_path
 
@@ -137,7 +137,7 @@ class RunSkills:
         """`profile` with the tool, where there is one."""
         if self.tool is None:
             return profile
-        return replace(profile, aids=(*profile.aids, NAME))
+        return replace(profile, helper_tools=(*profile.helper_tools, NAME))
 
     def after_results(self) -> list[str]:
         """The texts of the skills that were loaded in the turn."""

@@ -10,7 +10,7 @@ from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext, Hooks, TurnInfo
 from bot.agent.journal import Journal
 from bot.agent.masking import first_and_last_mask, requests_left_notice
-from bot.agent.prompt import system_prompt
+from bot.agent.prompt import prompt_text, system_prompt
 from bot.agent.subagents import TYPES, AgentType, Subagents
 from bot.agent.todo import Todo, render_list
 from bot.agent.usage import LimitReminder, SessionUsage
@@ -19,13 +19,13 @@ from bot.contracts.model import Provider, Retrying
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import Variation
 from bot.providers.models import cost
-from bot.session.context.profiles import TODO, Profile
 from bot.session.progress.waits import WatchedProvider
 from bot.session.tools.result_tools import Archive, ResultTool
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
 from bot.session.workspaces.agent_workspace import AgentWorkspace
+from bot.verbs.record import TODO, Profile
 from bot.workspace.client import TOOL_SPECS
 
 _READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)
@@ -79,7 +79,7 @@ class RunSubagents:
             self.workspace,
             self.gatekeeper.for_agent(profile, journal.write, skills.grants.why, name),
             profile,
-            tuple(own[aid] for aid in profile.aids),
+            tuple(own[aid] for aid in profile.helper_tools),
             calls,
             self.variation,
         )
@@ -107,7 +107,7 @@ class RunSubagents:
         model = ConversationModel(models, watched)
         return ConversationContext(
             provider=model.provider,
-            system=system_prompt(kind.prompt, toolbox.specs),
+            system=system_prompt(prompt_text(kind.prompt), toolbox.specs),
             toolbox=toolbox,
             journal=journal,
             limits=shared.limits,
@@ -140,5 +140,5 @@ def narrowed(profile: Profile, kind: AgentType) -> Profile:
     """The profile of a subagent of `kind`. The result tools stay with the run itself."""
     if kind.read_only:
         tools = tuple(name for name in profile.tools if name in _READING)
-        return replace(profile, tools=tools, results=(), aids=(), read_only=True)
-    return replace(profile, results=(), aids=(TODO,))
+        return replace(profile, tools=tools, results=(), helper_tools=(), read_only=True)
+    return replace(profile, results=(), helper_tools=(TODO,))

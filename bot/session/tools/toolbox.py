@@ -21,10 +21,10 @@ from bot.contracts.tools import ToolOutcome, Variation
 from bot.policy.decide import Decision, decide
 from bot.policy.rule import Effect, patched_paths
 from bot.policy.values import Policy
-from bot.session.context.profiles import DESCRIBE_CHANGE, SHELL, SHELL_TOOLS, TASK, WRITING, Profile
 from bot.session.tools.approvals import BY_PERSON_SUFFIX, NO, ApprovalReply, ApprovalRequest, Approvals
 from bot.session.tools.result_tools import ResultTool
 from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
+from bot.verbs.record import DESCRIBE_CHANGE, SHELL, SHELL_TOOLS, TASK, WRITING, Profile
 from bot.workspace.client import TOOL_SPECS, Answer, Question
 
 _LONGEST_SUBJECT = 200
@@ -212,7 +212,7 @@ def _reason_not_offered(profile: Profile, tool: str, *, writes: bool) -> str:
         return "it changes nothing"
     if tool in SHELL_TOOLS and profile.unrun:
         return profile.unrun
-    if tool not in profile.offered:
+    if tool not in profile.all_tools:
         return f"it is not given {tool}"
     return ""
 

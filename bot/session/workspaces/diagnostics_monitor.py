@@ -25,8 +25,8 @@ from bot.contracts.wire import WireError
 from bot.ecosystems.registry import server_commands
 from bot.policy.decide import decide
 from bot.policy.values import DiagnosticsPolicy, Policy
-from bot.session.context.profiles import SHELL, Profile
 from bot.session.workspaces.agent_workspace import CallPosition
+from bot.verbs.record import SHELL, Profile
 from bot.workspace.diagnostics import diagnosis, standing
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse
 from bot.policy.egress import mirror, targets
 from bot.policy.values import Policy
-from bot.session.context.profiles import SHELL_TOOLS, Profile
+from bot.verbs.record import SHELL_TOOLS, Profile
 from bot.workspace.egress.access import CA_VARIABLES, EgressAccess
 
 if TYPE_CHECKING:

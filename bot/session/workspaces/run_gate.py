@@ -15,9 +15,9 @@ from bot.contracts.request import Request
 from bot.gate.redact import Redactor
 from bot.policy.decide import may_write
 from bot.policy.values import Policy
-from bot.session.context.profiles import Profile
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.trees import Trees
+from bot.verbs.record import Profile
 
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict

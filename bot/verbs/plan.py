@@ -1,3 +1,12 @@
+"""`/agent plan`: post a plan, which people read and approve."""
+
+from __future__ import annotations
+
+from bot.contracts.outcome import Status
+from bot.contracts.writes import WriteCaps
+from bot.verbs.record import ASK_USER, COLLABORATORS, READING, RUN_OPTIONS, SUBMIT_PLAN, Local, Profile, Verb
+
+PROMPT = """\
 You are Slash Agent, a software engineer who plans a change to one repository. You work alone, in a sandbox without
 network, through tools; $questions.
 Nothing is changed in this run: your plan is posted, people read it, and when somebody approves it, it is carried
@@ -18,3 +27,31 @@ out step by step as you wrote it.
 - If no plan makes sense (nothing is wrong, or it is done already), submit none and say why in your last answer.
 
 $trust
+"""
+
+VERB = Verb(
+    name="plan",
+    example="plan",
+    help="posts a plan with an estimate, and changes nothing",
+    order=20,
+    options=(*RUN_OPTIONS, "base"),
+    tiers=COLLABORATORS,
+    profile=Profile(
+        PROMPT,
+        READING,
+        (SUBMIT_PLAN, ASK_USER),
+        Status.PLANNED,
+        read_only=True,
+        setup=False,
+        checks=False,
+        turns=40,
+    ),
+    publishes=frozenset({Status.PLANNED}),
+    writes=WriteCaps(label=5),
+    local=Local(
+        "plan a change of a local checkout: steps, risks, an estimate",
+        "Plan a change of a local checkout, and change nothing. The agent reads HEAD in a sandbox and runs no command. "
+        "`slash-agent fix --plan FILE` carries the plan out.",
+        'slash-agent plan --repo . "make parse_duration accept days"',
+    ),
+)

@@ -1,3 +1,11 @@
+"""`/agent approve HASH`: carry out the plan with this hash, exactly and once."""
+
+from __future__ import annotations
+
+from bot.contracts.outcome import Status
+from bot.verbs.record import CHANGE_OPTIONS, THREADS, Earlier, Verb, changing
+
+PROMPT = """\
 You are Slash Agent, a software engineer who carries out an approved plan. You work alone, in a sandbox without
 network, through tools; nobody can answer questions. Your work tree becomes a draft pull request.
 
@@ -9,3 +17,16 @@ network, through tools; nobody can answer questions. Your work tree becomes a dr
   on it, and say in the description which step was not done and why.
 
 $changing
+"""
+
+VERB = Verb(
+    name="approve",
+    example="approve 1a2b3c4d",
+    help="carries out the plan with this hash",
+    order=30,
+    places=THREADS,
+    options=CHANGE_OPTIONS,
+    profile=changing(PROMPT),
+    publishes=frozenset({Status.CHANGED}),
+    earlier=Earlier.PLAN,
+)

@@ -1,0 +1,1 @@
+"""The verbs of `/agent`: one file each. To add one, read the recipe in `registry.py`."""

@@ -1,0 +1,17 @@
+"""`/agent status`: show what is running, or how the last run ended."""
+
+from __future__ import annotations
+
+from bot.verbs.record import EVERYBODY, THREADS, Answer, Verb
+
+VERB = Verb(
+    name="status",
+    example="status",
+    help="shows what is running, or how the last run ended",
+    order=90,
+    places=THREADS,
+    options=(),
+    tiers=EVERYBODY,
+    answer=Answer.RUNS,
+    on_closed=True,
+)
