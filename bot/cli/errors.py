@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 
-from bot.cli.scrub_environment import SECRET_VERBS
+from bot.cli.scrub_environment import may_use_secrets
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode
 from bot.gate.disguised_secrets import Detector
@@ -60,6 +60,6 @@ def _masked(line: str) -> str:
 
 def mask_secrets(verb: str) -> None:
     """Register secrets with the runner's log masking, which does not know those that a workflow made, nor base64."""
-    if verb in SECRET_VERBS and os.environ.get("GITHUB_ACTIONS") == "true":
+    if may_use_secrets(verb) and os.environ.get("GITHUB_ACTIONS") == "true":
         # The runner reads commands from standard error as well, where no program looks for a verb's answer.
         mask_all(known_secrets(os.environ), Actions(os.environ, sys.stderr).add_mask)

@@ -16,6 +16,7 @@ from bot.cli.terminal.printer import Mark, Printer, Style
 from bot.contracts.evidence import Answer, CheckerComparison, Problem
 from bot.contracts.formatting import count_of, exit_text, money
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, Status, StopReason
+from bot.contracts.plan import Plan
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.evidence.labels import as_they_were, check_title, confirms, kinds_of, newly_failing, no_figures
@@ -57,6 +58,7 @@ class Result:
     next: Sequence[tuple[str, str]] = ()
     review: Review | None = None
     notes: Sequence[str] = ()
+    plan: Plan | None = None
 
 
 def print_end(arguments: argparse.Namespace, data: Mapping[str, object], result: Result) -> None:
@@ -75,7 +77,7 @@ def print_result(result: Result, printer: Printer) -> None:
     printer.headline(*headline(outcome, result.where, result.review))
     for label, text in _reasons(outcome):
         printer.field(label, text, "yellow")
-    if text := outcome.answer or outcome.question:
+    if text := _plan_text(result.plan) if result.plan else outcome.answer or outcome.question:
         printer.line()
         printer.markdown(text)
     if result.review is not None:
@@ -90,6 +92,18 @@ def print_result(result: Result, printer: Printer) -> None:
         printer.field("note", note)
     if outcome.files:
         _print_description(outcome, printer)
+
+
+def _plan_text(plan: Plan) -> str:
+    """Return the plan as Markdown."""
+    paths = (f" ({', '.join(step.paths)})" if step.paths else "" for step in plan.steps)
+    steps = (f"{step.text}{where}" for step, where in zip(plan.steps, paths, strict=True))
+    parts = [f"**{plan.title}**", "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))]
+    if plan.risks:
+        parts.append(f"**Risks.** {plan.risks}")
+    if plan.estimate_turns or plan.estimate_usd:
+        parts.append(f"Estimate: {count_of(plan.estimate_turns, 'turn')}, {money(plan.estimate_usd)}.")
+    return "\n\n".join(parts)
 
 
 def headline(outcome: Outcome, where: str = "", review: Review | None = None) -> tuple[Mark, str]:

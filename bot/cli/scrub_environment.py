@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 PIPE = "SLASH_AGENT_PIPE"
 """Names the descriptor of the pipe between the two processes."""
 
-SECRET_VERBS = frozenset({"fix", "review", "run", "publish", "maintain", "salvage", "doctor", "demo", "tool"})
-"""Verbs that use a secret, or that start a workspace while they were given one."""
+_WITHOUT_SECRETS = frozenset({"restore", "clean", "report", "init", "policy", "skills", "completion"})
+"""Verbs that neither use a secret nor start a workspace while they were given one."""
 
 # What the interpreter, its libraries and the programs that we start need to find their way. No value of these that
 # holds a password stays.
@@ -59,6 +59,10 @@ _INHERITED_PREFIXES = ("LC_", "PYTHON", "XDG_")
 # Wider than `bot.session.context.secrets`, and without a regular expression: too much costs 20 ms, too little a secret.
 _SIGNS = ("TOKEN", "KEY", "SECRET", "CRED", "PASS", "AUTH", "PWD", "PAT")
 _PR_SET_DUMPABLE = 4
+
+
+def may_use_secrets(verb: str) -> bool:
+    return not verb.startswith("-") and verb not in _WITHOUT_SECRETS
 
 
 def restart_without_secrets(arguments: Sequence[str]) -> None:
@@ -106,7 +110,7 @@ def environment_without_secrets(
     arguments: Sequence[str], environment: Mapping[str, str]
 ) -> dict[str, str] | None:
     """Return the environment for the new process, with the pipe's descriptor; `None` if this process can continue."""
-    if not arguments or arguments[0] not in SECRET_VERBS or not any(map(_is_secret, environment.items())):
+    if not arguments or not may_use_secrets(arguments[0]) or not any(map(_is_secret, environment.items())):
         return None
     inherited = {name: value for name, value in environment.items() if _is_inherited(name, value)}
     secrets = {name: value for name, value in environment.items() if name not in inherited}

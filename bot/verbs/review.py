@@ -10,7 +10,6 @@ from bot.verbs.record import (
     REPORT_FINDING,
     RUN_OPTIONS,
     SHELL_TOOLS,
-    Local,
     Place,
     Profile,
     Verb,
@@ -59,11 +58,4 @@ VERB = Verb(
     publishes=frozenset({Status.REVIEWED}),
     starts_on=("pull request",),
     writes=WriteCaps(reply=10, label=5),
-    local=Local(
-        "review what the current branch changes",
-        "Review what the current branch changes: findings with suggestions that apply, as text, JSON or SARIF. The "
-        "checkout stays as it is, and nothing is posted.",
-        "slash-agent review --repo . --base main --sarif review.sarif",
-        "what to look at (default: everything)",
-    ),
 )

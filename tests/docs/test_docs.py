@@ -19,7 +19,7 @@ from slash_forge.forge import Forge
 from tests.session.conftest import command
 from tests.support import warm
 from tests.support.fix_script import fix_steps, shell
-from tests.support.model_script import ScriptRequest, Step
+from tests.support.model_script import Call, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, sample_repository
 
@@ -158,6 +158,8 @@ def _mend_each_time(asked: ScriptRequest) -> Step:
     """The mending session again for each run, however many there are: told apart by the results sent back."""
     if "sleep here" in json.dumps(asked.body.get("messages", [])[:1]):
         return shell("sleep 60") if asked.results else fix_steps()[0]
+    if asked.results and any(tool["name"] == "submit_plan" for tool in asked.body.get("tools", [])):
+        return Call("submit_plan", {"title": "Round first", "steps": [{"text": "Round before splitting."}]})
     steps = fix_steps()
     completed = {0: 0, 1: 1, 3: 2}.get(len(asked.results), 3)
     return steps[completed]

@@ -1,4 +1,4 @@
-"""`slash-agent fix`: the main job on a local checkout. The result is a new branch or a patch file.
+"""`slash-agent fix` and the other verbs that work on a local checkout. A change becomes a new branch or a patch file.
 
 The checked-out branch, the index, the work tree and dirty files are never touched; the job works on HEAD.
 """
@@ -16,10 +16,11 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
 from bot.contracts.formatting import sentence
 from bot.contracts.outcome import Outcome
+from bot.contracts.plan import Plan
 from bot.contracts.progress import View
-from bot.contracts.request import ALLOW_DELETIONS
+from bot.contracts.request import ALLOW_DELETIONS, Request
 from bot.providers.connect import default_model
-from bot.publish.bundle.write import OUTCOME, PATCH
+from bot.publish.bundle.write import OUTCOME, PATCH, PLAN
 from bot.session.context.preflight import (
     check_file,
     check_folder,
@@ -32,7 +33,7 @@ from bot.session.progress.interruption import cancelled_by_signals, cut_off, not
 from bot.session.run_folder import RunFolder, new_folder
 from bot.session.tools.approvals import own_recording
 from bot.verbs.record import Earlier
-from bot.verbs.registry import DEFAULT, taking
+from bot.verbs.registry import DEFAULT, VERBS, taking
 from bot.workspace.sandbox.backends import Setting
 
 
@@ -40,7 +41,8 @@ from bot.workspace.sandbox.backends import Setting
 class FixOptions:
     """Options of the command line. `out` is the folder for the bundle, `patch` a file in place of a branch, `resume`
     the folder of the run to continue; `allow_deletions` lets the run delete more than half of the files. `checks` are
-    options of the request: which checks run, and for how long."""
+    options of the request: which checks run, and for how long. `plan` is the file or the bundle with the plan to carry
+    out; `verb` is what is asked for if nothing earlier is named."""
 
     repo: Path
     instruction: str
@@ -52,6 +54,8 @@ class FixOptions:
     resume: Path | None = None
     allow_deletions: bool = False
     checks: Mapping[str, str] = field(default_factory=dict)
+    verb: str = DEFAULT
+    plan: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +70,37 @@ class FixResult:
     unseen: int
     kept_run: RunFolder | None = None
     note: str = ""
+    plan: Plan | None = None
 
 
 def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixResult:
-    """Run the fix and report to `view`. Raises `AgentError` for an error before the first request, and if the result
+    """Do the job and report to `view`. Raises `AgentError` for an error before the first request, and if the result
     cannot be written to its destination."""
-    if not options.instruction.strip() and options.resume is None:
-        raise UsageError('Say what to do, as in: slash-agent fix "the date parser should accept ISO weeks"')
+    verb = VERBS[options.verb]
+    if not options.instruction.strip() and options.resume is None and options.plan is None:
+        example = verb.local.example if verb.local else ""
+        raise UsageError(f"Say what to do, as in: {example}")
+    plan = _read_plan(options)
     repo = repository_root(options.repo.resolve())
     check_machine()
     check_folder(options.out)
     check_file(options.patch, "--patch")
-    if options.patch is None:
+    if options.patch is None and verb.changes:
         check_new_branch(repo)
     model = options.model or default_model(environment)
     last = _last(options.resume, environment, options.allow_deletions) if options.resume else None
-    instruction = options.instruction.strip() or _last_instruction(last)
+    before = _request_of(last)
+    instruction = options.instruction.strip() or (
+        plan.title if plan else before.full_instruction if before else ""
+    )
     folder = new_folder(environment)
     request = local_request(
-        taking(Earlier.RUN) if last else DEFAULT,
+        taking(Earlier.RUN) if last else taking(Earlier.PLAN) if plan else verb.name,
         instruction,
         repo,
         _request_options(options, last, folder),
     )
+    request = replace(request, plan=before.plan if before else plan)
     spec = replace(
         local_spec(request, repo, folder, model, environment, view),
         sandbox=options.sandbox,
@@ -96,16 +108,35 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         resume=last,
     )
     stop = CancelToken()
-    at_once = cut_off(folder, options.out, view, "slash-agent fix")
-    with note_work_on_error(folder, can_continue=True), cancelled_by_signals(stop, view.interrupted, at_once):
+    at_once = cut_off(folder, options.out, view, f"slash-agent {verb.name}")
+    with (
+        note_work_on_error(folder, can_continue=verb.changes),
+        cancelled_by_signals(stop, view.interrupted, at_once),
+    ):
         return _deliver(options, repo, folder, run_session(spec, stop))
 
 
-def _last_instruction(bundle: Path | None) -> str:
-    """Return what the run to continue was asked for, by which a branch can be named."""
+def _request_of(bundle: Path | None) -> Request | None:
+    """Return the request of the run to continue: its instruction names the branch, and its plan still holds."""
     from bot.publish.bundle.read import read_bundle
 
-    return read_bundle(bundle).outcome.request.full_instruction if bundle else ""
+    return read_bundle(bundle).outcome.request if bundle else None
+
+
+def _read_plan(options: FixOptions) -> Plan | None:
+    if options.plan is None:
+        return None
+    if options.instruction.strip():
+        raise UsageError(
+            "--plan carries a plan out as it is: leave the instruction out, or make another plan."
+        )
+    from bot.publish.bundle.read import parse_plan
+
+    file = options.plan / PLAN if options.plan.is_dir() else options.plan
+    try:
+        return parse_plan(file.read_bytes(), str(file))
+    except OSError as error:
+        raise UsageError(f"The plan {file} cannot be read: {error.strerror}.") from error
 
 
 def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) -> dict[str, str]:
@@ -154,7 +185,7 @@ def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResu
             folder.finish()
     unseen, note = _unseen(repo)
     return FixResult(
-        result.outcome, code, bundle, branch, unseen, folder if result.needs_tree else None, note
+        result.outcome, code, bundle, branch, unseen, folder if result.needs_tree else None, note, result.plan
     )
 
 

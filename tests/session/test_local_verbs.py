@@ -1,0 +1,123 @@
+"""`slash-agent explain`, `plan` and `fix --plan`: whole runs on a local checkout, with a scripted model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.request import Tier
+from bot.policy.limits import default_tiers
+from tests.session.conftest import Cli
+from tests.support.fix_script import VIEW, fix_steps
+from tests.support.model_script import Call, Say
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all, git
+
+pytestmark = pytest.mark.bubblewrap
+
+MODEL = "anthropic/claude-sonnet-5-5"
+SUBMIT = Call(
+    "submit_plan",
+    {
+        "title": "Round durations first",
+        "steps": [{"text": "Round before splitting.", "paths": ["tidytime/format.py"]}],
+        "risks": "None that a test shows.",
+        "estimate_turns": 6,
+        "estimate_usd": 0.1,
+    },
+)
+READING = {"view", "ls", "glob", "grep"}
+
+
+def test_explain_answers_and_changes_nothing(cli: Cli, repo: Path) -> None:
+    before = git(repo, "for-each-ref")
+    with ModelServer([VIEW, Say("It carries the seconds over.")]) as server:
+        ran = cli("explain", "--repo", repo, "--model", MODEL, "--json", "what of 59.7?", model=server)
+        tools = {tool["name"] for tool in server.requests[0].json["tools"]}
+        asked = json.dumps(server.requests[0].json["messages"])
+    assert ran.code == 0, ran.err
+    assert ran.json["outcome"]["status"] == "answered"
+    assert ran.json["outcome"]["answer"] == "It carries the seconds over."
+    assert set(ran.json) == {"outcome", "bundle", "unseen"}
+    assert tools - {"skill"} == READING
+    assert "what of 59.7?" in asked
+    assert git(repo, "for-each-ref") == before
+    assert git(repo, "status", "--porcelain") == ""
+
+
+def test_explain_runs_a_command_that_the_policy_allows(cli: Cli, repo: Path) -> None:
+    (repo / ".github").mkdir(exist_ok=True)
+    (repo / ".github" / "agent.yml").write_text("rules: [{effect: allow, commands: [[git, log]]}]\n")
+    commit_all(repo, "Allow a command")
+    log = Call("bash", {"command": "git log --oneline"})
+    with ModelServer([log, Say("One commit.")]) as server:
+        ran = cli("explain", "--repo", repo, "--model", MODEL, "how many commits?", model=server)
+        result = json.dumps(server.requests[1].json["messages"][-1])
+    assert ran.code == 0, ran.err
+    assert "Allow a command" in result
+    assert ran.out.startswith("✔ Answered")
+    assert "One commit." in ran.out
+
+
+def test_a_plan_is_printed_kept_and_carried_out(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    planned, done = tmp_path / "planned", tmp_path / "done"
+    with ModelServer([VIEW, SUBMIT, Say("Planned.")]) as server:
+        ran = cli("plan", "--repo", repo, "--model", MODEL, "--out", planned, "round it", model=server)
+    assert ran.code == 0, ran.err
+    assert "Round durations first" in ran.out
+    assert "1. Round before splitting. (tidytime/format.py)" in ran.out
+    command = f"slash-agent fix --repo {repo} --model {MODEL} --plan {planned / 'plan.json'}"
+    assert command in ran.out
+    assert git(repo, "branch", "--list", "agent/*") == ""
+    with ModelServer(fix_steps()) as server:
+        fixed = cli(*command.split()[1:], "--out", done, "--json", model=server)
+        asked = json.dumps(server.requests[0].json["messages"])
+    assert fixed.code == 0, fixed.err
+    request = fixed.json["outcome"]["request"]
+    assert (request["verb"], request["plan"]["title"]) == ("approve", "Round durations first")
+    assert "Carry out the approved plan below, exactly." in asked
+    assert "Round before splitting." in asked
+    assert git(repo, "branch", "--list", "agent/*").strip() == fixed.json["branch"]
+
+
+def test_a_plan_as_json_is_the_plan(cli: Cli, repo: Path) -> None:
+    with ModelServer([VIEW, SUBMIT, Say("Planned.")]) as server:
+        ran = cli("plan", "--repo", repo, "--model", MODEL, "--json", "round it", model=server)
+    assert ran.json["outcome"]["status"] == "planned"
+    assert ran.json["plan"]["steps"][0]["paths"] == ["tidytime/format.py"]
+
+
+def test_a_plan_that_the_model_does_not_make_is_a_failure(cli: Cli, repo: Path) -> None:
+    with ModelServer([VIEW, Say("It is done already."), Say("It is.")]) as server:
+        ran = cli("plan", "--repo", repo, "--model", MODEL, "--json", "round it", model=server)
+    assert ran.code == 5
+    assert ran.json["plan"] is None
+    assert "without a plan" in ran.json["outcome"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["explain"], "Say what to do, as in: slash-agent explain"),
+        (["plan"], "Say what to do, as in: slash-agent plan"),
+        (["fix", "--plan", "missing.json"], "The plan missing.json cannot be read: No such file"),
+        (["fix", "--plan", "bad.json"], "bad.json is not a valid plan"),
+        (["fix", "--plan", "bad.json", "and more"], "leave the instruction out"),
+        (["fix", "--plan", "x", "--continue", "y"], "not allowed with argument"),
+        (["explain", "--patch", "x", "why?"], "unrecognized arguments"),
+    ],
+)
+def test_a_mistake_is_named_before_anything_is_run(
+    cli: Cli, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.json").write_text('{"title": "x"}')
+    ran = cli(*words, "--repo", repo)
+    assert ran.code == 2
+    assert why in ran.err
+
+
+def test_a_person_at_their_own_terminal_may_use_every_verb() -> None:
+    assert default_tiers()[Tier.LOCAL].verbs == default_tiers()[Tier.MAINTAINER].verbs

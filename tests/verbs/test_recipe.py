@@ -1,0 +1,101 @@
+"""The recipe "To add a verb" of `bot/verbs/registry.py`, carried out in a copy of the tree: one file is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.fix_script import VIEW
+from tests.support.model_script import Say
+from tests.support.model_server import ModelServer
+from tests.support.repositories import sample_repository
+
+ROOT = Path(__file__).parents[2]
+
+KNOWN_EVERYWHERE = """
+import json, sys
+from bot.contracts.request import Actor, Request, Thread, Tier
+from bot.events.admission import Admission
+from bot.events.command import parse_command
+from bot.policy.load import load_policy
+from bot.session.context.profiles import profile_of
+from bot.session.event.instant import InstantQuery, help_text
+sys.path.append(".ci")
+from write_schema import verb_table
+
+command = parse_command("/agent audit the parser --base main")
+policy = load_policy("tiers: {outsider: {verbs: [audit]}}\\nmodel_settings: {verbs: {audit: {effort: low}}}")
+request = Request("audit", "x", Actor("ann", 1, Tier.CONTRIBUTOR), "octo/hello", "main", "")
+thread = Thread(1, "t", "b", "ann", "u")
+verbs = {tier: limits.verbs for tier, limits in policy.tiers.items()}
+print(json.dumps({
+    "verb": command.verb,
+    "options": command.options,
+    "problem": parse_command("/agent audti x").problem,
+    "wrong option": parse_command("/agent audit --full").problem,
+    "tiers": [tier for tier, limits in policy.tiers.items() if "audit" in limits.verbs],
+    "help": help_text(InstantQuery(request, thread, policy, Admission(verbs, {}))),
+    "read only": profile_of(request).read_only,
+    "docs": verb_table(),
+}))
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the tree with the verb `audit`, a copy of `explain` with other words."""
+    root = tmp_path / "tree"
+    for name in ("bot", ".ci"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    verbs = root / "bot" / "verbs"
+    text = (verbs / "explain.py").read_text("utf-8")
+    text = text.replace("explains one repository", "audits one repository")
+    text = text.replace('"explain why this fails"', '"audit the parser"').replace("explain", "audit")
+    (verbs / "audit.py").write_text(text, "utf-8")
+    return root
+
+
+def in_tree(tree: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    everything = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tree.parent),
+        "PYTHONPATH": str(tree),
+        **environment,
+    }
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=tree, env=everything, capture_output=True, text=True, check=False
+    )
+
+
+def test_one_file_makes_a_verb_known_to_comments_help_policy_and_docs(tree: Path) -> None:
+    ran = in_tree(tree, "-c", KNOWN_EVERYWHERE)
+    assert ran.returncode == 0, ran.stderr
+    known = json.loads(ran.stdout)
+    assert (known["verb"], known["options"]) == ("audit", {"base": "main"})
+    assert "`/agent audit` is the nearest" in known["problem"]
+    assert "means nothing to `/agent audit`" in known["wrong option"]
+    assert set(known["tiers"]) == {"maintainer", "contributor", "bot", "outsider", "schedule", "local"}
+    assert "- `/agent audit the parser` answers here" in known["help"]
+    assert known["read only"]
+    assert "| `audit` | answers here" in known["docs"]
+
+
+@pytest.mark.bubblewrap
+def test_the_verb_is_a_command_and_its_run_answers(tree: Path, tmp_path: Path) -> None:
+    assert "answer a question about a local checkout" in in_tree(tree, "-m", "bot", "--help").stdout
+    assert "example: slash-agent audit --repo ." in in_tree(tree, "-m", "bot", "audit", "--help").stdout
+    repo = sample_repository(tmp_path / "repo")
+    with ModelServer([VIEW, Say("Nothing is wrong.")]) as server:
+        words = ("-m", "bot", "audit", "--repo", str(repo), "--json", "the parser")
+        ran = in_tree(tree, *words, **server.environment())
+        system = json.dumps(server.requests[0].json["system"])
+    assert ran.returncode == 0, ran.stderr
+    outcome = json.loads(ran.stdout)["outcome"]
+    assert (outcome["request"]["verb"], outcome["answer"]) == ("audit", "Nothing is wrong.")
+    assert "a software engineer who audits one repository" in system
