@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.background import Jobs
 from bot.toolhost.file_history import FileHistory
-from bot.toolhost.listing import FileListCache
+from bot.toolhost.listing import files
 from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
@@ -66,11 +66,14 @@ class Context:
         self.failed: dict[Path, int] = {}
         self.echo: Callable[[str], None] | None = None
         self.real_root = os.path.realpath(self.root)
-        self.files = FileListCache(self.root, self.tmp, self.cancelled)
         self.jobs = Jobs(self.monitor, self.command_usage)
         self.folder_note = FolderNote(self.tmp)
         self.watch: OpenWatch | None = None
         self._disk_use: DiskUse | None = None
+
+    def files(self, below: str = "") -> list[str]:
+        """The files of the work tree that are not ignored, as `listing.files` returns them. Raises `OSError`."""
+        return files(self.root, below=below, tmp=self.tmp, cancelled=self.cancelled)
 
     def command_usage(self) -> CommandUsage:
         """The measurements for the next command."""

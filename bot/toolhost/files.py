@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure
-from bot.toolhost import globs
 from bot.toolhost.context import Context
 from bot.toolhost.file_history import sha256
-from bot.toolhost.listing import files, in_other_repository
+from bot.toolhost.listing import files
 from bot.toolhost.text import NotTextError, Text, decode, to_lf
 
 
@@ -82,30 +81,23 @@ def failure(error: OSError, name: str) -> ToolFailure:
 
 
 class SearchLocation(NamedTuple):
-    """`below` is relative to `root`, empty for all of it. `plain`: it is ignored, in another repository, or outside the
-    work tree, and is searched only since the model named it."""
+    """A folder or file to search, with its files relative to `root`. `below` is it relative to `root`, empty for all of
+    it. What is ignored, in another repository, or outside the work tree has files only if it is named itself."""
 
     root: Path
     below: str
     in_tree: bool
-    plain: bool
+    full_names: list[str]
 
-    def names(self, context: Context) -> list[str]:
+    @property
+    def names(self) -> list[str]:
         """Its files, relative to itself."""
         start = len(self.below) + 1 if self.below else 0
-        return [name[start:] for name in self.full_names(context)]
-
-    def full_names(self, context: Context) -> list[str]:
-        """Its files, relative to `root`."""
-        if not self.plain:
-            return context.files.names(self.below)
-        return files(
-            self.root, below=self.below, tmp=context.tmp, cancelled=context.cancelled, hidden_too=True
-        )
+        return [name[start:] for name in self.full_names]
 
 
 def search_location(context: Context, path: Path) -> SearchLocation:
-    """The location of a resolved path."""
+    """The location of a resolved path. Raises `ToolFailure` if git fails."""
     for folder in (context.root, context.spill, context.tmp, *context.readable):
         real = os.path.realpath(folder)
         if inside(str(path), real):
@@ -115,14 +107,22 @@ def search_location(context: Context, path: Path) -> SearchLocation:
     root = Path(real)
     below = os.path.relpath(path, root) if path != root else ""
     in_tree = folder == context.root
-    return SearchLocation(root, below, in_tree, not in_tree or _apart(root, below, folder=path.is_dir()))
+    try:
+        return SearchLocation(root, below, in_tree, _files_of(context, path, below, in_tree=in_tree))
+    except OSError as error:
+        if context.cancelled.is_set():
+            raise ToolFailure("The search was cancelled.") from None
+        raise ToolFailure(f"The files could not be listed: {error.strerror}.") from None
 
 
-def _apart(root: Path, below: str, *, folder: bool) -> bool:
-    if not below:
-        return False
-    hidden = globs.is_ignored(os.fsencode(root), os.fsencode(below), folder=folder)
-    return hidden or in_other_repository(root, below if folder else os.path.dirname(below))
+def _files_of(context: Context, path: Path, below: str, *, in_tree: bool) -> list[str]:
+    names = context.files(below) if in_tree else []
+    if names or not (below or not in_tree):
+        return names
+    if path.is_file():
+        return [below]
+    found = files(path, tmp=context.tmp, cancelled=context.cancelled, ignored_too=True)
+    return [f"{below}/{name}" if below else name for name in found]
 
 
 LARGE = 64 * 1024 * 1024
@@ -270,7 +270,10 @@ def _close(name: str, others: list[str]) -> list[str]:
 
 
 def _elsewhere(context: Context, name: str) -> list[str]:
-    names = files(context.root, tmp=context.tmp, cancelled=context.cancelled)
+    try:
+        names = context.files()
+    except OSError:
+        return []
     return [display_name(file) for file in names if file.rpartition("/")[2] == name][:3]
 
 

@@ -8,53 +8,16 @@ which runs get it (`bot/session/context/profiles.py`) and how path rules call it
 from __future__ import annotations
 
 import importlib
-import signal
-import time
 from collections.abc import Callable, Mapping
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
-from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.tools import ToolOutcome
 from bot.toolhost import tool_descriptions
 from bot.toolhost.context import Context
-from bot.toolhost.search import SIMPLIFY
 from bot.toolhost.tools import bash
 
 Run = Callable[[Mapping[str, Any], Context], ToolOutcome]
-
-
-LIMIT = 60.0
-_EVERY = 0.2
-_LET_OTHERS_RUN = 0.001
-
-
-def limited(
-    run: Callable[[Mapping[str, Any], Context], ToolOutcome],
-) -> Callable[[Mapping[str, Any], Context], ToolOutcome]:
-    """`run` with a limit of `LIMIT` seconds, for a tool that changes nothing. A regular expression lets no other
-    thread run but checks for signals, which are handled by the main thread: the one that tools run in."""
-
-    def run_limited(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-        deadline = time.monotonic() + LIMIT
-
-        def check(number: int, frame: FrameType | None) -> None:
-            time.sleep(_LET_OTHERS_RUN)  # so that a word from the supervisor is read
-            if context.cancelled.is_set():
-                raise ToolFailure("The search was cancelled.")
-            if time.monotonic() > deadline:
-                raise ToolFailure(
-                    f"The search took longer than {LIMIT:g} s. Narrow it with path, or change the pattern. {SIMPLIFY}"
-                )
-
-        before = signal.signal(signal.SIGALRM, check)
-        signal.setitimer(signal.ITIMER_REAL, _EVERY, _EVERY)
-        try:
-            return run(arguments, context)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-
-    return run_limited
 
 
 def imported_at_first_call(module: str, function: str = "run") -> Run:
@@ -82,8 +45,8 @@ def import_tools_of_models() -> None:
 RUN: Mapping[str, Run] = {
     tool_descriptions.VIEW.name: imported_at_first_call("view"),
     tool_descriptions.LS.name: imported_at_first_call("ls"),
-    tool_descriptions.GLOB.name: limited(imported_at_first_call("glob")),
-    tool_descriptions.GREP.name: limited(imported_at_first_call("grep")),
+    tool_descriptions.GLOB.name: imported_at_first_call("glob"),
+    tool_descriptions.GREP.name: imported_at_first_call("grep"),
     tool_descriptions.EDIT.name: imported_at_first_call("edit"),
     tool_descriptions.WRITE.name: imported_at_first_call("write"),
     tool_descriptions.PATCH.name: imported_at_first_call("patch"),

@@ -14,10 +14,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bot.toolhost import listing, programs
+from bot.toolhost import programs
 from bot.toolhost.context import Context
 from bot.toolhost.file_history import sha256
-from bot.toolhost.listing import RACY, Stamp
 from bot.toolhost.programs import Cancellation
 
 CONTENT_LIMIT = 1024 * 1024
@@ -33,6 +32,12 @@ _QUICK = 5_000
 _TOTAL_LIMIT = 64 * 1024 * 1024
 _FRAME_LIMIT = 4 * 1024 * 1024
 _BATCH = 5000
+
+
+RACY = 20_000_000
+"""Nanoseconds in which something can change without its times moving: kernels stamp in ticks of 4 to 10 ms."""
+
+Stamp = tuple[int, int, int, int, int]
 
 
 class _Known(NamedTuple):
@@ -52,8 +57,6 @@ class Scanner:
         self._known: dict[str, _Known] = {}
         self._commit = ""
         self._root = -1
-        self._listed: list[str] | None = None
-        self._wanted: list[str] = []
 
     def take_base(self) -> None:
         """Record the work tree as it is now, which the first `changes` compares with."""
@@ -61,7 +64,7 @@ class Scanner:
         self._root = os.open(self.context.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._commit = self._git("rev-parse", "HEAD").decode("ascii", "replace").strip()
         now = time.time_ns()
-        for path in self.context.files.names():
+        for path in self.context.files():
             if (stamp := _stamp(self._root, path)) is not None:
                 racy = now - stamp[1] < RACY
                 self._known[path] = _Known(stamp, self._digest(path, stamp) if racy else None, racy)
@@ -97,20 +100,15 @@ class Scanner:
         alone; empty for a large tree. The next `changes` reports them as well."""
         if len(self._known) > _QUICK:
             return []
-        names = self.context.files.names()
-        if names is not self._listed:  # it is the same list until a folder moves
-            self._listed, self._wanted = names, [path for path in names if wanted(path)]
-            present = set(names)
-            left = [path for path in self._known if path not in present and wanted(path)]
-            gone = [path for path in left if self._is_gone(path)]
-        else:
-            gone = []
-        return gone + [
+        return [
             path
-            for path in self._wanted
-            if (stamp := _stamp(self._root, path)) is not None
-            and ((known := self._known.get(path)) is None or known.stamp != stamp)
+            for path in dict.fromkeys((*self._known, *self.context.files()))
+            if wanted(path) and self._stamp_known(path) != _stamp(self._root, path)
         ]
+
+    def _stamp_known(self, path: str) -> Stamp | None:
+        known = self._known.get(path)
+        return known.stamp if known else None
 
     def base_content(self, path: str) -> bytes | None:
         """A file's bytes in the commit that the workspace started on; `None` if it is not in it."""
@@ -155,7 +153,7 @@ class Scanner:
         now = time.time_ns()
         moved: dict[str, Stamp] = {}
         present: set[str] = set()
-        for path in self.context.files.names():
+        for path in self.context.files():
             if (stamp := _stamp(self._root, path)) is None:
                 continue
             present.add(path)
@@ -274,9 +272,15 @@ def _entry(
 
 
 def _stamp(root: int, path: str) -> Stamp | None:
-    """The stat data that changes with a file. `None` if it is absent, or neither a file nor a link."""
-    stamp = listing.file_stamp(root, path)
-    return stamp if stamp and stat.S_IFMT(stamp[4]) in (stat.S_IFREG, stat.S_IFLNK) else None
+    """Times, size, inode and mode of a file or link; `None` if it is absent or anything else. Links are not
+    followed."""
+    try:
+        status = os.stat(path, dir_fd=root, follow_symlinks=False)
+    except OSError:
+        return None
+    if stat.S_IFMT(status.st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
 
 
 def _read(root: int, path: str, mode: int) -> tuple[bytes | None, str, str | None]:

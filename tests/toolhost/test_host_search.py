@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bot.toolhost import registry, search
 from bot.toolhost.context import Context
-from bot.toolhost.listing import RACY, ScratchRepository
-from bot.toolhost.programs import ProgramResult
 from bot.toolhost.records import Records
-from bot.toolhost.search import portions
 from tests.toolhost.conftest import Bench
 
 
-@pytest.fixture(params=["git", "index", "python"])
+@pytest.fixture(params=["no index", "index"])
 def either(request: pytest.FixtureRequest, bench: Bench) -> None:
-    """With git and no index, with an index that knows nothing, and without git."""
+    """Without an index, and with one that knows nothing."""
     if request.param == "index":
         bench.commit_all()
-    if request.param == "python":
-        request.getfixturevalue("without_git")
 
 
 @pytest.mark.usefixtures("either")
@@ -386,110 +376,20 @@ def test_a_folder_that_may_be_read_is_listed_and_no_other_outside(bench: Bench, 
     assert "is outside the repository" in bench.refusal("ls", path=str(tmp_path))
 
 
-@pytest.mark.usefixtures("without_git")
-def test_a77_a_pattern_that_takes_for_ever_ends_at_its_limit(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(registry, "LIMIT", 0.5)
-    bench.write("a.txt", "a" * 24 + "b\n")  # 5 s; one more doubles it
-    message = bench.refusal("grep", pattern="(a+)+$")
-    assert message.startswith(
-        "The search took longer than 0.5 s. Narrow it with path, or change the pattern."
-    )
-    assert bench.text("grep", pattern="^a+b$", mode="files") == "a.txt"
-
-
-def test_a77_nor_does_one_of_names(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "LIMIT", 0.5)
+def test_a77_a_pattern_of_names_that_would_backtrack_gives_an_answer(bench: Bench) -> None:
     bench.write("a" * 250)
-    assert "took longer than 0.5 s" in bench.refusal("glob", pattern="*a" * 4 + "b"), (
-        "6 s; with one more star it would be minutes"
-    )
+    began = time.monotonic()
+    assert bench.text("glob", pattern="*a" * 20 + "b").startswith("No file matches")
+    assert bench.text("glob", pattern="**/a*/" * 20 + "**").startswith("No file matches")
+    assert time.monotonic() - began < 5
 
 
-@pytest.mark.usefixtures("without_git")
-def test_a77_such_a_search_can_be_cancelled(bench: Bench) -> None:
+def test_a77_a_search_can_be_cancelled(bench: Bench) -> None:
     bench.write("a.txt", "a" * 200_000 + "b\n")
-    threading.Timer(0.5, bench.context.cancelled.set).start()
-    assert bench.refusal("grep", pattern="(a+)+$") == "The search was cancelled."
+    bench.context.cancelled.set()
+    assert bench.refusal("grep", pattern="a").startswith("The search was cancelled.")
 
 
 def test_a77_git_names_a_pattern_that_takes_too_many_steps(bench: Bench) -> None:
     bench.write("a.txt", "a" * 200_000 + "b\n")
     assert "takes too many steps on one line" in bench.refusal("grep", pattern="(a+)+$")
-
-
-_PART = st.text("ab-0._\u00e4", min_size=1, max_size=3)
-_NAMES = st.lists(st.lists(_PART, min_size=1, max_size=4).map("/".join), min_size=1, max_size=60)
-
-
-def covered(names: list[str], paths: list[str]) -> list[str]:
-    return [name for name in names if any(name == path or name.startswith(f"{path}/") for path in paths)]
-
-
-def a_tree(names: list[str]) -> list[str]:
-    """Sorted, without a name that is both a file and a folder."""
-    return sorted(name for name in set(names) if not any(o.startswith(f"{name}/") for o in names))
-
-
-@given(_NAMES, st.integers(2, 4))
-def test_every_file_is_in_one_portion(names: list[str], count: int) -> None:
-    tree = a_tree(names)
-    parts = portions(tree, count)
-    if parts != [[]]:
-        assert len(parts) == count
-        assert sorted(name for paths in parts for name in covered(tree, paths)) == tree
-
-
-def test_a_tree_of_many_folders_is_split_evenly() -> None:
-    tree = sorted(f"source/area_{n // 500}/group_{n // 50}/file_{n}.txt" for n in range(10_000))
-    sizes = [len(covered(tree, paths)) for paths in portions(tree, 4)]
-    assert sum(sizes) == 10_000
-    assert max(sizes) <= 1.1 * min(sizes)
-
-
-def test_one_folder_of_many_files_is_left_whole() -> None:
-    assert portions([f"all/{n:04}.txt" for n in range(1000)], 4) == [[]]
-
-
-def test_a_large_folder_beside_small_ones_is_taken_apart() -> None:
-    tree = sorted([f"big/{n // 10}/{n}.txt" for n in range(900)] + [f"small_{n}/x" for n in range(10)])
-    assert all(sizes > 100 for sizes in (len(covered(tree, paths)) for paths in portions(tree, 4)))
-
-
-@pytest.mark.parametrize("many", [0, 1_000_000])
-def test_a_search_in_portions_finds_what_one_search_finds(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, many: int
-) -> None:
-    for number in range(40):
-        bench.write(f"folder_{number % 8}/sub/{number}.txt", f"needle {number}\n")
-    bench.write(".gitignore", "*.log\n")
-    bench.commit_all()
-    bench.write("folder_1/new.txt", "needle, not tracked\n")
-    bench.write("folder_1/noise.log", "needle, ignored\n")
-    (bench.root / "folder_2" / "sub" / "2.txt").unlink()
-    time.sleep(2 * RACY / 1e9)
-    bench.context.files.names()
-    calls: list[int] = []
-    real = ScratchRepository.run
-
-    def counting(git: ScratchRepository, *arguments: str, **options: Any) -> ProgramResult:
-        calls.append(arguments[0] == "grep")
-        return real(git, *arguments, **options)
-
-    monkeypatch.setattr(ScratchRepository, "run", counting)
-    monkeypatch.setattr(search, "_MANY", many)
-    outcome = bench.call("grep", pattern="needle", mode="count")
-    assert outcome.metadata["matches"] == 40
-    assert "folder_1/new.txt: 1" in outcome.content
-    assert sum(calls) == (5 if many == 0 else 2), "the untracked file is a search of its own"
-
-
-def test_a_broken_expression_is_told_from_portions_too(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(40):
-        bench.write(f"folder_{number % 8}/{number}.txt", "text\n")
-    bench.commit_all()
-    time.sleep(2 * RACY / 1e9)
-    bench.context.files.names()
-    monkeypatch.setattr(search, "_MANY", 0)
-    assert "does not work as a regular expression" in bench.refusal("grep", pattern="foo(")

@@ -80,7 +80,7 @@ def _matching(root: Path, pattern: str) -> Iterator[str]:
         return
     fixed = plain[: min(plain.index(sign) for sign in _SPECIAL if sign in plain)].rpartition("/")[0]
     for name in _files_below(root, fixed):
-        if wanted.fullmatch(name):
+        if wanted(name):
             yield name
 
 

@@ -52,10 +52,10 @@ def _from_folder(context: Context, pattern: str, folder: Path) -> str:
 def _matching(context: Context, folder: Path, pattern: str) -> list[str]:
     """Files in the folder that match, relative to it."""
     try:
-        matches = matcher(pattern).fullmatch
+        matches = matcher(pattern)
     except TooManyAlternativesError:
         raise ToolFailure("The braces stand for too many patterns. Send fewer alternatives.") from None
-    names = search_location(context, folder).names(context)
+    names = search_location(context, folder).names
     # Names with brackets exist as well, such as app/[id]/page.tsx.
     return list(filter(matches, names)) or [n for n in names if n == pattern.removeprefix("./")]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,16 +11,8 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, choice_argument, flag_argument, integer_argument, text_argument
 from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
 from bot.toolhost.globs import TooManyAlternativesError, matcher
-from bot.toolhost.listing import scratch_repository
-from bot.toolhost.search import (
-    Engine,
-    GitEngine,
-    Hit,
-    PythonEngine,
-    Query,
-    SearchUnavailableError,
-    searched_lines,
-)
+from bot.toolhost.listing import ScratchRepository, scratch_repository
+from bot.toolhost.search import Hit, Query, counts, hits, searched_lines
 from bot.toolhost.tool_descriptions import MAX_MATCHES, MODES
 
 
@@ -37,15 +29,8 @@ class _GrepRequest(NamedTuple):
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     request = _read(arguments, context)
-    seen = None if request.location.plain else context.files.names_and_untracked(request.location.below)
     with scratch_repository(request.location.root, context.tmp, context.cancelled) as git:
-        try:
-            engine: Engine = (
-                GitEngine(git, request.query, seen) if git else PythonEngine(request.query, context.cancelled)
-            )
-            return _answer(engine, request, context)
-        except SearchUnavailableError:
-            return _answer(PythonEngine(request.query, context.cancelled), request, context)
+        return _answer(git, request, context)
 
 
 def _read(arguments: Mapping[str, Any], context: Context) -> _GrepRequest:
@@ -64,39 +49,34 @@ def _read(arguments: Mapping[str, Any], context: Context) -> _GrepRequest:
         raise ToolFailure(
             f"{display_name(raw_path)} is neither a file nor a folder. Give a path that is one."
         )
-    location = search_location(context, path)
-    names = None
-    if path.is_file():
-        names = [location.below]
-    elif location.plain:
-        names = location.full_names(context)
-    query = Query(pattern, flag_argument(arguments, "literal"), location.root, location.below, names)
+    query = Query(pattern, flag_argument(arguments, "literal"))
     glob = text_argument(arguments, "glob", "")
     around = integer_argument(arguments, "context", 0, 0, MAX_CONTEXT)
     too_wide = integer_argument(arguments, "context", 0, 0, 1 << 40) > around
-    return _GrepRequest(query, location, glob, choice_argument(arguments, "mode", MODES), around, too_wide)
+    mode = choice_argument(arguments, "mode", MODES)
+    return _GrepRequest(query, search_location(context, path), glob, mode, around, too_wide)
 
 
-def _answer(engine: Engine, request: _GrepRequest, context: Context) -> ToolOutcome:
-    counts = _filtered(engine.counts(), request)
-    total, count = sum(counts.values()), len(counts)
+def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> ToolOutcome:
+    found = counts(git, request.query, _searched(request))
+    total, count = sum(found.values()), len(found)
     metadata = {"matches": total, "files": count}
-    if not counts:
+    if not found:
         where = f" in {display_name(request.location.below)}" if request.location.below else ""
         only = f" in files like {request.glob}" if request.glob else ""
         return ToolOutcome(f"No line matches {request.query.pattern}{where}{only}.", metadata=metadata)
-    paths = sorted(counts)
+    paths = sorted(found)
     if request.mode == "lines":
-        hits = _first_hits(engine, paths, counts)
-        rendered = list(render(request.location, hits, request.around))
+        shown = _first_hits(git, request.query, paths, found)
+        rendered = list(render(request.location, shown, request.around))
         lines = [line for file in rendered for line in file.text]
         for file in rendered:
             context.records.mention(file.path)
-        cut = total > len(hits)
-        note = f'; the first {len(hits)} are shown, narrow with path or glob, or set mode "files"'
+        cut = total > len(shown)
+        note = f'; the first {len(shown)} are shown, narrow with path or glob, or set mode "files"'
     else:
         lines = [
-            _named(request, path) + (f": {counts[path]}" if request.mode == "count" else "")
+            _named(request, path) + (f": {found[path]}" if request.mode == "count" else "")
             for path in paths[:MAX_MATCHES]
         ]
         cut = count > MAX_MATCHES
@@ -109,28 +89,31 @@ def _answer(engine: Engine, request: _GrepRequest, context: Context) -> ToolOutc
     return ToolOutcome("\n".join(lines), metadata={**metadata, "truncated": cut})
 
 
-def _filtered(counts: Mapping[str, int], request: _GrepRequest) -> dict[str, int]:
+def _searched(request: _GrepRequest) -> list[str]:
+    names = request.location.full_names
     if not request.glob:
-        return dict(counts)
+        return names
     try:
-        matches = matcher(request.glob).fullmatch
+        matches = matcher(request.glob)
     except TooManyAlternativesError:
         raise ToolFailure(
             "The braces of glob stand for too many patterns. Send fewer alternatives."
         ) from None
     start = len(request.location.below) + 1 if request.location.below else 0
-    return {path: n for path, n in counts.items() if matches(path[start:] or path.rpartition("/")[2])}
+    return [path for path in names if matches(path[start:] or path.rpartition("/")[2])]
 
 
-def _first_hits(engine: Engine, paths: list[str], counts: Mapping[str, int]) -> list[Hit]:
+def _first_hits(
+    git: ScratchRepository, query: Query, paths: Sequence[str], found: Mapping[str, int]
+) -> list[Hit]:
     some: list[str] = []
     expected = 0
     for path in paths:
         if expected >= MAX_MATCHES:
             break
         some.append(path)
-        expected += counts[path]
-    return [hit for hit, _ in zip(engine.hits(some), range(MAX_MATCHES), strict=False)]
+        expected += found[path]
+    return list(islice(hits(git, query, some), MAX_MATCHES))
 
 
 def _named(request: _GrepRequest, path: str) -> str:
@@ -146,17 +129,10 @@ MAX_CONTEXT = 20
 
 
 class InFile(NamedTuple):
-    """The shown part of one file: its matches and the lines around them, by their numbers. `text` is as printed."""
+    """The shown part of one file, as printed: its matches and the lines around them."""
 
     path: Path
-    name: str
-    numbers: Mapping[int, str]
     text: Sequence[str]
-
-    @property
-    def whole(self) -> dict[int, str]:
-        """The lines that are shown in full."""
-        return {number: line for number, line in self.numbers.items() if len(line) <= MAX_LINE}
 
 
 def render(location: SearchLocation, hits: Sequence[Hit], around: int) -> Iterator[InFile]:
@@ -176,7 +152,7 @@ def render(location: SearchLocation, hits: Sequence[Hit], around: int) -> Iterat
             n: hits_by_line[n].text if n in hits_by_line else lines[n - 1]
             for n in sorted(near | hits_by_line.keys())
         }
-        yield InFile(location.root / path, name, numbers, (name, *_block(hits_by_line, numbers, around)))
+        yield InFile(location.root / path, (name, *_block(hits_by_line, numbers, around)))
 
 
 def _block(hits_by_line: Mapping[int, Hit], numbers: Mapping[int, str], around: int) -> Iterator[str]:

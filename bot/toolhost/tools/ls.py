@@ -53,7 +53,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 def _tree(context: Context, path: Path) -> _Folder:
     tree = _Folder()
-    for name in search_location(context, path).names(context):
+    for name in search_location(context, path).names:
         at = tree
         at.total += 1
         *folders, last = name.split("/")
