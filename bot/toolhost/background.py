@@ -9,16 +9,16 @@ import queue
 import select
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from bot.contracts.capacity import retry_at_capacity
 from bot.toolhost import shell
 from bot.toolhost.output import Start
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
-from bot.toolhost.shell import CommandResult
+from bot.toolhost.shell import CommandResult, Listeners
 from bot.toolhost.spill import Spill
+from bot.toolhost.subreaper import Command
 from bot.toolhost.usage import CommandUsage
 
 MOST = 5
@@ -36,7 +36,7 @@ class Job:
     """One background command. `next_start` is where its next output begins; `ended` is `None` while it runs;
     `failure` is why it could not be watched to its end (a full disk)."""
 
-    def __init__(self, number: int, command: str, spill: Spill, timeout: int | None) -> None:
+    def __init__(self, number: int, command: str, spill: Spill, timeout: float) -> None:
         self.number = number
         self.command = command
         self.spill = spill
@@ -66,9 +66,7 @@ class Job:
 
     def run(
         self,
-        argv: Sequence[str],
-        cwd: Path,
-        environment: Mapping[str, str],
+        command: Command,
         *,
         monitor: ProcessMonitor,
         usage: CommandUsage,
@@ -84,16 +82,12 @@ class Job:
 
         try:
             self.ended = shell.run_command(
-                argv,
-                cwd=cwd,
-                environment=environment,
-                timeout=self.timeout or NO_LIMIT,
+                command,
+                self.spill,
                 cancelled=self._stop,
-                sink=self.spill,
                 monitor=monitor,
                 usage=lambda: usage,
-                printed=self.spill.finish,
-                started=note,
+                listeners=Listeners(started=note, printed=self.spill.finish),
             )
         except OSError as error:
             self.failure = error.strerror or str(error)
@@ -121,26 +115,15 @@ class Jobs:
     def get(self, number: int) -> Job | None:
         return self._jobs.get(number)
 
-    def start(
-        self,
-        command: str,
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        environment: Mapping[str, str],
-        timeout: int | None,
-        spill: Spill,
-    ) -> Job:
-        """Start `argv`, with its output going to `spill`, which is opened here. Raises `OSError` when it cannot be
-        started; the spill file is closed then."""
+    def start(self, script: str, command: Command, spill: Spill) -> Job:
+        """Start the command that runs `script`, with its output going to `spill`, which is opened here. Raises
+        `OSError` when it cannot be started; the spill file is closed then."""
         spill.open()
-        job = Job(self._last + 1, command, spill, timeout)
+        job = Job(self._last + 1, script, spill, command.timeout)
         started: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
         name = f"background {job.number}"
         options = {"monitor": self._monitor, "usage": self._command_usage(), "started": started}
-        thread = threading.Thread(
-            target=job.run, args=(argv, cwd, environment), kwargs=options, name=name, daemon=True
-        )
+        thread = threading.Thread(target=job.run, args=(command,), kwargs=options, name=name, daemon=True)
         try:
             retry_at_capacity(thread.start, patience=_PATIENCE)
         except OSError:

@@ -13,15 +13,14 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bot.toolhost import descendants, usage
 from bot.toolhost.programs import register_child, start_program, starts_blocked
 from bot.toolhost.resource_limits import ExceededLimit, ResourceLimits, for_a_child
-from bot.toolhost.subreaper import Subreaper
+from bot.toolhost.subreaper import Command, Subreaper
 
 if TYPE_CHECKING:
     import subprocess
@@ -51,44 +50,19 @@ class ProcessMonitor:
         self._bounded = confined and _signals_are_bounded()
         self._least_threads = _threads()
         self._endings: list[Ending] = []
-        self._idle: list[Subreaper] = []
         self._closed = threading.Event()
 
     def start(self) -> None:
-        """Start a subreaper before it is needed, and count processes from now on, in a thread of its own."""
-        self.release(self._take())
+        """Count processes from now on, in a thread of its own."""
         threading.Thread(target=self._watch, name="processes", daemon=True).start()
 
     def close(self) -> None:
         self._closed.set()
-        self._drop_idle()
 
-    def run(
-        self,
-        argv: Sequence[str],
-        cwd: Path,
-        environment: Mapping[str, str],
-        output: int,
-        *,
-        report_start: bool,
-    ) -> Subreaper:
-        """Start a command, as `Subreaper.start` does; `release` comes at the end. Raises `OSError`."""
-        while True:
-            command = self._take()
-            try:
-                command.start(argv, cwd, environment, output, report_start=report_start)
-            except EOFError:
-                command.close()  # killed while it waited, with nothing beneath it: take another
-            else:
-                return command
-
-    def release(self, command: Subreaper) -> None:
-        """Take back a subreaper: none of its processes runs any more, or it has ended."""
-        with starts_blocked():
-            if command.done and not self._endings[command.endings :]:
-                self._idle.append(command)
-            else:
-                command.close()
+    def run(self, command: Command, output: int) -> Subreaper:
+        """Start a command, as `Subreaper` does; `release` comes at the end. Raises `OSError`."""
+        with starts_blocked():  # not while all processes are being killed
+            return register_child(lambda: Subreaper(command, output, self.limits, len(self._endings)))
 
     def start_beside(self, argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
         """Start a program of the host's own that runs beside commands, as `subprocess.Popen` would. It has a command's
@@ -118,16 +92,6 @@ class ProcessMonitor:
         with contextlib.suppress(OSError), starts_blocked() as programs:
             descendants.sweep_orphans(lambda pid: pid not in programs)
         usage.drop_segments()
-
-    def _take(self) -> Subreaper:
-        with starts_blocked():  # not while all processes are being killed
-            command = self._idle.pop() if self._idle else register_child(lambda: Subreaper(self.limits))
-            command.endings = len(self._endings)
-            return command
-
-    def _drop_idle(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
 
     def _watch(self) -> None:
         while not self._closed.wait(_EVERY):
@@ -162,7 +126,6 @@ class ProcessMonitor:
             if endings is not None and len(self._endings) > endings:
                 return
             self._endings.append(Ending(over, self._command_lines()))
-            self._drop_idle()
             while living := [pid for pid in self._all() if descendants.lives(pid)]:
                 self._kill(living)
                 descendants.reap_orphans(lambda pid: pid not in programs)

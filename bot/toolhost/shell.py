@@ -11,16 +11,15 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 from bot.toolhost import descendants
 from bot.toolhost.process_monitor import Ending, ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation, Sink, milliseconds_to, pump
 from bot.toolhost.resource_limits import ExceededLimit
-from bot.toolhost.subreaper import DONE, ENDED, FAILED, Report, Subreaper
+from bot.toolhost.subreaper import DONE, ENDED, FAILED, Command, Report, Subreaper
 from bot.toolhost.usage import CommandUsage
 
 _LAST_OUTPUT = 0.1
@@ -50,53 +49,62 @@ class CommandResult(NamedTuple):
         return self.timed_out or self.cancelled or self.limit is not None
 
 
+def _nothing() -> None:
+    """For a caller that waits for nothing."""
+
+
+class Listeners(NamedTuple):
+    """What is called while a command runs: `started` once it does; `printed` when its output is complete, mostly a
+    little before its end, so that results can be prepared meanwhile; `lasting` at each measurement, the first after
+    50 ms."""
+
+    started: Callable[[], None] = _nothing
+    printed: Callable[[], None] = _nothing
+    lasting: Callable[[], None] = _nothing
+
+
+_NOBODY = Listeners()
+
+
 def run_command(
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    environment: Mapping[str, str],
-    timeout: float,
-    cancelled: Cancellation,
+    command: Command,
     sink: Sink,
+    *,
+    cancelled: Cancellation,
     monitor: ProcessMonitor,
     usage: Callable[[], CommandUsage],
-    printed: Callable[[], None] | None = None,
-    started: Callable[[], None] | None = None,
-    lasting: Callable[[], None] | None = None,
+    listeners: Listeners = _NOBODY,
 ) -> CommandResult:
-    """Run a command; both its outputs, merged in order, go to `sink`. `timeout` is in seconds.
+    """Run a command; both its outputs, merged in order, go to `sink`.
 
     When it has ended, for whatever reason, all its descendants are dead, including those with a session of their own
-    and orphans. Other commands may run beside it. `usage` is called when the command has been started; `printed` when
-    its output is complete, mostly a little before its end, so that results can be prepared meanwhile; `lasting` at each
-    measurement, the first after 50 ms. Raises `OSError` if the command cannot be started.
+    and orphans. Other commands may run beside it. `usage` is called when the command has been started. Raises `OSError`
+    if it cannot be started.
     """
     began = time.monotonic()
     output, write_end = os.pipe()
     try:
         try:
-            subreaper = monitor.run(argv, cwd, environment, write_end, report_start=started is not None)
+            subreaper = monitor.run(command, write_end)
         finally:
             os.close(write_end)
         os.set_blocking(output, False)
-        command = _Command(
-            subreaper, output, sink, printed=printed, cancelled=cancelled, deadline=began + timeout
-        )
+        running = _Running(subreaper, output, sink, listeners, cancelled, began + command.timeout)
         try:
-            command.see_off(usage(), started, lasting)
+            running.see_off(usage())
             if ending := monitor.ending_of(subreaper):
-                command.note_ending(ending)
+                running.note_ending(ending)
         except EOFError:  # the process above it is gone, and the command with it
-            command.note_ending(monitor.lost(subreaper))
+            running.note_ending(monitor.lost(subreaper))
         except BaseException:  # `usage` or a sink raised (a full disk): nothing may stay behind
             _end(subreaper, monitor)
             raise
         finally:
-            monitor.release(subreaper)
-        command.take_the_rest()
+            subreaper.close()
+        running.take_the_rest()
     finally:
         os.close(output)
-    return command.ended(time.monotonic() - began)
+    return running.ended(time.monotonic() - began)
 
 
 def _end(subreaper: Subreaper, monitor: ProcessMonitor) -> None:
@@ -107,7 +115,7 @@ def _end(subreaper: Subreaper, monitor: ProcessMonitor) -> None:
             monitor.lost(subreaper)
 
 
-class _Command:
+class _Running:
     """A running command. `see_off` returns when none of its processes is left; it raises `EOFError` if the subreaper
     has ended, and `OSError` if the command could not be started."""
 
@@ -116,8 +124,7 @@ class _Command:
         subreaper: Subreaper,
         output: int,
         sink: Sink,
-        *,
-        printed: Callable[[], None] | None,
+        listeners: Listeners,
         cancelled: Cancellation,
         deadline: float,
     ) -> None:
@@ -126,7 +133,7 @@ class _Command:
         self._subreaper = subreaper
         self._output = output
         self._sink = sink
-        self._printed_all = printed
+        self._listeners = listeners
         self._cancelled = cancelled
         self._deadline = deadline
         self._late = self._was_cancelled = False
@@ -140,9 +147,7 @@ class _Command:
         for fd in (subreaper.fileno(), output, cancelled.fileno()):
             self._poll.register(fd, select.POLLIN)
 
-    def see_off(
-        self, usage: CommandUsage, started: Callable[[], None] | None, lasting: Callable[[], None] | None
-    ) -> None:
+    def see_off(self, usage: CommandUsage) -> None:
         while True:
             until = min(self._deadline, usage.due)
             ready = {fd for fd, _ in self._poll.poll(milliseconds_to(until))}
@@ -156,15 +161,13 @@ class _Command:
                     return self._note(report)
                 if report.kind == ENDED:
                     return self._leave_the_rest()
-                if started is not None:
-                    started()
+                self._listeners.started()
             if self._cancelled.fileno() in ready or time.monotonic() >= self._deadline:
                 if self._was_cancelled or self._late:
                     return self._sweep()
                 self._ask_to_end()
             elif time.monotonic() >= usage.due:
-                if lasting is not None:
-                    lasting()
+                self._listeners.lasting()
                 if (limit := usage.over(self._subreaper.pid)) is not None:
                     return self._end_for(limit)
 
@@ -216,8 +219,7 @@ class _Command:
     def _close(self) -> None:
         self._open = False
         self._poll.unregister(self._output)
-        if self._printed_all is not None:
-            self._printed_all()
+        self._listeners.printed()
 
     def _ask_to_end(self) -> None:
         self._was_cancelled = self._cancelled.is_set()

@@ -2,8 +2,7 @@
 
 Whatever the command does (new sessions, double forks, an empty environment), a process that loses its parent becomes
 a child of this one. It reports when the command has exited and when nothing of it is left, and kills the rest on
-request or when the host has ended. Then it waits for the next command: a new fork waits 30 to 40 ms for the processor
-on a busy machine, a process that is woken 8.
+request or when the host has ended. Each command has its own.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import contextlib
 import ctypes
 import errno
 import gc
-import marshal
 import os
 import select
 import signal
@@ -29,8 +27,7 @@ from bot.toolhost.resource_limits import ResourceLimits
 BEGUN, FAILED, ENDED, DONE = 1, 2, 3, 4
 
 _REPLY = struct.Struct("=iii")
-_RUN, _SWEEP = b"R", b"S"
-_DESCRIPTORS = struct.Struct("=ii")
+_SWEEP = b"S"
 _SWEEP_LIMIT = 5.0
 """Seconds in which it must kill the remaining processes. A command can stop or kill it, but gains nothing by that."""
 
@@ -59,55 +56,41 @@ _DEFAULTS = (*sorted(_IGNORED), signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Report(NamedTuple):
-    """`BEGUN`; `FAILED`, with the error's number; `ENDED`, with the exit code, where something still runs; or `DONE`,
-    with the exit code and how many processes were killed, when nothing of the command is left."""
+    """`BEGUN`, or `FAILED`, with the error's number; then `ENDED`, with the exit code, where something still runs; at
+    last `DONE`, with the exit code and how many processes were killed, when nothing of the command is left."""
 
     kind: int
     code: int
     swept: int
 
 
-class Subreaper:
-    """A subreaper, seen from the host. `endings` is how often all processes had been killed before its command was
-    started; `returncode` is `None` until it is closed."""
+class Command(NamedTuple):
+    """A command to run, with its whole environment. It may run for `timeout` seconds."""
 
-    def __init__(self, chosen: ResourceLimits) -> None:
-        """Raises `OSError`."""
-        self.endings = 0
+    argv: Sequence[str]
+    cwd: Path
+    environment: Mapping[str, str]
+    timeout: float
+
+
+class Subreaper:
+    """A running command, seen from the host; both its outputs go to the descriptor `output`. `endings` is how often all
+    processes had been killed before it was started; `returncode` is `None` until it is closed."""
+
+    def __init__(self, command: Command, output: int, limits: ResourceLimits, endings: int) -> None:
+        """Raises `OSError`; a report follows if the command cannot be started."""
+        self.endings = endings
         self.returncode: int | None = None
-        self.done = True
+        self.done = False
         self._sock, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
         self.pid = os.fork()
         if self.pid == 0:
-            _live(there, chosen)
+            _live(command, output, there, limits)
         there.close()
 
     def fileno(self) -> int:
         """Readable when there is a report."""
         return self._sock.fileno()
-
-    def start(
-        self,
-        argv: Sequence[str],
-        cwd: Path,
-        environment: Mapping[str, str],
-        output: int,
-        *,
-        report_start: bool,
-    ) -> None:
-        """Start a command in `cwd`; both its outputs go to the descriptor `output`. A report follows if that fails, and
-        with `report_start` if it succeeds. Raises `EOFError` if the subreaper has ended."""
-        self.done = False
-        order = os.memfd_create("order", os.MFD_CLOEXEC)
-        try:
-            with open(order, "wb", closefd=False) as file:
-                marshal.dump((list(argv), str(cwd), dict(environment), report_start), file)
-            descriptors = _DESCRIPTORS.pack(order, output)
-            self._sock.sendmsg([_RUN], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
-        except OSError as error:
-            raise EOFError from error
-        finally:
-            os.close(order)
 
     def report(self) -> Report:
         """The next report. Raises `EOFError` if the subreaper has ended."""
@@ -138,46 +121,29 @@ class Subreaper:
         self.returncode = 0
 
 
-def _live(sock: _socket.socket, chosen: ResourceLimits) -> NoReturn:
+def _live(command: Command, output: int, sock: _socket.socket, limits: ResourceLimits) -> NoReturn:
     try:
-        _settle(sock.fileno(), chosen)
+        _settle({sock.fileno(), output}, limits)
         woken = _signalled(signal.SIGCHLD)
-        while True:
-            message, passed, _, _ = sock.recvmsg(
-                1, _socket.CMSG_SPACE(_DESCRIPTORS.size), _socket.MSG_CMSG_CLOEXEC
-            )
-            if not message:
-                return  # type: ignore[misc]  # the host is gone
-            if passed:  # else it is a `_SWEEP` that crossed the report that nothing is left
-                order, output = _DESCRIPTORS.unpack(passed[0][2])
-                _run(order, output, sock, woken)
+        try:
+            os.chdir(command.cwd)
+            leader = _spawn(list(command.argv), command.environment, output)
+        except (OSError, ValueError) as error:
+            _say(sock, FAILED, getattr(error, "errno", None) or errno.EINVAL)
+            return  # type: ignore[misc]
+        os.chdir("/")
+        os.close(output)
+        _say(sock, BEGUN, leader)
+        _see_off(leader, sock, woken)
     finally:
         os._exit(0)
 
 
-def _run(order: int, output: int, sock: _socket.socket, woken: int) -> None:
-    try:
-        with open(order, "rb") as file:
-            file.seek(0)
-            argv, cwd, environment, report_start = marshal.load(file)  # noqa: S302 - the host's own
-        os.chdir(cwd)
-        leader = _spawn(argv, environment, output)
-    except (OSError, ValueError) as error:
-        _say(sock, FAILED, getattr(error, "errno", None) or errno.EINVAL)
-        return
-    finally:
-        os.chdir("/")
-        os.close(output)
-    if report_start:
-        _say(sock, BEGUN, leader)
-    _see_off(leader, sock, woken)
-
-
-def _settle(sock: int, chosen: ResourceLimits) -> None:
+def _settle(kept: set[int], chosen: ResourceLimits) -> None:
     """Close the descriptors of the host, and become the subreaper."""
     gc.disable()  # there are no cycles, and a collection would copy all pages that it shares with the host
     for fd in map(int, os.listdir("/proc/self/fd")):
-        if fd >= _FIRST_FD and fd != sock:
+        if fd >= _FIRST_FD and fd not in kept:
             with contextlib.suppress(OSError):  # the one that the listing itself used
                 os.close(fd)
     os.setsid()

@@ -20,7 +20,8 @@ from bot.toolhost import shell as shell_module
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.resource_limits import MIB, ExceededLimit, ResourceLimits, effective_limits
-from bot.toolhost.shell import CommandResult, run_command
+from bot.toolhost.shell import CommandResult, Listeners, run_command
+from bot.toolhost.subreaper import Command
 from bot.toolhost.usage import CommandUsage, DiskUse
 from tests.support.workspaces import eventually, running
 
@@ -60,15 +61,12 @@ class Shell:
         self.printed = b""
         self._disk = self._disk or DiskUse((self.folder,), self.monitor.limits.disk, self.disk_pause)
         return run_command(
-            ["bash", "-c", script],
-            cwd=self.folder,
-            environment=ENVIRONMENT,
-            timeout=timeout,
+            Command(["bash", "-c", script], self.folder, ENVIRONMENT, timeout),
+            self._take,
             cancelled=self.cancelled,
-            sink=self._take,
             monitor=self.monitor,
             usage=lambda: CommandUsage(self.monitor.limits, self._disk),
-            started=started,
+            listeners=Listeners(started=started or bool),
         )
 
     def close(self) -> None:
@@ -105,8 +103,8 @@ def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Sh
     shell.folder, there = gone, shell.folder
     with pytest.raises(FileNotFoundError):
         run_command(
-            ["bash", "-c", "true"], cwd=gone, environment=ENVIRONMENT, timeout=5, cancelled=shell.cancelled,
-            sink=bool, monitor=shell.monitor, usage=lambda: CommandUsage(ResourceLimits(), DiskUse((there,), 1)),
+            Command(["bash", "-c", "true"], gone, ENVIRONMENT, 5), bool, cancelled=shell.cancelled,
+            monitor=shell.monitor, usage=lambda: CommandUsage(ResourceLimits(), DiskUse((there,), 1)),
         )  # fmt: skip
     shell.folder = there
     assert shell.run("exit 4").exit_code == 4
@@ -119,28 +117,11 @@ def test_what_a_command_wrote_is_there_on_a_machine_that_stands_still_at_its_end
     output, writing = os.pipe()
     os.set_blocking(output, False)
     os.write(writing, b"said")
-    kept = shell.monitor.run(["true"], shell.folder, ENVIRONMENT, writing, report_start=False)
-    shell_module._Command(
-        kept, output, shell._take, printed=None, cancelled=shell.cancelled, deadline=0.0
-    ).take_the_rest()
+    kept = shell.monitor.run(Command(["true"], shell.folder, ENVIRONMENT, 5), writing)
+    shell_module._Running(kept, output, shell._take, Listeners(), shell.cancelled, 0.0).take_the_rest()
     assert shell.printed == b"said"
     kept.close()
     os.close(writing)
-    os.close(output)
-
-
-def test_an_old_end_that_crossed_the_last_report_does_not_reach_the_next_command(shell: Shell) -> None:
-    output, there = os.pipe()
-    kept = shell.monitor.run(["true"], shell.folder, ENVIRONMENT, there, report_start=False)
-    while not kept.done:
-        kept.report()
-    kept._sock.send(b"S")
-    kept.start(["bash", "-c", "sleep 0.2; exit 7"], shell.folder, ENVIRONMENT, there, report_start=False)
-    while not kept.done:
-        last = kept.report()
-    assert (last.code, last.swept) == (7, 0)
-    shell.monitor.release(kept)
-    os.close(there)
     os.close(output)
 
 

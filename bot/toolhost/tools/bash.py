@@ -10,11 +10,12 @@ from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import output, shell
-from bot.toolhost.background import MOST
+from bot.toolhost.background import MOST, NO_LIMIT
 from bot.toolhost.context import Context, flag_argument
 from bot.toolhost.exit_messages import ending, on_one_line
 from bot.toolhost.files import inside, mention_files
 from bot.toolhost.spill import Spill
+from bot.toolhost.subreaper import Command
 from bot.toolhost.tool_descriptions import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost.tools import bash_output
 from bot.toolhost.usage import CommandUsage
@@ -77,16 +78,12 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
 
     try:
         ended = shell.run_command(
-            ["bash", "-c", _as_argument(command, context), "bash"],
-            cwd=cwd,
-            environment=environment,
-            timeout=timeout,
+            Command(["bash", "-c", _as_argument(command, context), "bash"], cwd, environment, timeout),
+            spill,
             cancelled=context.cancelled,
-            sink=spill,
             monitor=context.monitor,
             usage=usage,
-            printed=printed,
-            lasting=lasting,
+            listeners=shell.Listeners(printed=printed, lasting=lasting),
         )
         limit, hints = bash_output.reached(ended, spill, context)
     finally:
@@ -118,13 +115,11 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
         raise ToolFailure(
             f"{MOST} commands run in the background, and no more may: {names}. End one with bash_kill."
         )
+    argv = ["bash", "-c", _as_argument(command, context), "bash"]
     job = context.jobs.start(
         command,
-        ["bash", "-c", _as_argument(command, context), "bash"],
-        cwd=cwd,
-        environment=context.environment,
-        timeout=timeout,
-        spill=Spill(context.spill, context.seq),
+        Command(argv, cwd, context.environment, timeout or NO_LIMIT),
+        Spill(context.spill, context.seq),
     )
     job.wait(_FIRST_WAIT, context.cancelled)
     note = (

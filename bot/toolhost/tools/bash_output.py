@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome, varied_outcome
 from bot.toolhost import exit_messages, output
-from bot.toolhost.background import NO_LIMIT, Job
+from bot.toolhost.background import Job
 from bot.toolhost.context import Context, integer_argument
 from bot.toolhost.exit_messages import ending, on_one_line, silence
 from bot.toolhost.output import Start
@@ -103,7 +103,7 @@ def _state(job: Job) -> list[str]:
         return [f"it was killed, since its output could not be kept: {job.failure}"]
     if job.ended.cancelled:
         return [f"killed after {job.ended.duration:.1f} s"]
-    return ending(job.ended, job.timeout or NO_LIMIT, job.command, job.number)
+    return ending(job.ended, job.timeout, job.command, job.number)
 
 
 _ENDED = ("[background commands ended: {}]", "[ended background commands: {}]")

@@ -19,6 +19,7 @@ from bot.toolhost.checkers import output_forms
 from bot.toolhost.checkers.problem_record import one_line, rows
 from bot.toolhost.context import Context
 from bot.toolhost.programs import Buffer
+from bot.toolhost.subreaper import Command
 
 _MOST_OUTPUT = 24_000_000
 _PROBE_LIMIT = 20.0
@@ -144,13 +145,11 @@ def _run(
         "LC_ALL": "C.UTF-8",
     }
     try:
+        whole = ["bash", "-c", script, "bash", words.path, str(max(os.sched_getaffinity(0))), *argv]
         ended = shell.run_command(
-            ["bash", "-c", script, "bash", words.path, str(max(os.sched_getaffinity(0))), *argv],
-            cwd=location.around[0],
-            environment=environment,
-            timeout=max(deadline - time.monotonic(), 0.1),
+            Command(whole, location.around[0], environment, max(deadline - time.monotonic(), 0.1)),
+            output,
             cancelled=context.cancelled,
-            sink=output,
             monitor=context.monitor,
             usage=context.command_usage,
         )
