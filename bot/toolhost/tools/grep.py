@@ -29,8 +29,13 @@ class _GrepRequest(NamedTuple):
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     request = _read(arguments, context)
-    with scratch_repository(request.location.root, context.tmp, context.cancelled) as git:
-        return _answer(git, request, context)
+    try:
+        with scratch_repository(request.location.root, context.tmp, context.cancelled) as git:
+            return _answer(git, request, context)
+    except OSError as error:
+        if context.cancelled.is_set():
+            raise ToolFailure("The search was cancelled.") from None
+        raise ToolFailure(f"The files could not be searched: {error.strerror}.") from None
 
 
 def _read(arguments: Mapping[str, Any], context: Context) -> _GrepRequest:
