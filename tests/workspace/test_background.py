@@ -304,9 +304,9 @@ def test_what_it_wrote_is_found_by_the_scan(workspace: Workspace) -> None:
     assert {change.path for change in workspace.scan().files} == {"a.txt"}
 
 
-def test_what_it_changed_must_be_viewed_again_before_an_edit(workspace: Workspace) -> None:
+def test_an_edit_of_what_it_changed_mentions_that(workspace: Workspace) -> None:
     workspace.call("view", {"path": "a.txt"}, CancelToken())
     look(workspace, begin(workspace, "echo two >> a.txt; echo three >> a.txt"), wait=60)
     outcome = workspace.call("edit", {"path": "a.txt", "old": "one", "new": "two"}, CancelToken())
-    assert outcome.is_error
-    assert "changed" in outcome.content
+    assert not outcome.is_error
+    assert "changed since it was viewed" in outcome.content
