@@ -46,7 +46,7 @@ ECOSYSTEM = Ecosystem(
             f"{folder}/shims",
             f"{folder}/installs/{{tool}}",
             "",
-            f"{name} install {{tool}}",
+            f"{name} install {{tool}} {{version}}",
             r"^(?P<tool>[\w-]+)[ \t]+(?P<version>[\w.+-]+)",
         )
         for name, folder in (("asdf", ".asdf"), ("mise", ".local/share/mise"))

@@ -170,7 +170,21 @@ ECOSYSTEM = Ecosystem(
     caches={".cache/node/corepack": "", ".yarn/berry/cache": ""},
     pins=(
         Pin(
-            "nodenv", ".node-version", ".nodenv/shims", ".nodenv/versions", "NODENV_VERSION", "nodenv install"
+            "nodenv",
+            ".node-version",
+            ".nodenv/shims",
+            ".nodenv/versions",
+            "NODENV_VERSION",
+            "nodenv install {version}",
+        ),
+        Pin(
+            "Volta",
+            "package.json",
+            ".volta/bin",
+            ".volta/tools/image/node",
+            "",
+            "volta install node@{version}",
+            r'"volta"\s*:\s*\{[^{}]*"node"\s*:\s*"(?P<version>[\w.+-]+)"',
         ),
     ),
     folders=("node_modules",),

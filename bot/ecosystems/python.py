@@ -221,7 +221,14 @@ ECOSYSTEM = Ecosystem(
     # The caches of pip and uv are written while they are read.
     tools={".pyenv": "PYENV_ROOT", ".local/share/uv/python": "UV_PYTHON_INSTALL_DIR"},
     pins=(
-        Pin("pyenv", ".python-version", ".pyenv/shims", ".pyenv/versions", "PYENV_VERSION", "pyenv install"),
+        Pin(
+            "pyenv",
+            ".python-version",
+            ".pyenv/shims",
+            ".pyenv/versions",
+            "PYENV_VERSION",
+            "pyenv install {version}",
+        ),
     ),
     folders=(".venv", "venv", "env", ".conda", ".tox", ".nox"),
     copies="An installed package is not the tree: install it with `pip install -e .`",

@@ -51,7 +51,7 @@ class Setup:
 class Pin(NamedTuple):
     """A file by which a repository selects the version that a manager's shims start. `shims` and `versions` are folders
     in the home, `variable` is the shell's own selection. `pattern` has a group `version` and, where `versions` is one
-    folder a tool, a group `tool`. `install` is the command that installs a version."""
+    folder a tool, a group `tool`. `install` is the command that installs a `{version}` (of a `{tool}`)."""
 
     manager: str
     file: str

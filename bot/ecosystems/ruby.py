@@ -51,7 +51,14 @@ ECOSYSTEM = Ecosystem(
     tools={".rbenv": "RBENV_ROOT"},
     caches={".local/share/gem": "", ".gem/ruby": ""},
     pins=(
-        Pin("rbenv", ".ruby-version", ".rbenv/shims", ".rbenv/versions", "RBENV_VERSION", "rbenv install"),
+        Pin(
+            "rbenv",
+            ".ruby-version",
+            ".rbenv/shims",
+            ".rbenv/versions",
+            "RBENV_VERSION",
+            "rbenv install {version}",
+        ),
     ),
     folders=("vendor", "bundle", ".bundle"),
     copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",

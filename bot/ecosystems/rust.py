@@ -60,7 +60,7 @@ ECOSYSTEM = Ecosystem(
             ".cargo/bin",
             ".rustup/toolchains",
             "RUSTUP_TOOLCHAIN",
-            "rustup toolchain install",
+            "rustup toolchain install {version}",
             pattern,
         )
         for file, pattern in (

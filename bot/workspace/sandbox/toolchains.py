@@ -218,7 +218,7 @@ def missing_versions(source: Mapping[str, str], path: str, texts: Mapping[str, s
                 yield (
                     f"{pin.manager} has no version for this repository: {pin.file} names "
                     f"{quoted(f'{tool} {version}'.strip())}, which is not in {versions}. Until it is installed "
-                    f"(`{pin.install.format(tool=tool)} {version}`), what needs it cannot run."
+                    f"(`{pin.install.format(tool=tool, version=version)}`), what needs it cannot run."
                 )
 
 

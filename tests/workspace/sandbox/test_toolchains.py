@@ -340,6 +340,12 @@ def test_a_variable_names_no_cache_that_is_not_shown(home: Path) -> None:
             ".asdf/installs/ruby/3.2.0",
             "asdf .* nodejs 20.1.0",
         ),
+        (
+            "package.json",
+            '{"name": "a", "volta": {"node": "20.1.0"}}',
+            ".volta/tools/image/node/18.2.0",
+            "Volta has no version .* `?20.1.0.*volta install node@20.1.0",
+        ),
     ],
 )
 def test_a_version_that_a_manager_does_not_have_is_said(
@@ -347,7 +353,8 @@ def test_a_version_that_a_manager_does_not_have_is_said(
 ) -> None:
     made(home / there)
     shims = ":".join(
-        f"{home}/{name}" for name in (".pyenv/shims", ".rbenv/shims", ".asdf/shims", ".cargo/bin")
+        f"{home}/{name}"
+        for name in (".pyenv/shims", ".rbenv/shims", ".asdf/shims", ".cargo/bin", ".volta/bin")
     )
     [note] = toolchains.missing_versions({"HOME": str(home)}, shims, {file: text})
     assert re.search(sentence, note), note
