@@ -45,6 +45,11 @@ failed, 6 publishing failed, 7 gate refused the diff, 75 GitHub or this machine 
 
 example: slash-agent fix --repo . "make the date parser accept ISO weeks\""""
 
+_NEEDS_LINUX = (
+    "slash-agent {}: its sandbox needs Linux, and this is {}. Run it in a container instead: "
+    "https://slash-agent.github.io/slash-agent/container/ has the command."
+)
+
 
 class Command(Protocol):
     """A module beside this one, or the command of a verb that is made from its record."""
@@ -71,6 +76,9 @@ class _HelpFormatter(argparse.HelpFormatter):
 def run(argv: Sequence[str]) -> int:
     """Run one command line; the exit code of `bot.contracts.errors.ExitCode`."""
     if argv and argv[0] in VERBS:
+        if sys.platform != "linux":
+            print(_NEEDS_LINUX.format(argv[0], sys.platform), file=sys.stderr)
+            return ExitCode.NO_SANDBOX
         return _written_out(argv[0], _run_verb(argv[0], argv[1:]))
     parser = top_parser()
     if not argv:

@@ -50,6 +50,17 @@ def test_the_version_imports_no_room() -> None:
     assert {name for name in ours if not name.startswith(("bot.verbs", "bot.contracts"))} == cli
 
 
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_each_verb_names_the_container_where_there_is_no_linux(
+    platform: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    for verb in VERBS:
+        assert run([verb, "--help"]) == 78
+        said = capsys.readouterr().err
+        assert said.startswith(f"slash-agent {verb}: ") and platform in said and "/container/" in said
+
+
 def test_help_lists_every_verb_and_every_exit_code() -> None:
     shown = cli("--help").out
     for verb in VERBS:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -98,8 +97,6 @@ def candidates(setting: Setting) -> Candidates:
     `NoSandboxError` if there is none."""
     if setting == "off":
         return [Off()], []
-    if sys.platform != "linux":
-        raise NoSandboxError(f"There is no sandbox for {sys.platform}; the agent runs on Linux. {HOW_TO_FIX}")
     if seccomp.here() is None:
         raise NoSandboxError(f"There is no sandbox for {os.uname().machine}, only for x86_64 and aarch64.")
     hidden = hidden_system_paths()
