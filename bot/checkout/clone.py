@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -121,11 +122,13 @@ def _from_local(source: Source, folder: Path, history: History) -> Checkout:
     tree = folder / "tree"
     check_tree(git, commit.sha, local.alternate_objects_env(commit))
     if history == 1:
-        packing = local.start_pack(git, commit)
+        packing, naming = local.start_pack(git, commit), local.start_nearest_tag(path, commit)
         try:
             _write_tree(git, commit.sha, branch, tree, env=local.alternate_objects_env(commit))
         finally:
             packing.wait()
+            with suppress(GitError):  # there is none, or its history is not whole
+                local.set_tag(git, commit, naming.wait().decode().strip())
         layout.set_branch(git.git_dir, branch, commit.sha)
     else:
         local.fetch(git, path, commit, branch, _depth(history))
@@ -170,7 +173,7 @@ def _new_checkout(git: Git, tree: Path, sha: str, branch: str, history: History)
     notes = (
         _submodules_note(git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")),
         _lfs_note(tree),
-        _version_note(tree, history),
+        _version_note(tree, history) if not any((git.git_dir / "refs/tags").iterdir()) else "",
     )
     return Checkout(git, tree, sha, tuple(note for note in notes if note), branch, policy_sha=sha)
 

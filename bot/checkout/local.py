@@ -143,6 +143,21 @@ def start_pack(git: Git, commit: LocalCommit) -> GitProcess:
     )
 
 
+def start_nearest_tag(path: Path, commit: LocalCommit) -> GitProcess:
+    """Start to find the newest tag that `commit` contains. git fails if there is none."""
+    git_dir = git_dir_of(path)
+    return Git(git_dir).start("describe", "--tags", "--abbrev=0", commit.sha, work_tree=git_dir.parent)
+
+
+def set_tag(git: Git, commit: LocalCommit, name: str) -> None:
+    """Put an annotated tag on `commit`, which has no history in `git`: `git describe` then prints a version."""
+    env = alternate_objects_env(commit)
+    tagger = "slash-agent <slash-agent@localhost> 0 +0000"
+    tag = f"object {commit.sha}\ntype commit\ntag {name}\ntagger {tagger}\n\n{name}\n"
+    sha = git.run("mktag", input=tag.encode(), env=env).decode().strip()
+    git.run("update-ref", f"refs/tags/{name}", sha, env=env)
+
+
 def fetch(git: Git, path: Path, commit: LocalCommit, branch: str, depth: list[str]) -> None:
     """Fetch `commit` with history and the tags on it from the repository at `path`."""
     config = git.git_dir / "safe-directory"

@@ -230,6 +230,7 @@ ECOSYSTEM = Ecosystem(
             "pyenv install {version}",
         ),
     ),
+    offline={"PIP_RETRIES": "0", "UV_OFFLINE": "1"},
     folders=(".venv", "venv", "env", ".conda", ".tox", ".nox"),
     copies="An installed package is not the tree: install it with `pip install -e .`",
     servers=(

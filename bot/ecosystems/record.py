@@ -189,7 +189,8 @@ class Ecosystem:
     it needs one. `caches` are the folders of downloads there, as patterns: one with a setting (`VARIABLE=value`) that
     names the home, `{home}`, is read where it is, any other is linked from the HOME inside. Named are only those that
     their tools read without writing beside them. `pins` tell where a shim has no version.
-    `folders` are the names of the folders of installed packages in a checkout.
+    `folders` are the names of the folders of installed packages in a checkout. `offline` are variables that make its
+    tools use what is installed, or fail at once, where there is no network.
     `copies` is advice for tests that do not use the tree's code: where its copies are, and how they are avoided."""
 
     name: str
@@ -212,6 +213,7 @@ class Ecosystem:
     caches: Mapping[str, str] = field(default_factory=dict)
     pins: tuple[Pin, ...] = ()
     folders: tuple[str, ...] = ()
+    offline: Mapping[str, str] = field(default_factory=dict)
     copies: str = ""
     servers: tuple[Server, ...] = ()
 

@@ -23,7 +23,7 @@ def _checks(files: Files) -> Iterator[str]:
 
 ECOSYSTEM = Ecosystem(
     name="ruby",
-    manifests=("Gemfile", "*.gemspec"),
+    manifests=("Gemfile", "*.gemspec", "Rakefile"),
     uses=uses(
         NONE="gem push; gem build",
         INSTALL="bundle install; bundle config; bundle lock; gem install; bundle",

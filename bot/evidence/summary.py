@@ -66,11 +66,12 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
         return _failing_without_base(unknown[0])
     if not known:
         return _unverified(outcome, outcome.checks)
-    if not bad and not any(counts_tests(check) and is_near(check, outcome) for check in known):
-        # A formatter that passes does not speak for tests, nor do the tests of another language.
-        tests = [
-            check for check in outcome.checks if may_run_tests(check.command) and is_near(check, outcome)
-        ]
+    near = [check for check in outcome.checks if is_near(check, outcome)]
+    silent_tests = [check for check in near if check not in known and fails_in_silence(check)]
+    if not bad and (silent_tests or not any(check in known and counts_tests(check) for check in near)):
+        # A formatter that passes does not speak for tests, nor do the tests of another language, nor those of one
+        # package for a suite that ended before its first test.
+        tests = silent_tests or [check for check in near if may_run_tests(check.command)]
         summary = _unverified(outcome, tests or outcome.checks)
         other = "other " if len(known) < len(outcome.checks) else ""
         return replace(summary, headline=", ".join([summary.headline, *_counted(known, other)]))
@@ -80,7 +81,7 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
         *map(_related, filter(_is_related, known)),
     ]
     without = [f"{count_of(silent, 'check')} without a result"] if silent else []
-    as_were = [check.as_they_were for check in known if check.as_they_were]
+    as_were = dict.fromkeys(check.as_they_were for check in known if check.as_they_were)
     headline = "; ".join([", ".join([*parts, *without]), *map(as_they_were, as_were)])
     return CheckSummary(headline, bool(bad), doubtful=not all(map(confirms, as_were)))
 
@@ -100,6 +101,16 @@ def fails_without_base(check: CheckResult) -> bool:
         check.after.state is CheckState.FAILED
         and not check.flaky
         and check.before.state in (CheckState.TIMED_OUT, CheckState.NOT_RUN)
+    )
+
+
+def fails_in_silence(check: CheckResult) -> bool:
+    """Whether a command that tests fails, and no test that ran is known."""
+    return (
+        check.after.state is CheckState.FAILED
+        and not check.flaky
+        and Use.TESTS in _uses(check.command)
+        and not counts_tests(check)
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import bot
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.wire import WireError
+from bot.ecosystems.registry import ecosystems
 from bot.workspace import canaries, environment, frames
 from bot.workspace.dependencies.placement import place_folders
 from bot.workspace.frames import Channel, Facts
@@ -129,7 +130,7 @@ def plan_start(
         own = {MARK: os.urandom(16).hex()}
         variables |= own
     elif egress is None:
-        variables |= _OFFLINE
+        variables |= {name: value for one in ecosystems() for name, value in one.offline.items()}
     else:
         added = egress.variables()
         java = {
@@ -184,10 +185,6 @@ def link_caches(caches: Sequence[tuple[Path, str]], home: Path) -> None:
 def skills_path(confinement: Confinement, folder: Path) -> str:
     """The path of a folder of skills inside: the same in every run if the sandbox can move paths."""
     return SKILLS if confinement.moves else str(folder)
-
-
-_OFFLINE = {"PIP_RETRIES": "0", "NPM_CONFIG_FETCH_RETRIES": "0"}
-"""Without a network, package managers give up at once."""
 
 
 class OwnPrograms(NamedTuple):

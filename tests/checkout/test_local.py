@@ -103,6 +103,18 @@ def test_history_brings_commits_and_their_blobs(repository: Repository, tmp_path
     assert git(checkout.tree, "show", "HEAD~2:a.txt") == "2"
 
 
+@pytest.mark.parametrize("annotated", [["-a", "-m", "release"], []])
+def test_without_history_the_newest_tag_is_that_of_the_commit(
+    repository: Repository, tmp_path: Path, annotated: list[str]
+) -> None:
+    repository.git("tag", *annotated, "release/v1.2.3", "HEAD~1")
+    checkout = checked_out(repository, tmp_path)
+    materialise(checkout, tmp_path / "again")
+    for tree in (checkout.tree, tmp_path / "again"):
+        assert git(tree, "describe", "--abbrev=0") == "release/v1.2.3"
+    checkout.git.run("fsck", "--strict")
+
+
 def test_full_history_brings_tags_for_version_tools(repository: Repository, tmp_path: Path) -> None:
     repository.git("tag", "-a", "v1.2.3", "-m", "release", "HEAD~1")
     checkout = checked_out(repository, tmp_path, history="full")

@@ -72,6 +72,12 @@ def test_a_version_tool_without_history_is_named_with_the_key(
     assert "`history`" in note
 
 
+def test_a_version_tool_that_finds_a_tag_is_no_news(repository: Repository, tmp_path: Path) -> None:
+    repository.git("tag", "v1.0")
+    repository.commit(**{"pyproject.toml": 'requires = ["setuptools-scm"]\n'})
+    assert notes(repository, tmp_path) == ()
+
+
 def test_a_version_tool_with_history_is_no_news(repository: Repository, tmp_path: Path) -> None:
     repository.commit(**{"pyproject.toml": 'requires = ["setuptools-scm"]\n'})
     assert notes(repository, tmp_path, history="full") == ()

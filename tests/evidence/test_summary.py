@@ -81,6 +81,15 @@ def test_a_formatter_that_passes_does_not_speak_for_tests_without_a_result() -> 
     assert summary.remedy == "budget: {check_minutes: 15}"
 
 
+def test_tests_of_one_package_are_not_evidence_if_the_suite_failed_before_its_first_test() -> None:
+    suite = CheckResult("Unit test", "LANG=C make test", FAILED, FAILED)
+    one = CheckResult("Fuzz test", "go test ./src/algo -fuzz=FuzzIndex", PASSED, PASSED, tests=_counts(322))
+    summary = summarize_checks(_of(suite, one))
+
+    assert summary.headline == "not verified: the check fails, as before, 322 of 322 tests pass"
+    assert "`Unit test` fails" in summary.unverified
+
+
 @pytest.mark.parametrize(
     "command",
     ["mypy src tests", "ruff check test", "npm run lint:test", "make docs", "cargo test --no-run", "pytest || true",
