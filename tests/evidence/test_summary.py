@@ -87,7 +87,7 @@ def test_tests_of_one_package_are_not_evidence_if_the_suite_failed_before_its_fi
     summary = summarize_checks(_of(suite, one))
 
     assert summary.headline == "not verified: the check fails, as before, 322 of 322 tests pass"
-    assert "`Unit test` fails" in summary.unverified
+    assert "`LANG=C make test` fails" in summary.unverified
 
 
 @pytest.mark.parametrize(
