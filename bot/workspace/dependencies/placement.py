@@ -16,7 +16,7 @@ from bot.workspace.sandbox.confinement import STORE, EnvironmentFolder
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_CACHES = frozenset({".cache", ".vite", ".vite-temp", ".vitest", STORE})
+_CACHES = frozenset({".cache", ".vite", ".vite-temp", ".vitest", STORE.split("/")[0]})
 
 
 def links(folders: Sequence[EnvironmentFolder], *, moves: bool) -> dict[str, str]:
@@ -55,8 +55,10 @@ def _place_folder(tree: Path, folder: EnvironmentFolder, moves: bool) -> None:
         _make(name, parent)
     with _opened(tree, folder.path) as at:
         if folder.is_node and moves:
-            _make(STORE, at)
-            os.close(os.open(STORE, _FOLDER, dir_fd=at))
+            _make(STORE.split("/")[0], at)
+    if folder.is_node and moves:
+        with _opened(tree, f"{folder.path}/{STORE}", make_last=True):
+            pass  # no part of its path is a link
     if folder.is_node:
         for path, target in _of_node(folder, moves).items():
             _link(tree, path, target)

@@ -12,7 +12,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.toolhost.mount_sources import MountSourceError, open_source
 from bot.workspace.sandbox.hidden_paths import credentials_in
 
-STORE = ".slash-agent"
+STORE = ".slash-agent/node_modules"  # packages find themselves by the last `node_modules` of their path
 """The folder in a `node_modules` of links that contains their targets."""
 
 

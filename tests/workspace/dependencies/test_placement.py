@@ -56,6 +56,8 @@ def test_links_to_packages_of_the_repository_lead_into_the_tree(
     store = tree / "node_modules" / STORE if moves else node.source
     ends = {path: os.path.normpath(tree / os.path.dirname(path) / end) for path, end in found.items()}
     assert ends["node_modules/left"] == str(store / "left")
+    # As package-json-from-dist does, a package looks for itself below the last `node_modules` of its real path.
+    assert ends["node_modules/left"].rpartition("/node_modules/")[2] == "left"
     assert ends["node_modules/@scope/right"] == str(store / "@scope/right")
     assert found["node_modules/.bin/left"] == "../left/index.js"
     assert not any(name in path for path in found for name in ("out", ".cache"))
