@@ -156,7 +156,7 @@ _PROBE = probe.probe
 def pytest_runtest_setup(item: pytest.Item) -> None:
     room = _package(item)
     without = room in _WHOLE_RUNS and item.get_closest_marker("checkers") is None
-    if room in _WHOLE_RUNS or "bot.session.job.run_context" in sys.modules:
+    if room in _WHOLE_RUNS or "bot.run.parts" in sys.modules:
         unchecked = room in _WHOLE_RUNS - {"attacks", "faults"} and item.get_closest_marker("checks") is None
         leave_out_checks(unchecked)
         leave_out_checkers(unchecked and without)

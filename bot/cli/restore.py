@@ -11,7 +11,7 @@ from pathlib import Path
 from bot.cli.options import add_journal
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
-from bot.recovery.restore import RestoreOptions, list_versions, restore
+from bot.run.restore import RestoreOptions, list_versions, restore
 
 EXAMPLE = """slash-agent restore bundle/journal.jsonl --path src/app.py
          slash-agent restore bundle/journal.jsonl --path src/app.py --version 2"""

@@ -17,8 +17,8 @@ from bot.contracts.outcome import StopReason
 from bot.contracts.regular_files import read_regular
 from bot.github.actions import Actions
 from bot.publish.bundle.write import JOURNAL, OUTCOME, OUTCOME_LIMIT, PATCH, REPORT
-from bot.recovery.salvage import SalvageResult, newest_run, salvage
 from bot.report.summary import charts_of, run_summary
+from bot.run.salvage import SalvageResult, newest_run, salvage
 from bot.session.run_folder import RunFolder
 
 EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"

@@ -11,7 +11,7 @@ import pytest
 
 from bot.cli.main import run
 from bot.contracts.errors import AgentError, ExitCode
-from bot.recovery.salvage import newest_run
+from bot.run.salvage import newest_run
 from bot.session import run_folder
 from bot.session.run_folder import RunFolder, clean_up, new_folder, parent_folder, remove_run
 

@@ -15,7 +15,7 @@ from bot.cli import clean, main
 from bot.contracts.capacity import CapacityError
 from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy
 from bot.contracts.outcome import Status, StopReason
-from bot.session.job.outcome import exit_code
+from bot.run.outcome import exit_code
 from bot.session.run_folder import FolderBusy, new_folder
 from bot.workspace.process import WorkspaceError
 

@@ -7,7 +7,7 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Status, StopReason
 from bot.policy.tiers import RunBudget
-from bot.session.job.outcome import exit_code
+from bot.run.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Turn
 from tests.support.stage import Stage

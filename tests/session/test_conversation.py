@@ -13,7 +13,7 @@ from bot.agent.journal import Journal, JournalFile
 from bot.contracts.journal import Note, Record, Response, UserText
 from bot.contracts.messages import Text
 from bot.contracts.request import Request, Tier
-from bot.session.job.resume import EarlierConversation, NewRun, conversation, read_recording
+from bot.run.resume import EarlierConversation, NewRun, conversation, read_recording
 from bot.workspace.client import TOOL_SPECS
 from tests.support.sessions import header
 
@@ -69,7 +69,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path, changes: dict[str, Any], now
 def test_a_journal_from_an_artifact_brings_no_system_text_and_no_tools_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.session.job.resume.system_prompt", lambda name, tools: "ours")
+    monkeypatch.setattr("bot.run.resume.system_prompt", lambda name, tools: "ours")
     for number, (changes, fits) in enumerate(
         [
             ({"system": "ours"}, True),

@@ -13,8 +13,8 @@ import pytest
 from bot.cli.main import run
 from bot.contracts.errors import ExitCode, UsageError
 from bot.publish.bundle.read import read_bundle
-from bot.recovery.salvage import salvage
-from bot.session.job.resume import read_recording
+from bot.run.resume import read_recording
+from bot.run.salvage import salvage
 from bot.session.local.fix import FixOptions, fix
 from bot.session.run_folder import FolderBusy, RunFolder, clean_up, lock_folder
 from tests.contracts.test_regular_files import IRREGULAR

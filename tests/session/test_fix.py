@@ -398,7 +398,7 @@ def test_a_broken_policy_file_is_an_error_with_its_place(
 def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_nothing(
     cli: Cli, tmp_path: Path
 ) -> None:
-    """The refusal usually comes before the probe is over. Guards bot/session/job/run_session.py "wall.wait()"."""
+    """The refusal usually comes before the probe is over."""
     empty, temporary = tmp_path / "empty", tmp_path / "temporary"
     empty.mkdir()
     temporary.mkdir()

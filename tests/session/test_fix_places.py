@@ -14,7 +14,7 @@ import pytest
 
 from bot.contracts.errors import PublishError
 from bot.publish.bundle.read import read_bundle
-from bot.session.job.spec import RunResult
+from bot.run.value import RunResult
 from bot.session.local import deliver
 from bot.session.local.fix import FixOptions, FixResult, fix
 from tests.session.conftest import Cli

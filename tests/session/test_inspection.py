@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,12 +19,11 @@ from bot.contracts.evidence import Answer, CheckerComparison
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import Check
 from bot.evidence.labels import no_figures
-from bot.policy.values import StopHookPolicy
+from bot.run.loop_hooks import StopHook
 from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.inspection import Inspection, TreeChanges
 from bot.session.checks.rounds import Rounds
 from bot.session.context.git_trees import GitTrees
-from bot.session.job.loop_hooks import StopHook
 from bot.session.progress.waits import Waits
 from bot.session.run_folder import RunFolder
 from bot.session.workspaces.trees import Trees
@@ -176,17 +176,8 @@ def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and
     comparisons = trial.compare(tree)
     assert (comparisons["ruff"].new_count, comparisons["ty"].new_count) == (2, 2)
     nothing: Any = None
-    hook = StopHook(
-        policy=StopHookPolicy(),
-        profile=nothing,
-        results=nothing,
-        rounds=trial.rounds,
-        gate=nothing,
-        check_syntax=nothing,
-        instruction="",
-        stop=nothing,
-        diagnostics=nothing,
-    )
+    parts: Any = SimpleNamespace(rounds=trial.rounds)
+    hook = StopHook(nothing, parts, nothing)
     message = hook._new_problems(tree)
     assert "lib/b.py:1:7 ruff F821" in message
     assert "a.py" not in message.replace("lib/b.py", "")

@@ -12,8 +12,8 @@ import pytest
 from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
 from bot.policy.load import load_policy
+from bot.run.parts import checker_factory
 from bot.session.context.profiles import profile_of
-from bot.session.job.run_context import checker_factory
 from tests.session.conftest import Cli
 from tests.session.test_fix import MODELS
 from tests.support.fix_script import DESCRIBE

@@ -9,7 +9,7 @@ import pytest
 
 from bot.checkout.clone import Source, prepare
 from bot.policy.values import AgentPolicy
-from bot.session.context.briefing import MOST, MOST_A_FILE, excerpt, instructions
+from bot.session.context.instructions import MOST, MOST_A_FILE, excerpt, instructions
 from tests.support.repositories import commit_all, make_repository
 
 NAMES = ("AGENTS.md", "CLAUDE.md")

@@ -12,8 +12,8 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode
-from bot.session.job.run_session import run_session
-from bot.session.job.spec import RunSpec
+from bot.run.run import run_until
+from bot.run.value import RunSpec
 from bot.session.run_folder import FolderBusy, RunFolder, lock_folder
 
 HOLD = """
@@ -73,5 +73,5 @@ def test_a_run_in_a_folder_that_another_has_is_refused_before_it_begins(tmp_path
     )  # type: ignore[arg-type]  # it must not get so far as to need them
     (tmp_path / "kept").write_text("of the other run")
     with lock_folder(tmp_path), pytest.raises(FolderBusy):
-        run_session(asked, CancelToken())
+        run_until(CancelToken(), asked)
     assert (tmp_path / "kept").exists()

@@ -14,24 +14,15 @@ from bot.agent.conversation_context import Hooks
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import RECORDS
 from bot.report import page
-from bot.session.context.profiles import profile_of_verb
-from bot.session.job.loop_hooks import LoopHooks, ReportLoader
+from bot.run.loop_hooks import LoopHooks, ReportLoader
 from bot.session.tools.result_tools import ResultTools
 
 
 def _hooks(results: ResultTools, used: Any = None) -> Hooks:
     """`used` stands for all that the run has beside its results."""
-    return LoopHooks(
-        workspace=used,
-        rounds=used,
-        results=results,
-        skills=used,
-        stop_hook=used,
-        profile=profile_of_verb("fix"),
-        calls=used,
-        watch=used,
-        say=used,
-    ).hooks()
+    run: Any = SimpleNamespace(watch=used)
+    parts: Any = SimpleNamespace(workspace=used, rounds=used)
+    return LoopHooks(run, parts, results, SimpleNamespace(), used).hooks()  # type: ignore[arg-type]
 
 
 def test_the_report_is_loaded_while_the_model_thinks() -> None:

@@ -14,7 +14,7 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.contracts.progress import Event
 from bot.publish.bundle.write import BundleWriteError
-from bot.recovery.salvage import salvage
+from bot.run.salvage import salvage
 from bot.session.event.event_context import EventOptions
 from bot.session.event.run_event import run_event
 from bot.session.local.fix import FixOptions, FixResult, fix
@@ -100,7 +100,7 @@ def test_an_error_at_the_end_says_where_the_work_is(
     def full(*_arguments: object, **_options: object) -> None:
         raise BundleWriteError("No space left on device.")
 
-    monkeypatch.setattr("bot.session.job.result.write_bundle", full)
+    monkeypatch.setattr("bot.run.result.write_bundle", full)
     repo = sample_repository(tmp_path / "tidytime", checks=False)
     git(repo, "switch", "-q", "-c", "topic")
     (repo / "new.txt").write_text("new\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.session.job.large_outputs import OUTPUTS, bring_back, gather
+from bot.run.large_outputs import OUTPUTS, bring_back, gather
 from bot.session.run_folder import RunFolder
 from tests.session.conftest import Cli
 from tests.support.model_script import Call, Say, ScriptRequest, Step

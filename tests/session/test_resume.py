@@ -9,7 +9,7 @@ import pytest
 from bot.checkout.clone import Source
 from bot.contracts.errors import UsageError
 from bot.publish.bundle.write import Bundle
-from bot.session.job.resume import resume
+from bot.run.resume import resume
 from tests.support.outcomes import make_outcome
 from tests.support.source_repository import Repository
 from tests.support.trees import bench

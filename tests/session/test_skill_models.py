@@ -8,7 +8,7 @@ import pytest
 
 from bot.contracts.errors import UsageError
 from bot.policy.load import load_policy
-from bot.session.job.spec import connect_model
+from bot.session.tools.run_models import connect_model
 from bot.session.tools.skills import SkillModels
 from tests.support.scripted import INFO, ScriptedProvider
 

@@ -18,7 +18,7 @@ from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.markers import thread_ref_of
 from bot.report.page import render_page
-from bot.session.job.outcome import exit_code
+from bot.run.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.repositories import git

@@ -9,7 +9,7 @@ import pytest
 from bot.contracts.outcome import Status
 from bot.contracts.writes import AddLabel, Writes
 from bot.publish.bundle.read import read_bundle
-from bot.recovery.salvage import salvage
+from bot.run.salvage import salvage
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Turn
 from tests.support.stage import Stage

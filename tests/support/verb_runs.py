@@ -20,10 +20,10 @@ from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
-from bot.session.job.result import write_run_bundle
-from bot.session.job.run_session import run_session
-from bot.session.job.spec import RunResult, RunSpec, connect_model
+from bot.run.run import run_until
+from bot.run.value import RunResult, RunSpec
 from bot.session.run_folder import RunFolder
+from bot.session.tools.run_models import connect_model
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Script, Step
 from tests.support.model_server import ModelServer
@@ -149,7 +149,8 @@ def run_verb(
             **server.environment(),
             **{name: value.replace("{model}", server.url) for name, value in more.items()},
         }
-        result = run_session(
+        result = run_until(
+            CancelToken(),
             RunSpec(
                 request=request,
                 source=Source(
@@ -164,10 +165,9 @@ def run_verb(
                 connect_named=lambda name: connect_model(name, environment),
                 environment=environment,
                 resume=resume,
+                out=stage.bundle,
                 **job,
             ),
-            CancelToken(),
         )
         model_requests = tuple(one.json for one in server.requests)
-    write_run_bundle(stage.bundle, folder, result)
     return VerbRun(result, read_bundle(stage.bundle), model_requests, folder)

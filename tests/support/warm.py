@@ -31,7 +31,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.session.job import run_context, run_environment
+from bot.run import environment as run_environment
+from bot.run import parts
 from bot.workspace import start
 from tests.support.warm_server import LARGEST, no_checkers, remaining_checks
 
@@ -72,7 +73,7 @@ def run(
     request = json.dumps({
         "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": start.CHECKERS,
         "leave_out_checks": leaves_out_checks(),
-        "leave_out_checkers": run_context.checker_factory is no_checkers,
+        "leave_out_checkers": parts.checker_factory is no_checkers,
     }).encode()  # fmt: skip
     if (
         words[:4] != [sys.executable, *_START]

@@ -118,19 +118,19 @@ LEFT_OUT = "true # left out of the runs of tests"
 def leave_out_checks(leave_out: bool) -> None:
     """Whether runs of this process skip detected checks and `LEFT_OUT`, which take two thirds and a third of a run on
     the sample."""
+    from bot.run import environment
     from bot.session.context import base
-    from bot.session.job import run_environment
 
-    run_environment.checks_of = remaining_checks if leave_out else base.checks_of  # type: ignore[attr-defined]  # patched
+    environment.checks_of = remaining_checks if leave_out else base.checks_of  # type: ignore[attr-defined]  # patched
 
 
 def leave_out_checkers(leave_out: bool) -> None:
     """Whether runs of this process skip checkers."""
-    from bot.session.job import run_context
+    from bot.run import parts
 
     global _checker_factory
-    _checker_factory = _checker_factory or run_context.checker_factory
-    run_context.checker_factory = no_checkers if leave_out else _checker_factory
+    _checker_factory = _checker_factory or parts.checker_factory
+    parts.checker_factory = no_checkers if leave_out else _checker_factory
 
 
 _checker_factory: Any = None

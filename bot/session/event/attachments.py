@@ -17,8 +17,9 @@ from bot.events import payload
 from bot.events.admission import RejectedActor, resolve_actor
 from bot.github.client import GitHub, connect
 from bot.github.values import Account, RenderedText
+from bot.run.attachments import Attachments, LoadAttachments
+from bot.run.value import Run
 from bot.session.context.github_env import GitHubEnvironment
-from bot.session.job.attachments import AttachmentOptions, Attachments, LoadAttachments
 
 _REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
 
@@ -26,21 +27,18 @@ _REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
 def github_attachments(where: GitHubEnvironment) -> LoadAttachments:
     """A loader with its own client, for use on another thread."""
 
-    def load_with_client(request: Request, options: AttachmentOptions) -> Attachments:
-        site, policy = site_of(where.server_url), options.policy
+    def load_with_client(run: Run, vision: bool) -> Attachments:
+        site, folder = site_of(where.server_url), run.folder.root / "workspace-pictures"
         github = connect(where.token, where.api_url)
         rules = SelectionRules(
-            policy.attachments.tiers,
-            request.actor.tier,
-            blind=not options.vision,
-            ended=lambda: options.cancel.fired,
+            run.policy.attachments.tiers, run.tier, blind=not vision, ended=lambda: run.stop.fired
         )
-        reader = _Reader(github, request, policy.verbs_of_bots)
-        unpacker = Unpacker(options.confinement, options.folder)
-        files = AttachedFiles(options.files, Fetcher(site, FILE_LIMITS), unpacker)
-        redrawer = Redrawer(options.confinement, options.folder)
+        reader = _Reader(github, run.request, run.policy.verbs_of_bots)
+        unpacker = Unpacker(run.confinement, folder)
+        files = AttachedFiles(run.folder.archive / "attachments", Fetcher(site, FILE_LIMITS), unpacker)
+        redrawer = Redrawer(run.confinement, folder)
         return collect_attachments(
-            request, AttachmentSelector(site, reader, Fetcher(site), redrawer, files=files, rules=rules)
+            run.for_model, AttachmentSelector(site, reader, Fetcher(site), redrawer, files=files, rules=rules)
         )
 
     return load_with_client
@@ -74,7 +72,7 @@ def _mark_request(request: Request, selector: AttachmentSelector) -> Request:
         )
         return replace(thread, body=body, comments=comments)
 
-    instruction = selector.marked(_instruction_source(request), request.instruction)
+    instruction = request.instruction and selector.marked(_instruction_source(request), request.instruction)
     # Where it was asked comes before the rest of the thread.
     anchor = mark_review_thread(request.anchor) if request.anchor else None
     thread = mark_thread(request.thread) if request.thread else None

@@ -46,10 +46,10 @@ from bot.publish.remote import PREFIX, Remote
 from bot.publish.result import posted_question
 from bot.publish.thread.history import is_own_run
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
+from bot.run.large_outputs import OUTPUTS
+from bot.run.outcome import exit_code
 from bot.session.event.event_context import EventContext
 from bot.session.event.retry_continue import LastResult, read_last_result
-from bot.session.job.large_outputs import OUTPUTS
-from bot.session.job.outcome import exit_code
 from bot.session.run_folder import RunFolder
 from bot.verbs.registry import DEFAULT
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from bot.agent.loop import TurnInfo
 from bot.checkout.clone import Source
 from bot.checkout.pull import PullHead
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import NoteEvent
@@ -26,6 +25,9 @@ from bot.publish.remote import PREFIX, Remote, no_room
 from bot.publish.review.posted_reviews import last_reviewed
 from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
+from bot.run.outcome import exit_code
+from bot.run.run import run
+from bot.run.value import RunSpec
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.event.attachments import github_attachments
@@ -39,12 +41,8 @@ from bot.session.event.other_runs import (
 from bot.session.event.progress_comment import JobLog, Say, progress_comment
 from bot.session.event.quota import check_quota, usd_left
 from bot.session.event.triage import gather
-from bot.session.job.outcome import exit_code
-from bot.session.job.result import write_run_bundle
-from bot.session.job.run_session import run_session
-from bot.session.job.spec import RunSpec, connect_model
-from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import RunFolder, new_folder
+from bot.session.tools.run_models import connect_model
 from bot.verbs.record import Earlier
 from bot.verbs.registry import VERBS, needs
 
@@ -159,7 +157,6 @@ def _run(
         fields=spending(request.actor, context.now, limit),
     )
     progress.begin()
-    stop = CancelToken()
     log = JobLog(watch, environment, context.finder)
     view = options.view
 
@@ -191,6 +188,7 @@ def _run(
             environment=environment,
             sandbox=options.sandbox,
             origin=options.workspace,
+            out=options.out,
             budget_usd=budget,
             resume=resume,
             notes=notes,
@@ -201,12 +199,9 @@ def _run(
             say=waiting,
             asking=progress.asking,
             view=view,
+            killed=progress.fail,
         )
-        at_once = cut_off(folder, options.out, view, "slash-agent run", progress.fail)
-        interrupted = view.interrupted if view else None
-        with note_work_on_error(folder, can_continue=False), cancelled_by_signals(stop, interrupted, at_once):
-            ended = run_session(spec, stop)
-            bundle = write_run_bundle(options.out, folder, ended)
+        ended = run(spec)
         if not ended.needs_tree:
             folder.finish()
     except BaseException as error:
@@ -216,7 +211,7 @@ def _run(
     progress.end(ended.outcome)
     code = exit_code(ended.outcome.stop_reason, ended.outcome.status)
     kept_folder = folder if ended.needs_tree else None
-    return EventResult(code, ended.outcome.reason, ended.outcome, bundle, kept_run=kept_folder)
+    return EventResult(code, ended.outcome.reason, ended.outcome, ended.bundle, kept_run=kept_folder)
 
 
 def _progress_thread_ref(context: EventContext, request: Request) -> ThreadRef | None:

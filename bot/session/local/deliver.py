@@ -1,24 +1,13 @@
-"""What the end of a local run leaves: its bundle, and a new branch. Imported then, since the first request waits for
-nothing of it."""
+"""The new branch that the end of a local run leaves. Imported then, since the first request waits for nothing of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from bot.checkout.branches import Signature, branch_name, commit_tree, create_branch
-from bot.contracts.errors import ExitCode
 from bot.publish.body.title_and_footer import title
 from bot.publish.change.commit import commit_message
-from bot.session.job.outcome import exit_code
-from bot.session.job.result import write_run_bundle
-from bot.session.job.spec import RunResult
-from bot.session.run_folder import RunFolder
-
-
-def write_result(out: Path | None, folder: RunFolder, result: RunResult) -> tuple[Path, ExitCode]:
-    """Write the bundle, to `out` if given. Return its folder, and the exit code of the command."""
-    code = exit_code(result.outcome.stop_reason, result.outcome.status)
-    return write_run_bundle(out, folder, result), code
+from bot.run.value import RunResult
 
 
 def make_branch(repo: Path, result: RunResult) -> str:

@@ -12,7 +12,6 @@ from shlex import quote
 
 from bot.checkout.branches import count_uncommitted
 from bot.checkout.local import repository_root
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
 from bot.contracts.formatting import sentence
 from bot.contracts.outcome import Outcome
@@ -21,15 +20,16 @@ from bot.contracts.progress import View
 from bot.contracts.request import ALLOW_DELETIONS, Request
 from bot.providers.connect import default_model
 from bot.publish.bundle.write import OUTCOME, PATCH, PLAN
+from bot.run.outcome import exit_code
+from bot.run.run import run
+from bot.run.value import RunResult
 from bot.session.context.preflight import (
     check_file,
     check_folder,
     check_machine,
     check_new_branch,
 )
-from bot.session.job.run_session import run_session
-from bot.session.job.spec import RunResult, local_request, local_spec
-from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
+from bot.session.local.local_run import local_request, local_spec
 from bot.session.run_folder import RunFolder, new_folder
 from bot.session.tools.approvals import own_recording
 from bot.verbs.record import Earlier
@@ -106,14 +106,10 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         sandbox=options.sandbox,
         budget_usd=options.budget_usd,
         resume=last,
+        out=options.out,
+        program=f"slash-agent {verb.name}",
     )
-    stop = CancelToken()
-    at_once = cut_off(folder, options.out, view, f"slash-agent {verb.name}")
-    with (
-        note_work_on_error(folder, can_continue=verb.changes),
-        cancelled_by_signals(stop, view.interrupted, at_once),
-    ):
-        return _deliver(options, repo, folder, run_session(spec, stop))
+    return _deliver(options, repo, folder, run(spec))
 
 
 def _request_of(bundle: Path | None) -> Request | None:
@@ -155,18 +151,17 @@ def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> 
         return root.resolve()
     folder = RunFolder(root.resolve())
     if folder.has_tree or not (folder.bundle / OUTCOME).is_file():
-        from bot.recovery.salvage import salvage
+        from bot.run.salvage import salvage
 
         salvage(folder.root, environment, allow_deletions=allow_deletions)
     return folder.bundle
 
 
 def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResult) -> FixResult:
-    """Write the bundle first, so that the diff survives a later error. Raises `PublishError`."""
-    from bot.session.local.deliver import make_branch, write_result
+    """Make the branch or write the patch. Raises `PublishError`; the bundle is there already."""
+    from bot.session.local.deliver import make_branch
 
-    verdict = result.verdict
-    bundle, code = write_result(options.out, folder, result)
+    verdict, bundle, outcome = result.verdict, result.bundle, result.outcome
     branch = ""
     try:
         if verdict is not None and verdict.files:
@@ -184,8 +179,9 @@ def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResu
         if not result.needs_tree:
             folder.finish()
     unseen, note = _unseen(repo)
+    code = exit_code(outcome.stop_reason, outcome.status)
     return FixResult(
-        result.outcome, code, bundle, branch, unseen, folder if result.needs_tree else None, note, result.plan
+        outcome, code, bundle, branch, unseen, folder if result.needs_tree else None, note, result.plan
     )
 
 

@@ -13,7 +13,6 @@ from bot.checkout.branches import count_uncommitted
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import LocalCommit, alternate_objects, git_dir_of, repository_root, resolve
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
@@ -22,11 +21,11 @@ from bot.providers.connect import default_model
 from bot.review.diff import Diff
 from bot.review.diff_text import changed_since
 from bot.review.read_diff import read_diff
+from bot.run.outcome import exit_code
+from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.review_scope import ReviewRange, local_range
-from bot.session.job.run_session import run_session
-from bot.session.job.spec import local_request, local_spec
-from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
+from bot.session.local.local_run import local_request, local_spec
 from bot.session.run_folder import new_folder
 from bot.workspace.sandbox.backends import Setting
 
@@ -81,19 +80,14 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
         sandbox=options.sandbox,
         budget_usd=options.budget_usd,
         range=review_range,
+        out=options.out,
+        program="slash-agent review",
     )
-    stop = CancelToken()
-    at_once = cut_off(folder, options.out, view, "slash-agent review")
-    with (
-        note_work_on_error(folder, can_continue=False),
-        cancelled_by_signals(stop, view.interrupted, at_once),
-    ):
-        result = run_session(spec, stop)
-        from bot.session.local.deliver import write_result
-
-        bundle, code = write_result(options.out, folder, result)
+    result = run(spec)
     folder.finish()
-    return ReviewResult(result.outcome, result.review, code, bundle, count_uncommitted(repo))
+    outcome = result.outcome
+    code = exit_code(outcome.stop_reason, outcome.status)
+    return ReviewResult(outcome, result.review, code, result.bundle, count_uncommitted(repo))
 
 
 def find_range(repo: Path, base: str = "", since: str = "") -> tuple[str, ReviewRange]:

@@ -20,11 +20,12 @@ from bot.evidence.reruns import CheckExecution
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
+from bot.run.environment import granted_profile, run_environment
+from bot.run.value import Run, RunSpec
 from bot.session.checks.runner import RunOptions, run_checks
 from bot.session.context.base import checks_of, detected_at
 from bot.session.context.secrets import known_secrets
-from bot.session.job.run_environment import run_environment, run_profile
-from bot.session.job.spec import RunInputs, RunSpec, local_request
+from bot.session.local.local_run import local_request
 from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.run_folder import RunFolder, new_folder
 from bot.verbs.registry import DEFAULT
@@ -61,20 +62,9 @@ def try_checks(
     folder = new_folder(environment)
     try:
         with cancelled_by_signals(stop):
-            return _try(_spec(repo, folder, environment), policy, stop, progress, limit)
+            return _try(repo, policy, environment, folder, stop, progress=progress, limit=limit)
     finally:
         folder.drop()
-
-
-def _spec(repo: Path, folder: RunFolder, environment: Mapping[str, str]) -> RunSpec:
-    return RunSpec(
-        local_request(DEFAULT, "", repo),
-        Source(str(repo), "HEAD"),
-        folder,
-        _no_model,
-        environment,
-        origin=repo,
-    )
 
 
 def _no_model() -> Provider:
@@ -82,27 +72,41 @@ def _no_model() -> Provider:
 
 
 def _try(
-    spec: RunSpec, policy_text: str, stop: CancelToken, progress: TrialCallbacks, limit: float
+    repo: Path,
+    policy_text: str,
+    environment: Mapping[str, str],
+    folder: RunFolder,
+    stop: CancelToken,
+    *,
+    progress: TrialCallbacks,
+    limit: float,
 ) -> list[Trial]:
-    policy = load_policy(policy_text)
-    checkout = prepare(spec.source, spec.folder.root, history=policy.history)
+    policy, source = load_policy(policy_text), Source(str(repo), "HEAD")
+    checkout = prepare(source, folder.root, history=policy.history)
     checks = checks_of(policy, None, detected_at(checkout, policy))
     with ExitStack() as stack:
-        detector = Detector(Redactor(known_secrets(spec.environment)))
-        journal = stack.enter_context(Journal(spec.folder.journal, detector.masked))
-        confinement = choose(spec.sandbox).confinement
-        inputs = RunInputs(
-            spec=spec,
+        detector = Detector(Redactor(known_secrets(environment)))
+        spec = RunSpec(
+            request=local_request(DEFAULT, None, repo),
+            source=source,
+            folder=folder,
+            connect=_no_model,
+            environment=environment,
+            origin=repo,
+        )
+        run = Run.of(
+            spec,
+            stop=stop,
             checkout=checkout,
             policy=policy,
-            confinement=confinement,
-            journal=journal,
+            profile=granted_profile(spec, policy),
+            confinement=choose(spec.sandbox).confinement,
+            journal=stack.enter_context(Journal(folder.journal, detector.masked)),
             detector=detector,
-            stop=stop,
         )
-        trees = run_environment(inputs, run_profile(inputs)).trees
+        trees = run_environment(run).trees
         stack.callback(trees.wait)
-        origin = "" if confinement.moves else str(spec.origin)
+        origin = "" if run.confinement.moves else str(repo)
         try:
             trees.begin(stop)
             if policy.setup or policy.bring:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
+from bot.agent.journal_file import read_journal
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import ModelOverride, Provider
 from bot.policy.values import ModelSettings
-from bot.providers.connect import check_model
+from bot.providers.connect import check_model, connect
 from bot.providers.models import effort_notes
-from bot.providers.replay import RECORDED
+from bot.providers.replay import RECORDED, ReplayProvider
 from bot.providers.streaming import apply_overrides, share_model_info
 
 Wrap = Callable[[Provider], Provider]
@@ -155,3 +157,16 @@ class ConversationModel:
 
 def _clause(error: AgentError) -> str:
     return " ".join(str(error).rstrip(".").split())[:300]
+
+
+def connect_model(model: str, environment: Mapping[str, str]) -> Provider:
+    """The provider for `provider/name`; `replay/PATH` plays the responses of the journal at PATH.
+
+    Imports the vendor's package and may ask the server for its window: call it on a thread of its own.
+    """
+    if model.startswith(RECORDED):
+        recorded = read_journal(Path(model.removeprefix(RECORDED)))
+        return ReplayProvider(recorded.responses(), recorded.header.info)
+    from bot.providers.probe import with_served_window  # with the HTTP client, on that thread too
+
+    return with_served_window(connect(model, environment))

@@ -13,7 +13,6 @@ from bot.contracts.model import ModelOverride, Provider
 from bot.policy.values import Policy
 from bot.providers.replay import RECORDED
 from bot.providers.streaming import apply_overrides
-from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder
 from bot.skills.find import SkillSet, commit_skills, session_skills
 from bot.skills.grants import ActiveGrants
@@ -23,14 +22,17 @@ from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.start import skills_path
 
 
-def find_skills(checkout: Checkout, user: Mapping[str, str], instruction: str) -> Background[SkillSet]:
+def find_skills(checkout: Checkout, user: Mapping[str, str], instruction: str) -> SkillSet:
     """Find the skills of the base and the bundled ones, never those of a pull request's head. Skills of the person
     whose environment is `user` come first; an empty one has none. `instruction` may start a skill that only people
     start."""
     commit = checkout.policy_sha or checkout.base_sha
-    return Background(
-        lambda: session_skills(user, commit_skills(checkout.git, commit), instruction), "skills"
-    )
+    return session_skills(user, commit_skills(checkout.git, commit), instruction)
+
+
+def with_skill_tool(profile: Profile, skills: SkillSet) -> Profile:
+    """`profile` with the tool that loads skills, where there are some."""
+    return replace(profile, helper_tools=(*profile.helper_tools, NAME)) if skills.skills else profile
 
 
 Connect = Callable[[str], Provider]

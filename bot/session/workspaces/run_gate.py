@@ -11,16 +11,13 @@ from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.formatting import count_of
-from bot.contracts.request import Request
 from bot.gate.redact import Redactor
-from bot.policy.decide import may_write
-from bot.policy.values import Policy
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.trees import Trees
 from bot.verbs.record import Profile
 
 if TYPE_CHECKING:
-    from bot.gate.verdict import Verdict
+    from bot.gate.verdict import MayWrite, Verdict
 
 _NAMED = 5
 """Files that are named in a note."""
@@ -37,14 +34,12 @@ class RunGate:
     """
 
     checkout: Checkout
-    policy: Policy
-    request: Request
+    may_write: MayWrite
     profile: Profile
     trees: Trees
     workspace: AgentWorkspace
     redactor: Redactor
     write: Write
-    approved: Collection[str]
     links: Mapping[str, str]
     edited: Collection[str]
     _last: tuple[int, Verdict | GateError] | None = field(default=None, init=False)
@@ -77,11 +72,10 @@ class RunGate:
     def _judge(self) -> Verdict | GateError:
         from bot.gate.judge import judge_tree
 
-        deletions = self.request.allows_deletions
         try:
             return judge_tree(
                 self.checkout,
-                may_write=may_write(self.policy, self.request.actor.tier, self.approved, deletions=deletions),
+                may_write=self.may_write,
                 setup_files=self.trees.setup_files(),
                 holds_secret=self.redactor.holds_secret,
                 links=self.links,

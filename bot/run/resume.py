@@ -40,8 +40,8 @@ from bot.gate.objects import scratch
 from bot.gate.verdict import MayWrite, Verdict
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
+from bot.run.large_outputs import bring_back
 from bot.session.context.profiles import recorded_profile
-from bot.session.job.large_outputs import bring_back
 
 _LINK = "120000"
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
-from bot.checkout.clone import Checkout
 from bot.checkout.git import Git
 from bot.contracts.request import Tier
 from bot.environment.detection import Detection, guarded_folder
 from bot.evidence.check import Check
 from bot.policy.decide import allows_commands
-from bot.policy.values import SetupStep
+from bot.policy.tiers import run_budget
+from bot.policy.values import Policy, SetupStep
+from bot.publish.bundle.write import Bundle
+from bot.run.value import Run, RunSpec
 from bot.session.context.base import Preparation, checks_of, chosen_checks, detected_at, preparation_of
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import profile_of, without_commands
-from bot.session.job.spec import RunInputs, RunSpec
-from bot.session.progress.waits import Background
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.environment_store import environment_store
 from bot.session.workspaces.network import Network
@@ -54,109 +53,109 @@ class RunEnvironment:
     not_shown: tuple[str, ...]
 
 
-def run_profile(inputs: RunInputs, *, writes: bool = False) -> Profile:
-    """The profile of the verb, without the commands that policy and budget do not grant."""
-    last = inputs.last.outcome.request.verb if inputs.last else None
-    profile = profile_of(inputs.spec.request, last, writes=writes)
-    granted = not profile.granted or allows_commands(inputs.policy, inputs.tier)
-    return profile if inputs.budget.runs_commands and granted else without_commands(profile)
+def granted_profile(
+    spec: RunSpec, policy: Policy, last: Bundle | None = None, *, writes: bool = False
+) -> Profile:
+    """The profile of the verb, without the commands that policy and budget do not grant. `last` is the bundle that a
+    `continue` starts from; with `writes` the run may propose some."""
+    profile = profile_of(spec.request, last.outcome.request.verb if last else None, writes=writes)
+    granted = not profile.granted or allows_commands(policy, spec.tier)
+    budget = run_budget(policy, spec.tier, spec.budget_usd)
+    return profile if budget.runs_commands and granted else without_commands(profile)
 
 
-def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = None) -> RunEnvironment:
+def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
     """The workspaces of a run, the trees that its commands run in, and its checks. `skills` is the folder of those."""
-    spec, policy, checkout = inputs.spec, inputs.policy, inputs.checkout
-    prepares = profile.setup and spec.environment.get("SLASH_AGENT_PREPARE") == "auto"
+    profile, policy, checkout = run.profile, run.policy, run.checkout
+    prepares = profile.setup and run.environment.get("SLASH_AGENT_PREPARE") == "auto"
     detects = (prepares or not profile.read_only) and not profile.unrun
     detected = detected_at(checkout, policy) if detects else Detection()
-    preparation, unprepared = _preparation(inputs, detected) if prepares else (None, ())
+    preparation, unprepared = _preparation(run, detected) if prepares else (None, ())
     wanted, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
-    setup, unset = _possible_setup(inputs, preparation.setup if preparation else wanted)
-    tools = Background(partial(_tools, inputs), "environment").result
-    network = Network(replace(policy, setup=setup), spec.request, profile, spec.environment)
+    setup, unset = _possible_setup(run, preparation.setup if preparation else wanted)
+    tools = _tools(run)
+    network = Network(replace(policy, setup=setup), run.request, profile, run.environment)
     workspaces = Workspaces(
         checkout,
-        inputs.confinement,
-        spec.folder,
-        str(spec.origin or checkout.tree),
-        spec.environment,
+        run.confinement,
+        run.folder,
+        str(run.origin or checkout.tree),
+        run.environment,
         skills=skills,
-        journal=inputs.journal,
+        journal=run.journal,
         network=network,
         limits=policy.sandbox.limits,
         has_setup=bool(setup),
-        tools=tools,
+        tools=lambda: tools,
     )
     trees = Trees(
         checkout,
-        spec.folder,
+        run.folder,
         workspaces.start_commands,
         setup,
         bring,
-        origin=spec.origin,
-        say=spec.say,
+        origin=run.origin,
+        say=run.say,
         restrict=network.restrict,
-        downloads=lambda: build_caches.downloads(GitTrees(checkout).paths(), spec.environment),
-        own=lambda: tools().environments,
-        share_all=inputs.tier is Tier.LOCAL and profile.setup,
+        downloads=lambda: build_caches.downloads(GitTrees(checkout).paths(), run.environment),
+        own=lambda: tools.environments,
+        share_all=run.tier is Tier.LOCAL and profile.setup,
         prepared_from=preparation.sha if preparation else "",
-        store=environment_store(preparation, checkout, spec.origin, spec.environment, spec.request.repository)
+        store=environment_store(preparation, checkout, run.origin, run.environment, run.request.repository)
         if preparation
         else None,
     )
-    every = () if profile.read_only else checks_of(policy, inputs.task, detected, preparation)
-    checks = chosen_checks(every, spec.request.options)
+    every = () if profile.read_only else checks_of(policy, run.task, detected, preparation)
+    checks = chosen_checks(every, run.request.options)
     unread = (f"{one.what}: {one.reason}." for one in detected.unread)
     return RunEnvironment(
         network=network,
         workspaces=workspaces,
         trees=trees,
         checks=checks,
-        notes=(*unprepared, *unset, *unread, *tools().notes),
-        not_shown=tools().notes,
+        notes=(*unprepared, *unset, *unread, *tools.notes),
+        not_shown=tools.notes,
     )
 
 
-def _preparation(inputs: RunInputs, detected: Detection) -> tuple[Preparation | None, tuple[str, ...]]:
+def _preparation(run: Run, detected: Detection) -> tuple[Preparation | None, tuple[str, ...]]:
     """Return what the action's `prepare: auto` does, in a sandbox that can reach registries; or why it does nothing."""
-    preparation = preparation_of(inputs.policy, inputs.checkout, detected)
-    if preparation is None or inputs.confinement.supports_egress:
+    preparation = preparation_of(run.policy, run.checkout, detected)
+    if preparation is None or run.confinement.supports_egress:
         return preparation, ()
-    return None, (_NOT_PREPARED.format(inputs.confinement.name),)
+    return None, (_NOT_PREPARED.format(run.confinement.name),)
 
 
-def _possible_setup(
-    inputs: RunInputs, setup: Sequence[SetupStep]
-) -> tuple[tuple[SetupStep, ...], tuple[str, ...]]:
+def _possible_setup(run: Run, setup: Sequence[SetupStep]) -> tuple[tuple[SetupStep, ...], tuple[str, ...]]:
     """The steps before the first that needs the network, if the sandbox of a local run gives none, and a note on the
     others. Elsewhere such a step refuses the run. A step that would make a folder of the checkout's needs nothing."""
-    origin = inputs.spec.origin
-    if inputs.confinement.supports_egress or inputs.tier is not Tier.LOCAL or origin is None:
+    origin = run.origin
+    if run.confinement.supports_egress or run.tier is not Tier.LOCAL or origin is None:
         return tuple(setup), ()
     offline = tuple(replace(step, egress=()) for step in setup)
     for number, step in enumerate(setup):
         folder = guarded_folder(step.command)
         if step.egress and not (folder and (origin / folder).is_dir()):
             left = "; ".join(f"`{one.command}`" for one in setup[number:])
-            return offline[:number], (_NO_SETUP.format(inputs.confinement.name, left),)
+            return offline[:number], (_NO_SETUP.format(run.confinement.name, left),)
     return offline, ()
 
 
-def _tools(inputs: RunInputs) -> Toolchains:
+def _tools(run: Run) -> Toolchains:
     """What the user's shell leads to, before the first command, with notes on what is missing."""
-    spec, checkout = inputs.spec, inputs.checkout
     tools = resolve(
-        spec.environment,
-        checkout.tree,
-        _package_folders(spec, checkout),
-        severs=inputs.confinement.severs,
+        run.environment,
+        run.checkout.tree,
+        _package_folders(run),
+        severs=run.confinement.severs,
     )
-    pins = GitTrees(checkout).texts(sorted(pin_files()))
-    return replace(tools, notes=(*tools.notes, *missing_versions(spec.environment, tools.path, pins)))
+    pins = GitTrees(run.checkout).texts(sorted(pin_files()))
+    return replace(tools, notes=(*tools.notes, *missing_versions(run.environment, tools.path, pins)))
 
 
-def _package_folders(spec: RunSpec, checkout: Checkout) -> tuple[EnvironmentFolder, ...]:
+def _package_folders(run: Run) -> tuple[EnvironmentFolder, ...]:
     """The folders of packages in the checkout that the work tree stands for."""
-    if spec.origin is None or not (spec.origin / ".git").exists():
+    if run.origin is None or not (run.origin / ".git").exists():
         return ()
-    origin = spec.origin.resolve()
-    return environment_folders(origin, Git(origin / ".git"), GitTrees(checkout).paths(), spec.environment)
+    origin = run.origin.resolve()
+    return environment_folders(origin, Git(origin / ".git"), GitTrees(run.checkout).paths(), run.environment)

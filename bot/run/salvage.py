@@ -29,14 +29,14 @@ from bot.gate.redact import Redactor
 from bot.gate.verdict import MayWrite, Verdict
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
+from bot.run import outcome as run_outcome
+from bot.run.large_outputs import gather
+from bot.run.result import mask_outcome, recorded_evidence, write_run_bundle
+from bot.run.value import RunResult
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.profiles import recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
 from bot.session.context.secrets import known_secrets
-from bot.session.job import outcome as run_outcome
-from bot.session.job.large_outputs import gather
-from bot.session.job.result import mask_outcome, recorded_evidence, write_run_bundle
-from bot.session.job.spec import RunResult
 from bot.session.run_folder import RunFolder, check_private, lock_folder, parent_folder
 from bot.session.tools.approvals import approved_paths
 from bot.session.tools.result_tools import ResultTools, propose_writes
@@ -130,6 +130,7 @@ def _salvage(
         checkout,
         policy,
         mask_outcome(outcome, detector),
+        out.resolve() if out else folder.bundle,
         gate_result if isinstance(gate_result, Verdict) else None,
         plan=submission.plan,
         review=submission.review,
@@ -138,7 +139,8 @@ def _salvage(
     )
     if out is None and os.path.lexists(folder.bundle) and not _has_only_files(folder.bundle):
         folder.bundle.rename(folder.root / f"bundle.damaged-{os.urandom(4).hex()}")
-    return SalvageResult(result.outcome, write_run_bundle(out, folder, result))
+    write_run_bundle(folder, result)
+    return SalvageResult(result.outcome, result.bundle)
 
 
 def _has_only_files(folder: Path) -> bool:

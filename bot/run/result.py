@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot import __version__
@@ -21,11 +20,12 @@ from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, write_bun
 from bot.publish.change.commit import commit_message
 from bot.publish.evidence.priorities import priorities
 from bot.report.page import render_page
+from bot.run.large_outputs import OUTPUTS, gather
+from bot.run.opening import outcome_notes
+from bot.run.outcome import Facts, outcome
+from bot.run.parts import Parts, budget_notes
+from bot.run.value import Run, RunResult, now
 from bot.session.checks.before_round import NO_CHANGE
-from bot.session.job.large_outputs import OUTPUTS, gather
-from bot.session.job.outcome import Facts, outcome
-from bot.session.job.run_context import RunContext
-from bot.session.job.spec import RunResult, now
 from bot.session.progress.reporter import masked
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools
@@ -42,66 +42,63 @@ _UNCHECKED = "The run was canceled while its change was checked."
 
 
 def conclude(
-    context: RunContext, results: ResultTools, end: LoopEnd, model: ModelInfo, model_notes: Sequence[str]
+    run: Run, parts: Parts, results: ResultTools, end: LoopEnd, model: ModelInfo, model_notes: Sequence[str]
 ) -> RunResult:
-    """Return the result of the run. `model` is the one that answered last."""
-    inputs, rounds, environment = context.inputs, context.rounds, context.environment
-    verdict, dropped_notes = context.gate.final_verdict()
+    """5. Return the result of the run. `model` is the one that answered last."""
+    rounds, environment = parts.rounds, parts.environment
+    verdict, dropped_notes = parts.gate.final_verdict()
     accepted = None if isinstance(verdict, GateError) else verdict
     tree_sha = accepted.tree_sha if accepted and accepted.files else None
     checks = rounds.results(tree_sha, _UNJUDGED if accepted is None else NO_CHANGE)
-    if inputs.stop.fired and end.stop is StopReason.END_TURN:
+    if run.stop.fired and end.stop is StopReason.END_TURN:
         end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
     network = environment.network.uses()
     for sentence in network_notes(network):
-        inputs.journal.write(lines.Note(sentence))
-    review = context.review.review(end.final_text) if context.review else None
-    submission = masked(results.submission(review), inputs.detector.masked)
+        run.journal.write(lines.Note(sentence))
+    review = parts.review.review(end.final_text) if parts.review else None
+    submission = masked(results.submission(review), run.detector.masked)
     facts = Facts(
-        request=inputs.spec.request,
-        base_sha=inputs.checkout.base_sha,
+        request=run.request,
+        base_sha=run.checkout.base_sha,
         model=model.name,
-        sandbox=inputs.confinement.name,
-        started_at=inputs.started_at,
+        sandbox=run.confinement.name,
+        started_at=run.started_at,
         ended_at=now(),
         version=__version__,
-        denials=context.gatekeeper.denials,
+        denials=parts.gatekeeper.denials,
         network=network,
+        wall=run.wall,
     )
     notes = (
         *guess_notes(model),
         *model_notes,
-        *inputs.spec.notes,
-        *context.notes,
+        *run.notes,
+        *budget_notes(run),
+        *environment.notes,
         *environment.trees.notes(),
-        *context.briefing.notes(),
+        *outcome_notes(run),
         *results.notes(),
         *dropped_notes,
         *network_notes(network),
         *limit_notes(environment.workspaces.limit_hits()),
     )
-    concluded = outcome(
-        facts,
-        context.profile,
-        end,
-        verdict,
-        submission,
-        lines.Evidence(
-            checks, rounds.diagnostics(tree_sha), context.diagnostics.servers(), rounds.coverage(tree_sha)
-        ),
-        notes,
+    evidence = lines.Evidence(
+        checks, rounds.diagnostics(tree_sha), parts.diagnostics.servers(), rounds.coverage(tree_sha)
     )
-    concluded = mask_outcome(concluded, inputs.detector)
-    _record(inputs.journal, concluded, accepted.tree_sha if accepted else "")
+    concluded = mask_outcome(
+        outcome(facts, run.profile, end, verdict, submission, evidence, notes), run.detector
+    )
+    _record(run.journal, concluded, accepted.tree_sha if accepted else "")
     return RunResult(
-        inputs.checkout,
-        inputs.policy,
+        run.checkout,
+        run.policy,
         concluded,
+        run.bundle,
         accepted,
         plan=submission.plan,
         review=submission.review,
         writes=submission.writes,
-        outputs=gather(inputs.spec.folder, inputs.detector.masked),
+        outputs=gather(run.folder, run.detector.masked),
         needs_tree=isinstance(verdict, GateError) or bool(verdict.unfit),
     )
 
@@ -131,11 +128,10 @@ def mask_outcome(outcome: Outcome, detector: Detector) -> Outcome:
     return replace(outcome, **{**clean, "redactions": detector.names_hit})
 
 
-def write_run_bundle(out: Path | None, folder: RunFolder, result: RunResult) -> Path:
-    """Write the bundle of the run in `folder`, to `out` if that is given, and return the bundle's folder. The diff is
-    written before the page, which only shows it. Raises `AgentError` if the disk does not take it."""
-    # jinja2 costs 40 ms to import, and is needed only here, at the end.
-    bundle, verdict = out.resolve() if out else folder.bundle, result.verdict
+def write_run_bundle(folder: RunFolder, result: RunResult) -> None:
+    """6. Write the bundle of the run in `folder`. The diff is written before the page, which only shows it. Raises
+    `AgentError` if the disk does not take it."""
+    bundle, verdict = result.bundle, result.verdict
     patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
     message = commit_message(result.outcome)
     write_bundle(
@@ -150,7 +146,6 @@ def write_run_bundle(out: Path | None, folder: RunFolder, result: RunResult) -> 
         (bundle / REPORT).write_text(page, encoding="utf-8")
     except OSError as error:
         raise BundleWriteError(f"The report could not be written to {bundle}: {error.strerror}.") from error
-    return bundle
 
 
 def evidence_record(outcome: Outcome) -> lines.Evidence | None:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import AttachedFile
 from bot.contracts.messages import Image, Message
 from bot.contracts.request import Request
-from bot.policy.values import Policy
-from bot.workspace.sandbox.confinement import Confinement
+from bot.run.value import Run
 
 _ATTACHMENT = re.compile(r"!\[|<img\b|/files/[0-9]", re.IGNORECASE)
 
 
 class Attachments(NamedTuple):
-    """The `request` with a word behind each picture, a note for each of `images`, a sentence for each that is
-    `omitted`, the other attached `files`, and a note for each of those."""
+    """`request` is the model's, with a word behind each picture; there is a note for each of `images`, a sentence for
+    each that is `omitted`, and a note for each of the other attached `files`."""
 
     request: Request
     images: tuple[Image, ...] = ()
@@ -39,19 +36,8 @@ class Attachments(NamedTuple):
         return self._replace(images=new, image_notes=tuple(notes))
 
 
-class AttachmentOptions(NamedTuple):
-    """Options of a run: `folder` is for the workspaces that decode images, `files` for attached files; `vision`: the
-    model takes images."""
-
-    policy: Policy
-    confinement: Confinement
-    folder: Path
-    files: Path
-    vision: bool
-    cancel: CancelToken
-
-
-LoadAttachments = Callable[[Request, AttachmentOptions], Attachments]
+LoadAttachments = Callable[[Run, bool], Attachments]
+"""`load(run, vision)`: those of the run's request; with `vision` the model takes images."""
 
 
 def has_attachments(request: Request) -> bool:
@@ -60,7 +46,7 @@ def has_attachments(request: Request) -> bool:
 
 
 def _texts(request: Request) -> Iterator[str]:
-    yield request.instruction
+    yield request.instruction or ""
     if request.thread is not None:
         yield request.thread.body
         yield from (comment.body for comment in request.thread.comments)

@@ -21,7 +21,7 @@ from bot.contracts.outcome import (
     WithheldFile,
 )
 from bot.contracts.request import Request
-from bot.contracts.sandbox import HostUse
+from bot.contracts.sandbox import HostUse, SandboxInfo
 from bot.evidence.failing_checks import failing
 from bot.gate.errors import OutOfCapacity
 from bot.gate.verdict import Verdict
@@ -64,6 +64,7 @@ class Facts:
     version: str
     denials: Sequence[Denial]
     network: Sequence[HostUse] = ()
+    wall: SandboxInfo | None = None
 
 
 def exit_code(stop: StopReason, status: Status) -> ExitCode:
@@ -119,6 +120,7 @@ def outcome(
         answer=_capped(end.final_text) if answered else "",
         question=_capped(submission.question),
         network=tuple(facts.network),
+        wall=facts.wall,
         diagnostics=evidence.diagnostics,
         servers=evidence.servers,
         coverage=evidence.coverage,

@@ -1,4 +1,4 @@
-"""Facts for the first message, with the repository's instructions to agents, and notes for the outcome.
+"""The repository's instructions to agents, as the model is given them.
 
 `AGENTS.md` and similar files are read at the base. Folders are searched from those of the request's paths up to the
 root; in each only the first file with text of the policy's names counts, since the others mostly repeat it. A long file
@@ -9,97 +9,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from bot.agent.first_message import TaskFacts
-from bot.checkout.clone import Checkout
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_behind_links
 from bot.contracts.request import Request
 from bot.contracts.text_encoding import wide_text
 from bot.events.hygiene import clean
-from bot.evidence.check import Check
-from bot.session.context.git_trees import pull_diff
-from bot.verbs.record import SHELL, Earlier, Profile
-from bot.verbs.registry import needs
-
-if TYPE_CHECKING:
-    from bot.session.context.review_scope import Reviewing
-
-
-_OFF_LOAD = "long output and notes go into files under `$TMPDIR`: search those"
-_NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its checks are still run"
-
-
-@dataclass(frozen=True, slots=True)
-class Briefing:
-    """`root` is the work tree's path as the tools see it; `went_on` is whether the last run's bundle was there;
-    `left_out` returns sentences on environments that are not shown; `not_shown` are those on tools of the user's."""
-
-    request: Request
-    checkout: Checkout
-    profile: Profile
-    root: str
-    checks: tuple[Check, ...]
-    reviewing: Reviewing | None = None
-    went_on: bool = False
-    instructions: tuple[Instructions, ...] = ()
-    not_shown: tuple[str, ...] = ()
-    left_out: Callable[[], Sequence[str]] = tuple
-
-    def facts(self) -> TaskFacts:
-        review_facts = self.reviewing.facts() if self.reviewing is not None else ()
-        return TaskFacts(
-            root=self.root,
-            base_sha=self.checkout.base_sha,
-            checks=() if self.profile.unrun else tuple(check.command for check in self.checks),
-            notes=(*review_facts, *self._missing_last(), *self._hints()),
-            checkout=self.checkout.notes,
-            diff=self._diff(),
-            unrun=self.profile.unrun
-            or ("" if SHELL in self.profile.tools or self.profile.read_only else _NO_COMMANDS),
-            instructions=tuple((one.path, _whole(one)) for one in self.instructions),
-        )
-
-    def notes(self) -> tuple[str, ...]:
-        """Sentences for the outcome."""
-        plan, unrun = self.request.plan, self.profile.unrun
-        carried_out = (f"This carries out the plan {plan.hash[:12]}.",) if plan is not None else ()
-        not_run = (f"No code was run: {unrun}.",) if unrun else ()
-        return (*self.checkout.notes, *self._missing_last(), *carried_out, *not_run)
-
-    def _hints(self) -> Iterator[str]:
-        yield from self.not_shown
-        if SHELL in self.profile.tools:
-            yield _OFF_LOAD
-        yield from self.left_out()
-
-    def _diff(self) -> str:
-        if self.reviewing is not None:
-            return self.reviewing.diff_shown.text
-        if self.request.pull is None:
-            return ""
-        return pull_diff(self.checkout)
-
-    def _missing_last(self) -> tuple[str, ...]:
-        if not needs(self.request.verb, Earlier.RUN) or self.went_on:
-            return ()
-        return (
-            "The last run's record could not be had: the thread and the repository show what it came to.",
-        )
-
-
-def _whole(one: Instructions) -> str:
-    """The text, with a line on what was left out."""
-    return (
-        f"{one.text}\n(Shortened by {one.cut} characters. If you need the rest: view {one.path}.)"
-        if one.cut
-        else one.text
-    )
-
 
 MOST_A_FILE = 4_000
 MOST = 8_000
@@ -130,6 +48,12 @@ class Instructions(NamedTuple):
     path: str
     text: str
     cut: int = 0
+
+    @property
+    def whole(self) -> str:
+        """The text, with a line on what was left out."""
+        note = f"\n(Shortened by {self.cut} characters. If you need the rest: view {self.path}.)"
+        return self.text + (note if self.cut else "")
 
 
 def paths_of(request: Request) -> tuple[str, ...]:

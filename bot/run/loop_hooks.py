@@ -6,7 +6,7 @@ import importlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -19,7 +19,6 @@ from bot.agent.todo import render_list
 from bot.agent.usage import LimitReminder
 from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.evidence import Problem
 from bot.contracts.model import Retrying
@@ -28,18 +27,13 @@ from bot.evidence.failing_checks import failing, failing_checks_message
 from bot.evidence.problems import new_errors, new_errors_message
 from bot.gate.errors import OutOfCapacity, quoted_path
 from bot.policy.values import StopHookPolicy
-from bot.session.checks.rounds import Rounds
+from bot.run.parts import Parts
+from bot.run.value import Run
 from bot.session.context.profiles import FINAL
-from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools
-from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import CallTracker
-from bot.session.workspaces.agent_workspace import AgentWorkspace
-from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
-from bot.session.workspaces.run_gate import RunGate
-from bot.session.workspaces.start import Workspaces
 from bot.session.workspaces.trees import TreeEnvironment
-from bot.verbs.record import SUBMIT_PLAN, Profile
+from bot.verbs.record import SUBMIT_PLAN
 
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
@@ -68,29 +62,25 @@ class ReportLoader:
             from bot.report import page
 
             page.preload()
-            importlib.import_module("bot.session.job.result")
+            importlib.import_module("bot.run.result")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class LoopHooks:
-    """Callbacks of a run's loop. `calls` is told the number of each request, `watch` each finished turn."""
+    """Callbacks of a run's loop. `calls` receives the number of each request."""
 
-    workspace: AgentWorkspace
-    rounds: Rounds
+    run: Run
+    parts: Parts
     results: ResultTools
-    skills: RunSkills
-    stop_hook: StopHook
-    profile: Profile
     calls: CallTracker
-    watch: Callable[[TurnInfo], None]
-    say: Callable[[str], None]
+    stop_hook: StopHook
     _limit_reminder: LimitReminder = field(default_factory=LimitReminder, init=False)
     _report_loader: ReportLoader = field(default_factory=ReportLoader, init=False)
 
     def hooks(self) -> Hooks:
         return Hooks(
             request_sent=self._request_sent,
-            turn_done=self.watch,
+            turn_done=self.run.watch,
             before_end=self._before_end,
             retrying=self._retrying,
             stop_after_call=self._wants_end,
@@ -101,18 +91,18 @@ class LoopHooks:
         )
 
     def _request_sent(self, turn: int) -> None:
-        self.workspace.scan_meanwhile()
+        self.parts.workspace.scan_meanwhile()
         self.calls.turn = turn
         if turn == 1:
-            self.rounds.start_before()
+            self.parts.rounds.start_before()
         self._report_loader.request_sent()
 
     def _before_end(self) -> str | None:
-        self.skills.end_turn()
+        self.parts.skills.end_turn()
         return self.stop_hook.before_end()
 
     def _retrying(self, event: Retrying) -> None:
-        self.say(f"{event.reason}; asking again in {event.delay:.0f} s")
+        self.run.say(f"{event.reason}; asking again in {event.delay:.0f} s")
 
     def _wants_end(self) -> Stop | None:
         return self.results.ask.stop()
@@ -122,7 +112,7 @@ class LoopHooks:
         a description is no result."""
         if info.failed or not info.calls or info.calls[-1].name not in FINAL:
             return False
-        return self.profile.read_only or self.stop_hook.changed()
+        return self.run.profile.read_only or self.stop_hook.changed()
 
     def _has_result(self) -> bool:
         """Whether the run's result is submitted: what may follow is a check to fix, not a new task."""
@@ -130,19 +120,17 @@ class LoopHooks:
 
     def _after_results(self, info: TurnInfo) -> Sequence[str]:
         recalled = self.results.todo.reminder(info.calls)
-        left = requests_left_notice(info.state, self.profile.results)
+        left = requests_left_notice(info.state, self.run.profile.results)
         used = self._limit_reminder.reminder(info.shares)
         texts = (text for text in (recalled, left, used) if text)
-        return (*self.skills.after_results(), *self.rounds.unable(), *texts)
+        return (*self.parts.skills.after_results(), *self.parts.rounds.unable(), *texts)
 
     def _carried(self) -> Sequence[str]:
         """The texts that a compacted conversation keeps verbatim."""
         todo = self.results.todo
         listed = (f"Your list:\n{render_list(todo.items)}",) if todo.items else ()
-        return (*listed, *self.skills.carried())
+        return (*listed, *self.parts.skills.carried())
 
-
-CheckSyntax = Callable[[Sequence[Mapping[str, str]]], Sequence[str]]
 
 NO_PLAN = (
     "You said you are done, but no plan was submitted. Call `submit_plan`, or say in one sentence why there is no "
@@ -165,30 +153,28 @@ NEW_ERRORS = (
 _MAX_ROWS = 20
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class StopHook:
     """The message to a model that says it is done: a missing plan, open items of its list, files that the gate
     leaves out, new syntax errors, new errors of checkers, failing checks. The loop asks at most twice a session; what
-    the model did nothing about is not repeated. `check_syntax` returns a line for each text that no longer parses; a
-    check that the `instruction` names must pass."""
+    the model did nothing about is not repeated. A check that the request names must pass."""
 
-    policy: StopHookPolicy
-    profile: Profile
+    run: Run
+    parts: Parts
     results: ResultTools
-    rounds: Rounds
-    gate: RunGate
-    check_syntax: CheckSyntax
-    instruction: str
-    stop: CancelToken
-    diagnostics: DiagnosticsMonitor
     _reported: set[str] = field(default_factory=set, init=False)
     _reported_trees: set[str] = field(default_factory=set, init=False)
     _reported_problems: set[tuple[str, str, str]] = field(default_factory=set, init=False)
     _unparsed: frozenset[str] = field(default=frozenset(), init=False)
+    _parsings: int = field(default=0, init=False)
+
+    @property
+    def _policy(self) -> StopHookPolicy:
+        return self.run.policy.agent.stop_hook
 
     def changed(self) -> bool:
         """Whether the work tree differs from the base, or the gate refuses it."""
-        verdict = self.gate.verdict()
+        verdict = self.parts.gate.verdict()
         return isinstance(verdict, GateError) or bool(verdict.files or verdict.withheld)
 
     def before_end(self) -> str | None:
@@ -197,34 +183,34 @@ class StopHook:
 
     def _missing(self) -> Iterator[str]:
         if (
-            SUBMIT_PLAN in self.profile.results
+            SUBMIT_PLAN in self.run.profile.results
             and self.results.submit.plan is None
             and self._first_time("plan")
         ):
             yield NO_PLAN
-        if self.profile.read_only:
+        if self.run.profile.read_only:
             return
         described = bool(self.results.describe.description.title)
-        if self.policy.todos and not described and self.results.todo.open and self._first_time("todos"):
+        if self._policy.todos and not described and self.results.todo.open and self._first_time("todos"):
             yield OPEN_ITEMS.format(items=render_list(self.results.todo.items))
         yield from self._refusals()
-        if self.policy.diagnostics:
+        if self._policy.diagnostics:
             yield from self._new_errors(only_parsed=described)
-        if self.policy.checks or self.policy.diagnostics:
+        if self._policy.checks or self._policy.diagnostics:
             yield from self._rounds_with_change()
 
     def _refusals(self) -> Iterator[str]:
         """Files that the gate refuses or cannot put in a patch. Files that the policy withholds were reported at
         each write."""
-        verdict = self.gate.verdict()
+        verdict = self.parts.gate.verdict()
         if isinstance(verdict, GateError):
             if not isinstance(verdict, OutOfCapacity) and self._first_time("gate"):
-                yield self.gate.mask(REFUSED.format(why=verdict))
+                yield self.parts.gate.mask(REFUSED.format(why=verdict))
         elif verdict.unfit and self._first_time("gate"):
             rows = [f"- {quoted_path(row.path)}: {row.reason}" for row in verdict.unfit[:_MAX_ROWS]]
             if more := len(verdict.unfit) - len(rows):
                 rows.append(f"- and {more} more")
-            yield self.gate.mask(WITHHELD.format(rows="\n".join(rows)))
+            yield self.parts.gate.mask(WITHHELD.format(rows="\n".join(rows)))
 
     def _first_time(self, what: str) -> bool:
         new = what not in self._reported
@@ -234,7 +220,7 @@ class StopHook:
     def _new_errors(self, *, only_parsed: bool) -> Iterator[str]:
         """Files that do not parse any more and, unless the change is described already, errors of language servers: the
         model saw those with its edits."""
-        verdict = self.gate.verdict()
+        verdict = self.parts.gate.verdict()
         if (
             isinstance(verdict, GateError)
             or not verdict.files
@@ -242,40 +228,59 @@ class StopHook:
         ):
             return
 
-        texts = changed_texts(self.gate.checkout, verdict)
-        errors = [*(self.check_syntax(texts) if texts else ())]
+        texts = changed_texts(self.run.checkout, verdict)
+        errors = [*(self._syntax_errors(texts) if texts else ())]
         if not only_parsed:
-            errors += self.diagnostics.errors_in(self.gate.checkout, verdict, errors)
+            errors += self.parts.diagnostics.errors_in(self.run.checkout, verdict, errors)
         paths = tuple(error.partition(": ")[0] for error in errors)
         self._unparsed = frozenset(file.path for file in verdict.files if file.path in paths)
         if errors:
             listed = quoted_lines("\n".join(errors))
-            yield self.gate.mask(NEW_ERRORS.format(errors=listed))
+            yield self.parts.gate.mask(NEW_ERRORS.format(errors=listed))
+
+    def _syntax_errors(self, texts: Sequence[Mapping[str, str]]) -> Sequence[str]:
+        """One line for each text that no longer parses, at most eleven. They are parsed in a workspace of its own, over
+        an empty tree: the agent's is closed, and not trusted to check itself."""
+        self._parsings += 1
+        name = f"errors-{self._parsings}"
+        tree = self.run.folder.root / f"tree-{name}"
+        tree.mkdir()
+        start = self.parts.environment.workspaces.start_commands
+        try:
+            with start(name, tree, TreeEnvironment(), runs_nothing=True) as workspace:
+                query = {"files": [dict(text) for text in texts]}
+                outcome = workspace.call("new_errors", query, self.run.stop)
+        except AgentError as error:
+            self.run.say(f"the changed files could not be parsed: {error}")
+            return ()
+        lines = [printable(line) for line in outcome.content.splitlines() if line.strip()]
+        left = len(lines) - _MOST_SHOWN
+        return [*lines[:_MOST_SHOWN], *([f"and {left} more"] if left > 0 else [])]
 
     def _rounds_with_change(self) -> Iterator[str]:
         """Failing checks and errors of checkers, once for each tree."""
-        if not self.rounds.has_work or self.profile.unrun:
+        if not self.parts.rounds.has_work or self.run.profile.unrun:
             return
-        verdict = self.gate.verdict()
+        verdict = self.parts.gate.verdict()
         if isinstance(verdict, GateError) or not verdict.files or verdict.tree_sha in self._reported_trees:
             return
         self._reported_trees.add(verdict.tree_sha)
-        bad = failing(self.rounds.results(verdict.tree_sha), self.instruction)
-        if self.stop.fired:
+        bad = failing(self.parts.rounds.results(verdict.tree_sha), self.run.for_model.instruction)
+        if self.run.stop.fired:
             return
-        if self.policy.diagnostics and (problems := self._new_problems(verdict.tree_sha)):
-            yield self.gate.mask(problems)
-        if self.policy.checks and bad:
-            yield self.gate.mask(failing_checks_message(bad))
+        if self._policy.diagnostics and (problems := self._new_problems(verdict.tree_sha)):
+            yield self.parts.gate.mask(problems)
+        if self._policy.checks and bad:
+            yield self.parts.gate.mask(failing_checks_message(bad))
 
     def _new_problems(self, tree_sha: str) -> str:
         """New errors of checkers, each once, except in files that do not parse."""
 
         new = [
             error
-            for error in new_errors(self.rounds.diagnostics(tree_sha))
+            for error in new_errors(self.parts.rounds.diagnostics(tree_sha))
             if error.path not in self._unparsed and _problem_key(error) not in self._reported_problems
-            if self.rounds.is_used(error.tool, error.path)
+            if self.parts.rounds.is_used(error.tool, error.path)
         ]
         self._reported_problems.update(map(_problem_key, new))
         return new_errors_message(new) if new else ""
@@ -307,37 +312,3 @@ def changed_texts(checkout: Checkout, verdict: Verdict) -> list[dict[str, str]]:
             text["before"] = before[path].decode("utf-8", "replace")
         texts.append(text)
     return texts
-
-
-class SyntaxCheck:
-    """Parses texts in a workspace of its own, over an empty tree: the agent's is closed, and not trusted to check
-    itself. An error goes to `say`, and the run continues."""
-
-    def __init__(
-        self, workspaces: Workspaces, folder: RunFolder, cancel: CancelToken, say: Callable[[str], None]
-    ) -> None:
-        self._workspaces = workspaces
-        self._folder = folder
-        self._cancel = cancel
-        self._say = say
-        self._times = 0
-
-    def __call__(self, texts: Sequence[Mapping[str, str]]) -> Sequence[str]:
-        """One line for each text that has a new error, at most eleven."""
-        self._times += 1
-        name = f"errors-{self._times}"
-        tree = self._folder.root / f"tree-{name}"
-        tree.mkdir()
-        try:
-            with self._workspaces.start_commands(
-                name, tree, TreeEnvironment(), runs_nothing=True
-            ) as workspace:
-                outcome = workspace.call(
-                    "new_errors", {"files": [dict(text) for text in texts]}, self._cancel
-                )
-        except AgentError as error:
-            self._say(f"the changed files could not be parsed: {error}")
-            return ()
-        lines = [printable(line) for line in outcome.content.splitlines() if line.strip()]
-        left = len(lines) - _MOST_SHOWN
-        return [*lines[:_MOST_SHOWN], *([f"and {left} more"] if left > 0 else [])]

@@ -1,0 +1,160 @@
+"""Build the conversation of a run: system prompt, tools, hooks, limits, and what it continues."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from bot import __version__
+from bot.agent.compaction import SummaryCompaction
+from bot.agent.conversation_context import ConversationContext
+from bot.agent.prompt import new_marker, system_prompt
+from bot.agent.usage import SessionUsage
+from bot.contracts import journal as lines
+from bot.contracts.model import Provider
+from bot.contracts.request import RunLimits
+from bot.contracts.tools import ToolSpec
+from bot.providers.models import cost
+from bot.publish.bundle.write import JOURNAL
+from bot.run.loop_hooks import LoopHooks, StopHook
+from bot.run.parts import Parts
+from bot.run.value import Run
+from bot.session.context.profiles import masking_of
+from bot.session.tools.result_tools import ResultTools
+from bot.session.tools.run_models import ConversationModel, RunModels
+from bot.session.tools.subagents import RunSubagents, SharedSettings
+from bot.session.tools.toolbox import CallTracker, RunToolbox
+
+if TYPE_CHECKING:
+    from bot.run.resume import EarlierConversation, Resumed
+
+
+def new_conversation(
+    run: Run, parts: Parts, models: RunModels, model: ConversationModel, resumed: Resumed | None
+) -> tuple[ConversationContext, ResultTools]:
+    """What the conversation with `model` needs, and its result tools. Writes the journal's first lines."""
+    provider, profile = model.provider, run.profile
+    calls = CallTracker()
+    shared = SharedSettings(
+        models=models,
+        limits=_limits(run),
+        usage=SessionUsage(),
+        began=time.monotonic(),
+        identity=new_marker(),
+        stop_on_denial=run.policy.on_deny == "stop",
+    )
+    results = _result_tools(run, parts, shared, calls)
+    toolbox = RunToolbox(
+        parts.workspace, parts.gatekeeper, profile, results.of(profile), calls, run.folder.variation
+    )
+    system, tools = system_prompt(profile.prompt, toolbox.specs), toolbox.specs
+    earlier, notes = _earlier(run, results, provider.info.name, system, tools)
+    if earlier is not None:
+        system, tools = earlier.system, earlier.tools
+    run.journal.write(_header(run, parts, provider, system, tools, shared.limits))
+    run.folder.keep_header()
+    for note in (*notes, *parts.skills.notes, *models.notes):
+        run.journal.write(lines.Note(note))
+    if resumed and resumed.files:
+        change = lines.FilesChanged(0, resumed.files, note="the change of the run before this one")
+        run.journal.write(change)
+    base = run.checkout.base_sha[:12]
+    run.say(f"at commit {base}, with {provider.info.name}, sandbox {run.confinement.name}")
+    conversation = ConversationContext(
+        provider,
+        system,
+        toolbox,
+        run.journal,
+        shared.limits,
+        run.cancel,
+        LoopHooks(run, parts, results, calls, StopHook(run, parts, results)).hooks(),
+        stop_on_denial=shared.stop_on_denial,
+        price=cost,
+        compaction=SummaryCompaction(provider, parts.archive, cost, model.small),
+        identity=shared.identity,
+        shared_usage=shared.usage,
+        start_time=shared.began,
+        masking=masking_of(profile),
+        before=earlier.messages if earlier else (),
+        tools=tools,
+        provider_override=lambda: parts.skills.models.provider,
+        fallback=model.fall_back,
+        effort=models.effort,
+        slow_checks=lambda: parts.rounds.are_slow,
+    )
+    return conversation, results
+
+
+def _limits(run: Run) -> RunLimits:
+    budget = run.budget
+    turns = min(budget.turns, run.profile.turns or budget.turns)
+    printed = (budget.commands, budget.output) if budget.runs_commands else (None, None)
+    return RunLimits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
+
+
+def _result_tools(run: Run, parts: Parts, shared: SharedSettings, calls: CallTracker) -> ResultTools:
+    subagents = RunSubagents(
+        shared=shared,
+        workspace=parts.workspace,
+        gatekeeper=parts.gatekeeper,
+        profile=run.profile,
+        journal=run.journal,
+        archive=parts.archive,
+        say=run.say,
+        call=calls.turn_and_id,
+        skills=parts.skills,
+        variation=run.folder.variation,
+    )
+    return ResultTools(
+        *((parts.review.tool,) if parts.review else ()),
+        *parts.skills.tools,
+        subagents.tool,
+        propose=parts.proposals,
+        person=parts.gatekeeper.approvals.answer,
+        mirror=parts.archive.mirror,
+    )
+
+
+def _earlier(
+    run: Run, results: ResultTools, model: str, system: str, tools: tuple[ToolSpec, ...]
+) -> tuple[EarlierConversation | None, tuple[str, ...]]:
+    """The conversation of the last run if this one continues it, and notes for the journal."""
+    if run.last is None or run.resume is None:
+        return None, ()
+    from bot.run.resume import NewRun, conversation, last_todo, read_recording
+
+    recorded = read_recording(run.resume / JOURNAL)
+    if isinstance(recorded, str):
+        earlier: EarlierConversation | str = recorded
+    else:
+        results.todo.items = last_todo(recorded)
+        earlier = conversation(recorded, NewRun(run.request, model, system, tools))
+    notes = (earlier,) if isinstance(earlier, str) else earlier.notes
+    run.note(*notes)
+    return None if isinstance(earlier, str) else earlier, notes
+
+
+def _header(
+    run: Run,
+    parts: Parts,
+    provider: Provider,
+    system: str,
+    tools: tuple[ToolSpec, ...],
+    limits: RunLimits,
+) -> lines.Header:
+    checkout = run.checkout
+    return lines.Header(
+        schema=lines.SCHEMA_VERSION,
+        version=__version__,
+        started_at=run.started_at,
+        model=provider.info.name,
+        info=provider.info,
+        base_sha=checkout.base_sha,
+        request=run.request,
+        system=system,
+        tools=tools,
+        limits=limits,
+        sandbox=run.confinement.name,
+        policy_sha="" if checkout.policy_sha == checkout.base_sha else checkout.policy_sha,
+        checks=tuple(lines.PlannedCheck(one.name, one.command, one.detected) for one in parts.rounds.checks),
+    )

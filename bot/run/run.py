@@ -1,0 +1,279 @@
+"""One run, from a request to its bundle. Read this first: it is the whole way, in order.
+
+1. On threads: connect the model, try the sandboxes, load what finds secrets. Meanwhile the base is checked out.
+2. Task, policy and skills are read from the base. With them there is one `Run`, which never changes (`value.py`).
+3. What works for the run is made (`parts.py`): the trees, the tool host in the sandbox, the checks, the gate.
+4. The agent loop: requests to the model, and its tool calls. `loop_hooks.py` starts the checks on the base with the
+   first request, and tells a model that says it is done what is missing.
+5. Every process of the tool host is killed. The gate judges the work tree, the checks run with the change on a tree of
+   their own, and both make the outcome (`result.py`).
+6. The bundle is written. `bot/publish` reads it as a stranger's.
+
+The threads of a run are started here, and in `bot/session/progress/waits.py`, whose `Background` they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+
+from bot.agent.conversation_context import ConversationContext, LoopEnd
+from bot.agent.journal import Journal
+from bot.agent.loop import run_loop
+from bot.agent.title import title_change
+from bot.checkout.clone import Checkout, History, prepare
+from bot.checkout.git import require_git
+from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import UsageError
+from bot.contracts.formatting import count_of
+from bot.contracts.messages import Usage
+from bot.contracts.model import Provider
+from bot.contracts.outcome import StopReason
+from bot.contracts.request import Request, Tier
+from bot.gate.disguised_secrets import Detector
+from bot.gate.redact import Redactor
+from bot.maintenance.apply import allowance_of
+from bot.maintenance.task import Task
+from bot.parsing.parser import Parser
+from bot.providers.streaming import apply_overrides
+from bot.publish.bundle.write import Bundle
+from bot.run.attachments import Attachments, has_attachments
+from bot.run.conversation import new_conversation
+from bot.run.environment import granted_profile
+from bot.run.opening import opening
+from bot.run.parts import budget_notes, make_parts
+from bot.run.value import Run, RunResult, RunSpec
+from bot.session.context.base import base_finder, base_policy, base_task
+from bot.session.context.secrets import known_secrets
+from bot.session.progress.interruption import (
+    cancelled_after,
+    cancelled_by_signals,
+    cut_off,
+    note_work_on_error,
+)
+from bot.session.progress.reporter import ProgressReporter
+from bot.session.progress.waits import Background, WatchedProvider
+from bot.session.run_folder import lock_folder
+from bot.session.tools.result_tools import ResultTools
+from bot.session.tools.run_models import ConversationModel, ModelSources, RunModels
+from bot.session.tools.skills import find_skills, with_skill_tool
+from bot.verbs.record import Earlier
+from bot.verbs.registry import needs
+from bot.workspace.probe import Chosen, first_that_holds
+from bot.workspace.sandbox.backends import candidates
+
+
+def run(spec: RunSpec) -> RunResult:
+    """Run `spec`, until its end or a signal. Raises an `AgentError` for what fails before the first request, and leaves
+    no folder then; later failures are in the outcome."""
+    stop = CancelToken()
+    interrupted = spec.view.interrupted if spec.view else None
+    at_once = cut_off(spec.folder, spec.bundle, spec.view, spec.program, spec.killed)
+    with (
+        note_work_on_error(spec.folder, can_continue=spec.can_continue),
+        cancelled_by_signals(stop, interrupted, at_once),
+    ):
+        return run_until(stop, spec)
+
+
+def run_until(stop: CancelToken, spec: RunSpec) -> RunResult:
+    """The same, until `stop` is fired. Raises `FolderBusy` where another run has the folder."""
+    with lock_folder(spec.folder.root):
+        try:
+            result = _begin(stop, spec)
+        except BaseException:
+            if not spec.folder.begun:
+                spec.folder.drop()
+            raise
+        from bot.run.result import write_run_bundle  # pydantic and jinja2 are loaded while the model thinks
+
+        write_run_bundle(spec.folder, result)
+        return result
+
+
+def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
+    """1. Start what takes long, and wait for it whatever happens."""
+    if needs(spec.request.verb, Earlier.PLAN) and spec.request.plan is None:
+        raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
+    require_git()
+    provider = spec.connecting or Background(spec.connect, "connect")
+    backends = candidates(spec.sandbox)
+    last = _last_bundle(spec)
+    redactor = Redactor(known_secrets(spec.environment))
+    detector = Background(Detector(redactor).prepare, "detector")
+    sandbox = Background(lambda: first_that_holds(*backends), "sandbox")
+    try:
+        with ExitStack() as stack:
+            return _work(_read_base(stop, spec, last, redactor, sandbox, stack), provider, stack)
+    finally:
+        detector.wait()  # a process that ends while a thread of it is in re2 is aborted
+        sandbox.wait()  # else the processes and folders of its probe would stay behind
+
+
+def _read_base(
+    stop: CancelToken,
+    spec: RunSpec,
+    last: Bundle | None,
+    redactor: Redactor,
+    sandbox: Background[Chosen],
+    stack: ExitStack,
+) -> Run:
+    """2. Check out the base and read what it says. The journal is closed with `stack`."""
+    checkout, request = prepare(spec.source, spec.folder.root), spec.request
+    user = spec.environment if spec.tier is Tier.LOCAL else {}
+    skills = Background(lambda: find_skills(checkout, user, request.instruction or ""), "skills")
+    with Parser() as parser:
+        task = base_task(checkout, request, parser)
+        policy = base_policy(checkout, request, task, parser, spec.policy_text)
+    detector = Detector(redactor, base_finder(checkout, policy))
+
+    def say(text: str) -> None:
+        spec.say(detector.masked(text))
+
+    if task is not None and task.threads is not None:
+        request = _with_threads(spec, task)
+        say(f"{count_of(request.triage.threads if request.triage else (), 'thread')} to look at")
+    whole = checkout if policy.history == 1 else _with_history(spec, policy.history)
+    journal = stack.enter_context(Journal(spec.folder.journal, detector.masked))
+    if spec.view is not None:
+        journal.watch = ProgressReporter(
+            spec.view.tell, detector.masked, lambda why: journal.write(lines.Note(why))
+        )
+    chosen, skill_set = sandbox.result(), skills.result()
+    for note in chosen.wall.notes:
+        say(f"warning: {note}")
+    writes = allowance_of(policy, request, task) is not None
+    return Run.of(
+        spec,
+        request=request,
+        say=say,
+        notes=(*spec.notes, *_leftovers(spec)),
+        stop=stop,
+        checkout=whole,
+        policy=policy,
+        profile=with_skill_tool(granted_profile(spec, policy, last, writes=writes), skill_set),
+        confinement=chosen.confinement,
+        wall=chosen.wall,
+        journal=journal,
+        detector=detector,
+        skills=skill_set,
+        task=task,
+        last=last,
+    )
+
+
+def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunResult:
+    """3. and 4. Make the parts, have the conversation, and conclude. `stack` ends every process and thread."""
+    parts = make_parts(run, connecting)
+    trees = parts.environment.trees
+    run.note(
+        *budget_notes(run), *parts.environment.notes, *([parts.review.range.note] if parts.review else [])
+    )
+    stack.callback(parts.skills.close)
+    stack.callback(trees.wait)
+    stack.callback(parts.rounds.settle)
+    stack.callback(parts.workspace.kill)
+    pictures = _load_attachments(run, connecting)
+    resumed = None
+    if run.last is not None:
+        from bot.run.resume import resume
+
+        resumed = resume(run.last, run.checkout, run.source, parts.gate.may_write)  # before a workspace opens
+    trees.begin(run.stop)
+    run.note(*trees.left_out())
+    if not trees.need_preparing:
+        parts.workspace.open()
+    provider = apply_overrides(connecting.result(), run.policy.models)
+    models = _models(run, provider)
+    model = ConversationModel(models, lambda one: WatchedProvider(one, run.say, run.asking), provider)
+    run.note(*models.notes)
+    parts.rounds.end_by(run.budget.minutes)
+    conversation, results = new_conversation(run, parts, models, model, resumed)
+    forget = run.stop.on_fire(lambda: run.cancel.fire("signal"))
+    try:
+        with cancelled_after(run.cancel, run.budget.minutes):
+            if parts.review and parts.review.nothing_new:
+                end = _nothing_new()
+            else:
+                loaded = pictures.result() if pictures else None
+                last = resumed.last if resumed else None
+                end = run_loop(conversation, *opening(run, parts, conversation, results, last, loaded))
+            end = _with_title(run, conversation, lambda: model.small() or model.provider, results, end)
+    finally:
+        forget()
+        provider.close()
+        models.close()
+    from bot.run.result import conclude
+
+    return conclude(run, parts, results, end, model.provider.info, models.notes)
+
+
+def _nothing_new() -> LoopEnd:
+    reason = "Nothing of the diff is new since it was reviewed last."
+    return LoopEnd(StopReason.END_TURN, reason, 0, Usage(), 0.0, "")
+
+
+def _last_bundle(spec: RunSpec) -> Bundle | None:
+    if spec.resume is None:
+        return None
+    from bot.run.resume import last_bundle
+
+    return last_bundle(spec.resume, spec.request)
+
+
+def _leftovers(spec: RunSpec) -> tuple[str, ...]:
+    """On a runner, notes on credentials that earlier steps left: the sandbox hides them, later steps can read them."""
+    if not spec.environment.get("RUNNER_TEMP"):
+        return ()
+    found = find_leftover_credentials(spec.origin, spec.environment)
+    return tuple(f"{sentence} The agent does not see it; {FIX}." for sentence in found)
+
+
+def _with_threads(spec: RunSpec, task: Task) -> Request:
+    if spec.threads is None:
+        raise UsageError(f"The task {task.name} is about threads on GitHub, and there are none here.")
+    return replace(spec.request, triage=spec.threads(task))
+
+
+def _with_history(spec: RunSpec, commits: History) -> Checkout:
+    return prepare(spec.source, spec.folder.history, history=commits)
+
+
+def _load_attachments(run: Run, provider: Background[Provider]) -> Background[Attachments] | None:
+    """Start loading the request's pictures and files on a thread; `None` without any."""
+    load = run.load_attachments
+    if load is None or not has_attachments(run.for_model):
+        return None
+
+    def load_on_thread() -> Attachments:
+        return load(run, apply_overrides(provider.result(), run.policy.models).info.vision)
+
+    return Background(load_on_thread, "pictures")
+
+
+def _models(run: Run, provider: Provider) -> RunModels:
+    local = run.tier is Tier.LOCAL
+    sources = ModelSources(
+        run.model, run.connect, run.connect_named, run.environment, run.policy.models, local, run.say
+    )
+    task = run.task.name if run.task else ""
+    return RunModels(provider, sources, run.policy.model_settings.of(run.request.verb, run.tier, task))
+
+
+def _with_title(
+    run: Run,
+    conversation: ConversationContext,
+    provider: Callable[[], Provider],
+    results: ResultTools,
+    end: LoopEnd,
+) -> LoopEnd:
+    """Ask `provider()` for the title of a change that neither it nor a thread has described."""
+    if run.profile.read_only or run.request.thread or results.describe.description.title:
+        return end
+    title, end = title_change(conversation, provider, run.request.full_instruction, end)
+    if title:
+        results.describe.set_title(title)
+    return end

@@ -1,0 +1,180 @@
+"""`Run`: what an entry point gives a run and what its base commit says, in one value that never changes; and the result
+of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bot.agent.conversation_context import TurnInfo
+from bot.agent.journal import Journal
+from bot.checkout.clone import Checkout, Source
+from bot.contracts.cancel import CancelToken
+from bot.contracts.model import Provider
+from bot.contracts.outcome import Outcome
+from bot.contracts.plan import Plan
+from bot.contracts.progress import View
+from bot.contracts.request import Request, Tier, Triage
+from bot.contracts.review import Review
+from bot.contracts.sandbox import SandboxInfo
+from bot.contracts.writes import Writes
+from bot.gate.disguised_secrets import Detector
+from bot.maintenance.apply import with_task_instruction
+from bot.policy.tiers import RunBudget, run_budget
+from bot.policy.values import Policy
+from bot.session.progress.waits import Background
+from bot.session.run_folder import RunFolder
+from bot.skills.find import SkillSet
+from bot.verbs.record import Profile
+from bot.workspace.sandbox.backends import Setting
+from bot.workspace.sandbox.confinement import Confinement
+
+if TYPE_CHECKING:
+    from bot.gate.verdict import Verdict
+    from bot.maintenance.task import Task
+    from bot.publish.bundle.write import Bundle
+    from bot.run.attachments import LoadAttachments
+    from bot.session.context.review_scope import ReviewRange
+
+
+def _nothing() -> None:
+    pass
+
+
+def now() -> str:
+    """The time in UTC as RFC 3339, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec:
+    """What an entry point gives a run.
+
+    `connect` makes the provider of `model`, on a thread of its own, which may be `connecting` already; `connect_named`
+    makes that of another model, which a skill or the policy asks for. `origin` is the folder that the work tree stands
+    for: where `bring:` comes from and where commands see the tree. `out` is the folder for the bundle, by default one
+    in `folder`. `resume` is the folder of the bundle that a `continue` starts from; `notes` are sentences for the
+    outcome, `policy_text` is a policy that the person has not committed. A review is of `range`, else of the request's
+    pull request, of that only what is new since `since_sha` if given. `threads` reads those of a task,
+    `load_attachments` loads those of the request.
+
+    `watch` is called with each turn, `say` with a line on other steps, from any thread, `asking` before each request to
+    the model. `view` takes every progress event and may have a person to ask. `program` is the command that people
+    typed; `killed` is called when a second Ctrl-C ends it.
+    """
+
+    request: Request
+    source: Source
+    folder: RunFolder
+    connect: Callable[[], Provider]
+    environment: Mapping[str, str]
+    sandbox: Setting = "auto"
+    origin: Path | None = None
+    out: Path | None = None
+    budget_usd: float | None = None
+    resume: Path | None = None
+    notes: tuple[str, ...] = ()
+    policy_text: str | None = None
+    range: ReviewRange | None = None
+    since_sha: str = ""
+    threads: Callable[[Task], Triage] | None = None
+    load_attachments: LoadAttachments | None = None
+    model: str = ""
+    connecting: Background[Provider] | None = None
+    connect_named: Callable[[str], Provider] | None = None
+    watch: Callable[[TurnInfo], None] = lambda info: None
+    say: Callable[[str], None] = lambda line: None
+    asking: Callable[[], None] = _nothing
+    view: View | None = None
+    program: str = "slash-agent run"
+    killed: Callable[[], None] = _nothing
+
+    @property
+    def tier(self) -> Tier:
+        return self.request.actor.tier
+
+    @property
+    def bundle(self) -> Path:
+        """The folder for the bundle."""
+        return self.out.resolve() if self.out else self.folder.bundle
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether the person can go on from this run with the same command."""
+        return self.program.endswith("fix")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run(RunSpec):
+    """A run, made once its base commit is read and a sandbox is chosen. `say` masks what it prints, `request` has the
+    threads of its task. `stop` ends the run, `cancel` its conversation; `last` is the bundle that a `continue` starts
+    from."""
+
+    stop: CancelToken
+    checkout: Checkout
+    policy: Policy
+    profile: Profile
+    confinement: Confinement
+    journal: Journal
+    detector: Detector
+    wall: SandboxInfo | None = None
+    skills: SkillSet = field(default_factory=partial(SkillSet, ()))
+    task: Task | None = None
+    last: Bundle | None = None
+    cancel: CancelToken = field(default_factory=CancelToken)
+    started_at: str = field(default_factory=now)
+
+    @classmethod
+    def of(cls, spec: RunSpec, **more: Any) -> Run:
+        """The run of `spec`, with the fields `more`."""
+        return cls(**{one.name: getattr(spec, one.name) for one in fields(spec)} | more)
+
+    @property
+    def root(self) -> str:
+        """The path of the work tree as the model sees it."""
+        return str((self.origin if self.confinement.moves else None) or self.checkout.tree)
+
+    @property
+    def base(self) -> str:
+        """The commit that policy, task, skills and instructions are read from."""
+        return self.checkout.policy_sha or self.checkout.base_sha
+
+    @property
+    def budget(self) -> RunBudget:
+        return run_budget(self.policy, self.tier, self.budget_usd)
+
+    @property
+    def for_model(self) -> Request:
+        """The request as the model is given it: with the text of its task before what a person adds."""
+        return with_task_instruction(self.request, self.task) if self.task else self.request
+
+    def redact(self, text: str) -> str:
+        """Mask the known secrets in a text."""
+        return self.detector.redactor.text(text)
+
+    def note(self, *sentences: str) -> None:
+        """Tell people."""
+        for sentence in sentences:
+            self.say(sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The result of a run. `verdict` is `None` if the gate refused the tree. `needs_tree`: only the work tree has what
+    the gate refused, could not read or could put in no patch. `outputs` is the content of the bundle's file of long
+    outputs."""
+
+    checkout: Checkout
+    policy: Policy
+    outcome: Outcome
+    bundle: Path
+    verdict: Verdict | None
+    plan: Plan | None = None
+    review: Review | None = None
+    writes: Writes | None = None
+    outputs: bytes = b""
+    needs_tree: bool = False

@@ -1,1 +1,0 @@
-"""`RunContext`, the conversation, the result of a run and its bundle."""

@@ -1,0 +1,59 @@
+"""What `fix` and `review` give a run: the request of the person at the terminal, on their checkout."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from bot.checkout.clone import Source
+from bot.contracts.progress import NoteEvent, View
+from bot.contracts.request import Actor, Request, Tier
+from bot.run.value import RunSpec
+from bot.session.context.preflight import uncommitted_policy
+from bot.session.progress.waits import Background
+from bot.session.run_folder import RunFolder
+from bot.session.tools.run_models import connect_model
+
+
+def local_request(
+    verb: str, instruction: str | None, repo: Path, options: dict[str, str] | None = None
+) -> Request:
+    """The request of the person at the terminal. Arguments and paths are bytes that need not be UTF-8; the journal and
+    the bundle are, so what is not becomes U+FFFD here."""
+    text, url = (os.fsencode(one).decode(errors="replace") for one in (instruction or "", str(repo)))
+    return Request(verb, text or None, Actor("you", 0, Tier.LOCAL), "", "", url, options=options or {})
+
+
+def local_spec(
+    request: Request,
+    repo: Path,
+    folder: RunFolder,
+    model: str,
+    environment: Mapping[str, str],
+    view: View,
+    revision: str = "HEAD",
+) -> RunSpec:
+    """The spec of a run of `request` at `revision` of `repo`, with a note if the policy is not committed.
+    Begins to connect the model, since an import takes longer than all that comes before the first request."""
+    connect = partial(connect_model, model, environment)
+    connecting = Background(connect, "connect")
+    policy_text, note = uncommitted_policy(repo)
+    if note:
+        view.tell(NoteEvent(note))
+    return RunSpec(
+        request=request,
+        source=Source(str(repo), revision),
+        folder=folder,
+        connect=connect,
+        connecting=connecting,
+        model=model,
+        connect_named=lambda name: connect_model(name, environment),
+        environment=environment,
+        origin=repo,
+        notes=(note,) if note else (),
+        policy_text=policy_text,
+        say=lambda text: view.tell(NoteEvent(text)),
+        view=view,
+    )
