@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from bot.agent.prompt import render
@@ -70,20 +69,15 @@ def first_message(request: Request, facts: TaskFacts, marker: str, last: LastRun
 
 def _instruction(request: Request, last: LastRun | None) -> str:
     """Return the instruction as text that stands alone. An approved plan replaces it."""
-    continues, repeats = needs(request.verb, Earlier.RUN), needs(request.verb, Earlier.REQUEST)
-    if request.plan is not None and not continues:
+    goes_on = needs(request.verb, Earlier.RUN)
+    if request.plan is not None and not goes_on:
         return "Carry out the approved plan below, exactly."
-    is_reference = request.full_instruction != request.instruction
-    verb = DEFAULT if repeats else request.verb
-    if is_reference and request.anchor is not None and not continues:
-        # Not by its path: the author of a pull request chose that.
-        return f"{verb.capitalize()} what the review thread below is about."
     is_repeated = last is not None and last.instruction == request.instruction
-    if continues and (is_reference or is_repeated):
+    if goes_on and (request.instruction is None or is_repeated):
         return "Go on where the last run ended, and finish what it was asked."
-    if is_reference and repeats:
-        return replace(request, verb=DEFAULT).full_instruction
-    return request.full_instruction.strip()
+    # Not by its path: the author of a pull request chose that.
+    verb = DEFAULT if needs(request.verb, Earlier.REQUEST) else request.verb
+    return request.worded(verb, "the review thread below is about").strip()
 
 
 def _fact_lines(request: Request, facts: TaskFacts) -> Iterator[str]:

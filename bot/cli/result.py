@@ -133,7 +133,7 @@ def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tupl
             return "good", "Answered"
         case Status.NO_CHANGE if outcome.answer:
             # A request with a question mark was a question; of any other the answer is why nothing came of it.
-            is_question = "?" in outcome.request.instruction
+            is_question = "?" in (outcome.request.instruction or "")
             return "good" if is_question else "doubt", "Answered, no file was changed"
         case Status.NEEDS_INPUT:
             return "doubt", "The agent has a question"

@@ -14,11 +14,6 @@ POLICY_FILE = ".github/agent.yml"
 HIDDEN_TEXT_MARK = "taken out"
 """Marks the entries of `Thread.left_out` that are about hidden text withheld from the model."""
 
-_THREAD_REFERENCES = frozenset(
-    {"", "this", "it", "this issue", "this bug", "this one", "this pull request", "this pr"}
-)
-_LINE_REFERENCES = frozenset({"", "this", "it", "this one", "this line", "these lines", "this code", "here"})
-
 
 class Tier(StrEnum):
     """Rights of an actor, from GitHub's permission API by account id. `LOCAL` is a person at their own
@@ -79,8 +74,8 @@ ALLOW_DELETIONS = "allow-deletions"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One job. `verb` is a name in `bot.verbs.registry`. `repository` is `owner/name`, empty for a local checkout
-    without a remote.
+    """One job. `verb` is a name in `bot.verbs.registry`; `instruction` is what was asked, `None` if the words only
+    point at where they stand. `repository` is `owner/name`, empty for a local checkout without a remote.
 
     `base_ref` is the branch that a result is meant for: on a pull request its own base. On a pull request
     `pull` is set, `unresolved` are its open review threads, and `failures` the failed checks of its head;
@@ -91,7 +86,7 @@ class Request:
     """
 
     verb: str
-    instruction: str
+    instruction: str | None
     actor: Actor
     repository: str
     base_ref: str
@@ -112,15 +107,20 @@ class Request:
 
     @property
     def full_instruction(self) -> str:
-        """The instruction as text that stands alone: "this" becomes "Fix this issue.", or names the lines of a
-        review comment."""
-        instruction = self.instruction.strip(" .!\n").lower()
-        if self.anchor is not None and instruction in _LINE_REFERENCES:
-            return f"{self.verb.capitalize()} what this review thread is about: {self.anchor.position}."
-        if self.thread is None or instruction not in _THREAD_REFERENCES:
+        """The instruction as text that stands alone, for people."""
+        place = f"this review thread is about: {self.anchor.position}" if self.anchor else ""
+        return self.worded(self.verb, place)
+
+    def worded(self, verb: str, lines: str) -> str:
+        """The instruction in words: without one, what `verb` is to do with the place of the request. `lines` says what
+        those of a review thread are, as the reader can find them."""
+        if self.instruction is not None:
             return self.instruction
-        kind = "pull request" if self.thread.is_pull_request else "issue"
-        return f"{self.verb.capitalize()} this {kind}."
+        if self.anchor is not None:
+            return f"{verb.capitalize()} what {lines}."
+        if self.thread is not None:
+            return f"{verb.capitalize()} this {'pull request' if self.thread.is_pull_request else 'issue'}."
+        return f"the task {self.task}" if self.task else "this repository"
 
     @property
     def dry_run(self) -> bool:

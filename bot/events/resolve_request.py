@@ -25,9 +25,11 @@ from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread, build_
 from bot.verbs.record import Place
 from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, verbs_of
 
-THIS_ISSUE = "this issue"
-THIS_PULL = "this pull request"
-THESE_LINES = "this"
+_POINTING = frozenset({"", "this", "it", "this one"})
+_AT_A_THREAD = _POINTING | {"this issue", "this bug", "this pull request", "this pr"}
+_AT_LINES = _AT_A_THREAD | {"this line", "these lines", "this code", "here"}
+"""Instructions that only point at where they stand."""
+
 MOST_TRIES = 2
 """How often failed runs may start a fix of one head."""
 
@@ -236,15 +238,14 @@ def read_shown_command(event_request: EventRequest, command: Command, html: Thre
     return shown_command(command, source.body, html.shown(source.kind, source.identity, source.body).text)
 
 
-def resolve_instruction(command: Command, event_request: EventRequest) -> str:
-    """Return the instruction of a command, or a default such as "this issue"."""
-    if command.instruction:
-        return command.instruction
+def resolve_instruction(command: Command, event_request: EventRequest) -> str | None:
+    """Return the instruction of a command; `None` if it only points at where it stands."""
+    words = command.instruction.strip(" .!\n").lower()
     if event_request.anchor is not None:
-        return THESE_LINES
-    if event_request.subject is None:
-        return f"the task {event_request.task}" if event_request.task else "this repository"
-    return THIS_PULL if event_request.subject.is_pull_request else THIS_ISSUE
+        return None if words in _AT_LINES else command.instruction
+    if event_request.subject is not None:
+        return None if words in _AT_A_THREAD else command.instruction
+    return command.instruction or None
 
 
 def _thread(event_request: EventRequest, reader: ThreadReader, html: ThreadHtml) -> Thread:

@@ -19,7 +19,7 @@ _AS_THEY_WERE = """\
 {names}"""
 
 
-def is_failing(result: CheckResult, instruction: str) -> bool:
+def is_failing(result: CheckResult, instruction: str | None) -> bool:
     """Whether a check or one of its tests passed before and fails now, also with the tests as they were, or fails with
     new tests in place of some that passed, or is named in the instruction and still fails.
 
@@ -62,15 +62,13 @@ def more_failing(result: CheckResult) -> int:
     return max(tests.after.failed - tests.before.failed, 0)
 
 
-def is_named(result: CheckResult, instruction: str) -> bool:
+def is_named(result: CheckResult, instruction: str | None) -> bool:
     """Whether the instruction contains the name or the command of the check as whole words."""
-    wanted = (result.name, result.command)
-    return any(
-        re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", instruction, re.IGNORECASE) for name in wanted
-    )
+    asked, wanted = instruction or "", (result.name, result.command)
+    return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", asked, re.IGNORECASE) for name in wanted)
 
 
-def failing(results: Sequence[CheckResult], instruction: str) -> tuple[CheckResult, ...]:
+def failing(results: Sequence[CheckResult], instruction: str | None) -> tuple[CheckResult, ...]:
     return tuple(result for result in results if is_failing(result, instruction))
 
 

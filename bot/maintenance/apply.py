@@ -17,8 +17,7 @@ from bot.policy.writes import VERBS, Allowance, ThreadConditions, caps_of
 
 def with_task_instruction(request: Request, task: Task) -> Request:
     """Return the request with the task's instruction, followed by what a person wrote after the task's name."""
-    extra = "" if request.instruction == f"the task {task.name}" else f"\n\n{request.instruction}"
-    return replace(request, instruction=f"{task.instruction}{extra}".rstrip())
+    return replace(request, instruction="\n\n".join(filter(None, (task.instruction, request.instruction))))
 
 
 def with_task_limits(policy: Policy, task: Task) -> Policy:

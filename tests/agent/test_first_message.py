@@ -53,7 +53,7 @@ PLAN = Plan(
 DIFF = "diff --git a/total.py b/total.py\n--- a/total.py\n+++ b/total.py\n@@ -1 +1 @@\n-a\n+b"
 
 
-def request(instruction: str = "fix the total", thread: Thread | None = THREAD) -> Request:
+def request(instruction: str | None = "fix the total", thread: Thread | None = THREAD) -> Request:
     actor = Actor("ann", 1, Tier.MAINTAINER)
     return Request("fix", instruction, actor, "o/r", "main", "https://github.example/o/r", thread)
 
@@ -112,26 +112,20 @@ def test_whatever_others_wrote_lies_between_markers_that_nobody_could_know() -> 
     assert not any(evil in piece for piece in outside)
 
 
-@pytest.mark.parametrize("instruction", ["  ", "this", "This!", "this issue.", "it"])
-def test_an_instruction_that_only_points_at_the_thread_is_put_in_words(instruction: str) -> None:
-    assert first_message(request(instruction), FACTS, "m").startswith("# Request\nFix this issue.\n")
+@pytest.mark.parametrize("verb", ["fix", "retry"])
+def test_a_request_without_an_instruction_is_put_in_words(verb: str) -> None:
+    asked = replace(request(None), verb=verb)
+    assert first_message(asked, FACTS, "m").startswith("# Request\nFix this issue.\n")
 
 
-def test_a_bare_word_to_go_on_or_to_try_again_is_put_in_words() -> None:
-    again = replace(request("this"), verb="retry")
-    assert first_message(again, FACTS, "m").startswith("# Request\nFix this issue.\n")
-    on = replace(request("this"), verb="continue")
+def test_a_bare_word_to_go_on_is_put_in_words() -> None:
+    on = replace(request(None), verb="continue")
     assert first_message(on, FACTS, "m").startswith("# Request\nGo on where the last run ended")
 
 
 def test_beside_an_approved_plan_no_words_count() -> None:
     text = first_message(replace(request("3f9a, but leave out step 2"), plan=PLAN), FACTS, "m")
     assert "leave out step 2" not in text
-
-
-@pytest.mark.parametrize("instruction", ["this, but only for floats", "it is slow"])
-def test_an_instruction_that_says_more_stays_as_it_is(instruction: str) -> None:
-    assert first_message(request(instruction), FACTS, "m").startswith(f"# Request\n{instruction}\n")
 
 
 def test_this_without_a_thread_stays_as_it_is() -> None:

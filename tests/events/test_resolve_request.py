@@ -60,11 +60,11 @@ def test_the_comments_id_is_the_key_of_the_run(tmp_path: Path) -> None:
     assert request.trigger == Trigger("issue_comment", 5000, url, AT)
 
 
-@pytest.mark.parametrize("body", ["/agent", "/agent fix"])
-def test_no_instruction_means_this_issue(tmp_path: Path, body: str) -> None:
-    request = _build(tmp_path, body, issue__body=None)
+@pytest.mark.parametrize("said", ["", "fix", "fix this", "fix This!", "fix it", "fix this issue."])
+def test_words_that_only_point_at_the_issue_are_no_instruction(tmp_path: Path, said: str) -> None:
+    request = _build(tmp_path, f"/agent {said}", issue__body=None)
     assert isinstance(request, Request)
-    assert request.instruction == "this issue"
+    assert (request.instruction, request.full_instruction) == (None, "Fix this issue.")
 
 
 def test_a_base_branch_may_be_named(tmp_path: Path) -> None:

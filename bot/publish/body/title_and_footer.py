@@ -68,7 +68,7 @@ def title(outcome: Outcome) -> str:
     for candidate in (
         outcome.description.title,
         f"{thread.title} (#{thread.number})" if thread else "",
-        outcome.request.instruction,
+        outcome.request.full_instruction,
     ):
         near = candidate[:2000]
         if not withhold_if_secret(near) and (line := clean_line(near, _TITLE_LIMIT)):

@@ -266,7 +266,7 @@ def _outcome(request: Request, last_result: LastResult, reason: str) -> Outcome:
     earlier = replace(
         request,
         verb=command.verb if command else DEFAULT,
-        instruction=(command.instruction if command else "") or "what the thread shows",
+        instruction=(command.instruction or None) if command else None,
         resumes=0,
         plan=None,
     )
