@@ -3,8 +3,9 @@ result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -23,9 +24,13 @@ from bot.contracts.threads import (
     TextKind,
 )
 from bot.events.admission import Admission
-from bot.gate.outbound import connect
+from bot.events.event_request import EventRequest
+from bot.gate.outbound import add_rules, connect
 from bot.gate.secrets import Finder
+from bot.github.errors import GitHubError
 from bot.github.signatures import Signer
+from bot.policy.load import load_policy
+from bot.publish.thread.markers import ThreadRef, trigger_key
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.secrets import known_secrets
 from bot.session.run_folder import RunFolder
@@ -34,7 +39,13 @@ from bot.workspace.sandbox.backends import Setting
 if TYPE_CHECKING:
     from bot.github.client import GitHub
     from bot.policy.values import Policy
-    from bot.publish.thread.markers import ThreadRef
+
+Say = Callable[[str], None]
+
+_UNREACHABLE = (
+    " Nothing was done: what the policy allows and who may ask are read from GitHub, never from the event's file, in a "
+    "dry run too. Try again when GitHub can be reached; `slash-agent fix` works on a checkout without it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +147,67 @@ class CachingReader:
         return self._reader.newest_reviews(repository, number)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(kw_only=True)
 class EventContext:
-    """What a request of an event runs with. `host` is `github`, or with `dry_run` one that prints its writes; `reader`
-    has what was read of the thread. `policy` is the default branch's; `now` is RFC 3339; `finder` knows the
-    repository's rules for secrets."""
+    """What one event is handled with. `host` is `github`, or with `dry_run` one that prints its writes; `reader` has
+    what was read of the thread. `now` is RFC 3339. `say` gets the writes of a dry run, `watch` one line a tool call."""
 
     options: EventOptions
     environment: Mapping[str, str]
     where: GitHubEnvironment
     github: GitHub
     host: GitHub
-    reader: CachingReader
-    thread_ref: ThreadRef
-    policy: Policy
+    event_request: EventRequest
     now: str
-    finder: Finder | None = None
+    say: Say
+    watch: Say
+    thread_ref: ThreadRef = field(init=False)
+    finder: Finder | None = field(default=None, init=False)
+    """Knows the repository's rules for secrets, once the policy is read."""
+
+    def __post_init__(self) -> None:
+        self.reader = CachingReader(self.github)
+        self.thread_ref = event_thread_ref(self.event_request, self.where)
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The default branch's policy decides who may: a branch that the command names must not grant access."""
+        repository, file = self.event_request.repository, self.where.policy_file
+        try:
+            text = self.github.file(repository.name, file, repository.default_branch)
+        except GitHubError as error:
+            raise GitHubError(f"{error}{'' if error.status else _UNREACHABLE}", error.failure) from error
+        policy = load_policy(text, file)
+        self.finder = self._load_rules(policy)
+        return policy
+
+    def _load_rules(self, policy: Policy) -> Finder | None:
+        """Add the repository's secret rules to the gate. Returns their finder, or `None` without rules."""
+        if not policy.detector.rules:
+            return None
+        from bot.session.context.base import finder_of
+
+        repository = self.event_request.repository
+        branch = repository.default_branch
+        finder = finder_of(
+            policy, lambda path: self.github.file(repository.name, path, branch), f"on {branch}"
+        )
+        add_rules(self.github, finder)
+        return finder
+
+
+def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment) -> ThreadRef:
+    """Return the thread of an event request."""
+    trigger = event_request.trigger
+    return ThreadRef(
+        event_request.repository.name,
+        event_request.number,
+        trigger_key(trigger, event_request.head_sha),
+        trigger.at,
+        event_request.anchor.id if event_request.anchor else 0,
+        str(where.run or ""),
+        url=event_request.subject.url if event_request.subject else "",
+    )
 
 
 def admission(policy: Policy) -> Admission:

@@ -25,10 +25,8 @@ from bot.publish.thread.history import ASKED, cost
 from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, notice_recipient
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter, close_progress
 from bot.session.context.secrets import known_secrets
-from bot.session.event.event_context import EventContext, client_for
+from bot.session.event.event_context import EventContext, Say, client_for
 from bot.session.progress.reporter import turn_lines, waiting_line, while_read
-
-Say = Callable[[str], None]
 
 _MAX_ERROR = 1_000
 _A_DAY = timedelta(days=1)
@@ -118,26 +116,24 @@ class JobLog:
 def progress_comment(
     context: EventContext,
     thread_ref: ThreadRef | None,
-    say: Say,
-    watch: Say,
     *,
     comment: int,
     fields: Mapping[str, str],
 ) -> ProgressComment:
-    """Return the progress comment in `thread_ref`, or one that writes nothing. In a dry run its writes go to `say`.
-    `comment` is the id of the comment that the action began before installation, or 0. `fields` go into its mark."""
+    """Return the progress comment in `thread_ref`, or one that writes nothing. `comment` is the id of the comment that
+    the action began before installation, or 0. `fields` go into its mark."""
     if thread_ref is None:
-        return ProgressComment(None, "", watch)
+        return ProgressComment(None, "", context.watch)
 
     def host() -> GitHub:
         # A client of its own: it is used on the comment's thread, and a client is not for two.
         client = client_for(context.where, context.environment)
         if context.finder is not None:
             add_rules(client, context.finder)
-        return client.dry(say) if context.options.dry_run else client
+        return client.dry(context.say) if context.options.dry_run else client
 
     return ProgressComment(
-        ProgressWriter(host, thread_ref, comment=comment, fields=fields), context.where.run_url, watch
+        ProgressWriter(host, thread_ref, comment=comment, fields=fields), context.where.run_url, context.watch
     )
 
 

@@ -37,10 +37,9 @@ from bot.session.context.github_env import (
     read_github_environment,
     signed_in,
 )
-from bot.session.event.event_context import admission, client_for
+from bot.session.event.event_context import admission, client_for, event_thread_ref
 from bot.session.event.progress_comment import error_text
 from bot.session.event.retry_continue import request_behind
-from bot.session.event.run_event import event_thread_ref
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Refusals come first: before any checkout, and before a model or a sandbox is nee
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.contracts.errors import AgentError, ExitCode
@@ -23,9 +23,6 @@ from bot.events.event_request import (
     parse_event_request,
 )
 from bot.events.resolve_request import build_request
-from bot.gate.outbound import add_rules
-from bot.gate.secrets import Finder
-from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
@@ -33,10 +30,9 @@ from bot.policy.problems import PolicyError
 from bot.policy.values import Policy
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.history import cost, count_tries
-from bot.publish.thread.markers import ANSWER, REFUSED, ThreadRef, trigger_key
-from bot.session.context.github_env import GitHubEnvironment, read_github_environment, signed_in
+from bot.publish.thread.markers import ANSWER, REFUSED
+from bot.session.context.github_env import read_github_environment, signed_in
 from bot.session.event.event_context import (
-    CachingReader,
     EventContext,
     EventOptions,
     EventResult,
@@ -50,10 +46,6 @@ from bot.verbs.registry import INSTANT, VERBS, needs
 Say = Callable[[str], None]
 
 _CANCELED = "**The run was canceled** while what the checks need was installed. Nothing was changed."
-_UNREACHABLE = (
-    " Nothing was done: what the policy allows and who may ask are read from GitHub, never from the event's file, in a "
-    "dry run too. Try again when GitHub can be reached; `slash-agent fix` works on a checkout without it."
-)
 
 
 def run_event(
@@ -87,61 +79,16 @@ def run_event(
         where=where,
         github=github,
         host=github.dry(say) if options.dry_run else github,
-        inputs=inputs,
         event_request=event_request,
+        now=inputs.now,
         say=say,
         watch=watch,
     )
     return handler.handle()
 
 
-@dataclass(kw_only=True)
-class EventHandler:
+class EventHandler(EventContext):
     """Checks the actor of one event, then answers it, refuses it, or runs the request."""
-
-    options: EventOptions
-    environment: Mapping[str, str]
-    where: GitHubEnvironment
-    github: GitHub
-    host: GitHub
-    inputs: WorkflowInputs
-    event_request: EventRequest
-    say: Say
-    watch: Say
-    finder: Finder | None = None
-    _policy: Policy | None = None
-
-    def __post_init__(self) -> None:
-        self.reader = CachingReader(self.github)
-        self.thread_ref = event_thread_ref(self.event_request, self.where)
-
-    @property
-    def policy(self) -> Policy:
-        """The default branch's policy decides who may: a branch that the command names must not grant access."""
-        if self._policy is None:
-            repository = self.event_request.repository
-            file = self.where.policy_file
-            try:
-                text = self.github.file(repository.name, file, repository.default_branch)
-            except GitHubError as error:
-                raise GitHubError(f"{error}{'' if error.status else _UNREACHABLE}", error.failure) from error
-            self._policy = load_policy(text, file)
-            self.finder = self._load_rules(self._policy)
-        return self._policy
-
-    def _load_rules(self, policy: Policy) -> Finder | None:
-        """Add the repository's secret rules to the gate. Returns their finder, or `None` without rules."""
-        if not policy.detector.rules:
-            return None
-        from bot.session.context.base import finder_of
-
-        repository = self.event_request.repository
-        branch = repository.default_branch
-        finder = finder_of(
-            policy, lambda path: self.github.file(repository.name, path, branch), f"on {branch}"
-        )
-        add_rules(self.github, finder)
-        return finder
 
     def handle(self) -> EventResult:
         ended = self._handle()
@@ -247,7 +194,7 @@ class EventHandler:
             kind,
             text,
             account=self.outsider_id,
-            now=self.inputs.now,
+            now=self.now,
             watch=self.watch,
         )
 
@@ -292,7 +239,7 @@ class EventHandler:
             admission(self.policy),
             self.where.run,
             self.where.workflow,
-            self.inputs.now,
+            self.now,
         )
         if self.outsider_id:
             posted = self._answer_outsider(ANSWER, lambda: answer(query, self.host))
@@ -304,19 +251,7 @@ class EventHandler:
     def run_request(self, request: Request) -> EventResult:
         from bot.session.event.run_request import run_request
 
-        context = EventContext(
-            self.options,
-            self.environment,
-            self.where,
-            self.github,
-            self.host,
-            self.reader,
-            self.thread_ref,
-            self.policy,
-            self.inputs.now,
-            self.finder,
-        )
-        result = run_request(context, request, self.say, self.watch)
+        result = run_request(self, request)
         return self.refuse(result) if isinstance(result, Refusal) else result
 
 
@@ -327,20 +262,6 @@ def _access(event_request: EventRequest) -> Access:
     command = event_request.command
     cancels = command is not None and VERBS[command.verb].answer is Answer.CANCELLATION
     return Access.STOP if cancels else Access.COMMENT
-
-
-def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment) -> ThreadRef:
-    """Return the thread of an event request."""
-    trigger = event_request.trigger
-    return ThreadRef(
-        event_request.repository.name,
-        event_request.number,
-        trigger_key(trigger, event_request.head_sha),
-        trigger.at,
-        event_request.anchor.id if event_request.anchor else 0,
-        str(where.run or ""),
-        url=event_request.subject.url if event_request.subject else "",
-    )
 
 
 def _now() -> str:

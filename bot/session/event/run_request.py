@@ -38,7 +38,7 @@ from bot.session.event.other_runs import (
     existing_result_url,
     resolve_progress_comment,
 )
-from bot.session.event.progress_comment import JobLog, Say, progress_comment
+from bot.session.event.progress_comment import JobLog, progress_comment
 from bot.session.event.quota import check_quota, usd_left
 from bot.session.event.triage import gather
 from bot.session.run_folder import RunFolder, new_folder
@@ -53,23 +53,23 @@ if TYPE_CHECKING:
 _OF_PULLS = ("pull_request", "pull_request_target")
 
 
-def run_request(context: EventContext, request: Request, say: Say, watch: Say) -> EventResult | Refusal:
+def run_request(context: EventContext, request: Request) -> EventResult | Refusal:
     """Run the agent for `request`, unless it was done already or the actor's day is used up. Raises an `AgentError` if
     there is no outcome."""
     host, reader, thread_ref = context.host, context.reader, context.thread_ref
     begun_comment = _begun_comment(context.environment)
     if url := existing_result_url(reader, thread_ref, host):
-        return _already_done(context, url, begun_comment, watch)
-    if outcome := _earlier_attempt(context, request, watch):
+        return _already_done(context, url, begun_comment)
+    if outcome := _earlier_attempt(context, request):
         return EventResult(ExitCode.DONE, outcome.reason, outcome, context.options.out)
     if reason := _cannot_publish(context, request):
         return Refusal(reason, in_thread=request.actor.tier is not Tier.BOT)
-    usd_today = _usd_today(context, request, watch)
+    usd_today = _usd_today(context, request)
     if isinstance(usd_today, Refusal):
         return usd_today
-    close_dead_progress(reader, thread_ref, host, watch)
-    comment = resolve_progress_comment(reader, thread_ref, host, begun_comment, watch)
-    return _run(context, request, say, watch, usd_today=usd_today, comment=comment)
+    close_dead_progress(reader, thread_ref, host, context.watch)
+    comment = resolve_progress_comment(reader, thread_ref, host, begun_comment, context.watch)
+    return _run(context, request, usd_today=usd_today, comment=comment)
 
 
 def _cannot_publish(context: EventContext, request: Request) -> str:
@@ -94,29 +94,29 @@ def _begun_comment(environment: Mapping[str, str]) -> int:
     return int(comment_id) if comment_id.isdecimal() else 0
 
 
-def _already_done(context: EventContext, url: str, begun_comment: int, watch: Say) -> EventResult:
+def _already_done(context: EventContext, url: str, begun_comment: int) -> EventResult:
     """The thread has the result at `url`. Deletes the comment that the action began for this run."""
     try:
         if begun_comment and not url.endswith(f"-{begun_comment}"):
             context.host.delete_comment(context.thread_ref.repository, begun_comment)
     except GitHubError as error:
-        watch(f"note: the second progress comment could not be deleted: {error}")
+        context.watch(f"note: the second progress comment could not be deleted: {error}")
     reason = f"This request is done already, see {url}. `/agent retry` does it again."
     return EventResult(ExitCode.DONE, reason, answered=True)
 
 
-def _earlier_attempt(context: EventContext, request: Request, watch: Say) -> Outcome | None:
+def _earlier_attempt(context: EventContext, request: Request) -> Outcome | None:
     """The outcome of an earlier attempt of this job, whose bundle is written in place of ours."""
     out, run = context.options.out, context.where.run
     if context.environment.get("GITHUB_RUN_ATTEMPT", "1") == "1" or not run or out is None or out.exists():
         return None
     outcome = finished_before(request, context.github, run, out)
     if outcome:
-        watch("note: an earlier attempt of this job finished the request; its bundle is published")
+        context.watch("note: an earlier attempt of this job finished the request; its bundle is published")
     return outcome
 
 
-def _usd_today(context: EventContext, request: Request, watch: Say) -> float | Refusal | None:
+def _usd_today(context: EventContext, request: Request) -> float | Refusal | None:
     """What the actor may still spend today, in USD, `None` for no limit; a refusal if the day's runs or money are used
     up."""
     tier, where = context.policy.tiers[request.actor.tier], context.where
@@ -128,7 +128,7 @@ def _usd_today(context: EventContext, request: Request, watch: Say) -> float | R
         if quota.refusal:
             return Refusal(quota.refusal, in_thread=request.actor.tier is not Tier.BOT)
         if quota.note:
-            watch(quota.note)
+            context.watch(quota.note)
     if tier.usd_a_day is None or not context.thread_ref.number:
         return None
     return usd_left(
@@ -142,22 +142,18 @@ def _usd_today(context: EventContext, request: Request, watch: Say) -> float | R
     )
 
 
-def _run(
-    context: EventContext, request: Request, say: Say, watch: Say, *, usd_today: float | None, comment: int
-) -> EventResult:
+def _run(context: EventContext, request: Request, *, usd_today: float | None, comment: int) -> EventResult:
     options, environment, where = context.options, context.environment, context.where
     budget = _budget(request, options.budget_usd, usd_today)
     limit = run_budget(context.policy, request.actor.tier, budget).usd
     progress = progress_comment(
         context,
         _progress_thread_ref(context, request),
-        say,
-        watch,
         comment=comment,
         fields=spending(request.actor, context.now, limit),
     )
     progress.begin()
-    log = JobLog(watch, environment, context.finder)
+    log = JobLog(context.watch, environment, context.finder)
     view = options.view
 
     def turn_done(info: TurnInfo) -> None:
