@@ -65,22 +65,6 @@ def test_the_checks_before_and_after_are_in_the_outcome(cli: Cli, repo: Path, tm
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("described", [True, False])
-def test_open_items_of_the_list_are_named_only_while_nothing_is_handed_over(
-    cli: Cli, repo: Path, described: bool
-) -> None:
-    items = Call("todo", {"items": [{"text": "Look at the docs", "status": "pending"}]})
-    last = DESCRIBE if described else DONE
-    with ModelServer([VIEW, Turn(EDITS), items, last, DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix it", model=server)
-        assert ran.code == 0, ran.output
-        asked = ["your list has open items" in json.dumps(one.json["messages"]) for one in server.requests]
-    assert asked[:4] == [False] * 4
-    assert any(asked) is not described
-    assert len(server.requests) == (4 if described else 5)
-
-
-@pytest.mark.slow
 def test_dirty_files_and_the_index_stay_as_they_are(cli: Cli, repo: Path) -> None:
     (repo / "README.md").write_text("mine\n")
     (repo / "staged.txt").write_text("staged\n")

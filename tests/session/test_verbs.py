@@ -48,34 +48,6 @@ def published(stage: Stage) -> None:
     assert ran.code == 0, ran.output
 
 
-# what the host says when the model says that it is done
-
-
-def listed(*items: tuple[str, str]) -> Call:
-    return Call("todo", {"items": [{"text": text, "status": status} for text, status in items]})
-
-
-@pytest.mark.slow
-def test_open_items_of_the_list_are_recalled_once_when_the_model_says_that_it_is_done(stage: Stage) -> None:
-    half = listed(("Mend it", "completed"), ("Say so in the README", "pending"))
-    came = run_verb(
-        stage, request_in(stage, "fix", "mend it"), [VIEW, half, Say("Done."), Say("Not needed.")]
-    )
-    assert came.outcome.stop_reason is StopReason.END_TURN
-    said = came.model_requests[-1]["messages"][-1]
-    assert "2. [ ] Say so in the README" in json.dumps(said)
-    assert "This is said once" in json.dumps(said)
-
-
-@pytest.mark.slow
-def test_open_items_are_left_alone_where_policy_says_so(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {".github/agent.yml": "agent:\n  stop_hook: {todos: false}\n"})
-    half = listed(("Mend it", "pending"))
-    came = run_verb(stage, request_in(stage, "fix", "mend it"), [half, Say("Done.")])
-    assert came.outcome.stop_reason is StopReason.END_TURN
-    assert len(came.model_requests) == 2
-
-
 @pytest.mark.slow
 def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_that_it_is_done(
     stage: Stage,
@@ -98,13 +70,6 @@ def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_th
     assert "| a.toml: no valid TOML" in told[0]
     assert "tsconfig" not in told[0]
     assert "new.py" not in told[1]
-
-
-@pytest.mark.slow
-def test_a_plan_is_not_held_up_by_its_list(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, "plan"), [listed(("Look", "pending")), SUBMIT, Say("Planned.")])
-    assert came.outcome.status is Status.PLANNED
-    assert len(came.model_requests) == 2, "the plan ends the run"
 
 
 @pytest.mark.slow
@@ -197,12 +162,6 @@ def test_a_plan_run_without_a_plan_is_told_once_and_fails(stage: Stage) -> None:
         "**The run failed.** The model ended its turn without a plan.\n\nWhat the model wrote last:"
     )
     assert "\n\nNothing to plan.\n\n" in told
-
-
-@pytest.mark.slow
-def test_a_plan_that_came_late_counts(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, "plan"), [Say("Done."), SUBMIT, Say("Planned.")])
-    assert came.outcome.status is Status.PLANNED
 
 
 def test_a_plan_run_reads_only(stage: Stage) -> None:
