@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from bot.contracts.errors import ExitCode
 from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse, TestChanges, TestCounts
 from bot.contracts.messages import Usage
 from bot.contracts.request import Request
@@ -42,6 +43,29 @@ class StopReason(StrEnum):
     PROVIDER_ERROR = "provider_error"
     GATE = "gate"
     ERROR = "error"
+
+
+_EXIT_CODES = {
+    StopReason.END_TURN: ExitCode.DONE,
+    StopReason.CHECKS_FAILING: ExitCode.DONE,
+    StopReason.NEEDS_INPUT: ExitCode.DONE,
+    StopReason.MAX_TOKENS: ExitCode.BUDGET,
+    StopReason.BUDGET: ExitCode.BUDGET,
+    StopReason.TIME: ExitCode.BUDGET,
+    StopReason.TURNS: ExitCode.BUDGET,
+    StopReason.LOOP: ExitCode.BUDGET,
+    StopReason.DENIED: ExitCode.REFUSED,
+    StopReason.CANCELED: ExitCode.CANCELLED,
+    StopReason.PROVIDER_ERROR: ExitCode.PROVIDER,
+    StopReason.GATE: ExitCode.GATE,
+    StopReason.ERROR: ExitCode.UNAVAILABLE,
+}
+
+
+def exit_code(stop: StopReason, status: Status) -> ExitCode:
+    """The exit code of the process. A model that ended without the result of its verb failed."""
+    code = _EXIT_CODES[stop]
+    return ExitCode.PROVIDER if code is ExitCode.DONE and status is Status.FAILED else code
 
 
 class CheckState(StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bot.agent.loop import LoopEnd
-from bot.contracts.errors import ExitCode, GateError
+from bot.contracts.errors import GateError
 from bot.contracts.formatting import count_of, sentence
 from bot.contracts.journal import Evidence
 from bot.contracts.outcome import (
@@ -34,22 +34,6 @@ _MOST = 65_536
 
 _ENDED_BY_MODEL = frozenset({StopReason.END_TURN, StopReason.CHECKS_FAILING})
 
-_EXIT_CODES = {
-    StopReason.END_TURN: ExitCode.DONE,
-    StopReason.CHECKS_FAILING: ExitCode.DONE,
-    StopReason.NEEDS_INPUT: ExitCode.DONE,
-    StopReason.MAX_TOKENS: ExitCode.BUDGET,
-    StopReason.BUDGET: ExitCode.BUDGET,
-    StopReason.TIME: ExitCode.BUDGET,
-    StopReason.TURNS: ExitCode.BUDGET,
-    StopReason.LOOP: ExitCode.BUDGET,
-    StopReason.DENIED: ExitCode.REFUSED,
-    StopReason.CANCELED: ExitCode.CANCELLED,
-    StopReason.PROVIDER_ERROR: ExitCode.PROVIDER,
-    StopReason.GATE: ExitCode.GATE,
-    StopReason.ERROR: ExitCode.UNAVAILABLE,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -65,12 +49,6 @@ class Facts:
     denials: Sequence[Denial]
     network: Sequence[HostUse] = ()
     wall: SandboxInfo | None = None
-
-
-def exit_code(stop: StopReason, status: Status) -> ExitCode:
-    """The exit code of the process. A model that ended without the result of its verb failed."""
-    code = _EXIT_CODES[stop]
-    return ExitCode.PROVIDER if code is ExitCode.DONE and status is Status.FAILED else code
 
 
 def outcome(

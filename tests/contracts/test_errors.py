@@ -14,8 +14,7 @@ from bot.checkout.git import Git, GitError
 from bot.cli import clean, main
 from bot.contracts.capacity import CapacityError
 from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy
-from bot.contracts.outcome import Status, StopReason
-from bot.run.outcome import exit_code
+from bot.contracts.outcome import Status, StopReason, exit_code
 from bot.session.run_folder import FolderBusy, new_folder
 from bot.workspace.process import WorkspaceError
 

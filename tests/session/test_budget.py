@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.errors import ExitCode
-from bot.contracts.outcome import Status, StopReason
+from bot.contracts.outcome import Status, StopReason, exit_code
 from bot.policy.tiers import RunBudget
-from bot.run.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Turn
 from tests.support.stage import Stage

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.outcome import CheckState, Outcome, Status, StopReason
+from bot.contracts.outcome import CheckState, Outcome, Status, StopReason, exit_code
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.markers import thread_ref_of
 from bot.report.page import render_page
-from bot.run.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.repositories import git

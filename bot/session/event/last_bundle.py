@@ -23,7 +23,7 @@ from bot.checkout.clone import Source
 from bot.checkout.git import Git
 from bot.contracts.errors import ExitCode
 from bot.contracts.messages import Usage
-from bot.contracts.outcome import SCHEMA_VERSION, Description, Outcome, Status, StopReason
+from bot.contracts.outcome import SCHEMA_VERSION, Description, Outcome, Status, StopReason, exit_code
 from bot.contracts.request import Request
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -47,7 +47,6 @@ from bot.publish.result import posted_question
 from bot.publish.thread.history import is_own_run
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
 from bot.run.large_outputs import OUTPUTS
-from bot.run.outcome import exit_code
 from bot.session.event.event_context import EventContext
 from bot.session.event.retry_continue import LastResult, read_last_result
 from bot.session.run_folder import RunFolder

@@ -11,7 +11,7 @@ from bot.agent.loop import TurnInfo
 from bot.checkout.clone import Source
 from bot.checkout.pull import PullHead
 from bot.contracts.errors import AgentError, ExitCode, UsageError
-from bot.contracts.outcome import Outcome
+from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.progress import NoteEvent
 from bot.contracts.request import Request, Tier
 from bot.events.event_request import Refusal
@@ -25,7 +25,6 @@ from bot.publish.remote import PREFIX, Remote, no_room
 from bot.publish.review.posted_reviews import last_reviewed
 from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
-from bot.run.outcome import exit_code
 from bot.run.run import run
 from bot.run.value import RunSpec
 from bot.session.context.github_env import GitHubEnvironment

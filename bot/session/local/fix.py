@@ -14,13 +14,12 @@ from bot.checkout.branches import count_uncommitted
 from bot.checkout.local import repository_root
 from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
 from bot.contracts.formatting import sentence
-from bot.contracts.outcome import Outcome
+from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.plan import Plan
 from bot.contracts.progress import View
 from bot.contracts.request import ALLOW_DELETIONS, Request
 from bot.providers.connect import default_model
 from bot.publish.bundle.write import OUTCOME, PATCH, PLAN
-from bot.run.outcome import exit_code
 from bot.run.run import run
 from bot.run.value import RunResult
 from bot.session.context.preflight import (

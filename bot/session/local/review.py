@@ -14,14 +14,13 @@ from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import LocalCommit, alternate_objects, git_dir_of, repository_root, resolve
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.outcome import Outcome
+from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.progress import View
 from bot.contracts.review import Review
 from bot.providers.connect import default_model
 from bot.review.diff import Diff
 from bot.review.diff_text import changed_since
 from bot.review.read_diff import read_diff
-from bot.run.outcome import exit_code
 from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.review_scope import ReviewRange, local_range
