@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.cli.terminal.printer import Mark, Printer, Style
-from bot.contracts.evidence import Answer, CheckerComparison, Problem
-from bot.contracts.formatting import count_of, exit_text, money
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, Status, StopReason
+from bot.contracts.formatting import count_of, money
+from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.plan import Plan
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
-from bot.evidence.labels import as_they_were, check_title, confirms, kinds_of, newly_failing, no_figures
+from bot.evidence.pieces import plain
 from bot.evidence.summary import summarize_checks
+from bot.evidence.view import Mark as RowMark
+from bot.evidence.view import View, view_of
 from bot.github.actions import json_text
 
-_MOST_PROBLEMS = 3
+_MOST_TESTS = 10
 _MOST_FILES = 20
 _MOST_ALIKE = 5
 """Withheld files with the same reason that are named."""
@@ -39,6 +40,12 @@ _STOPPED = {
     StopReason.PROVIDER_ERROR: "the model's provider failed",
     StopReason.GATE: "the gate refused the change",
     StopReason.ERROR: "the run broke off",
+}
+_ROW_STYLES: dict[RowMark, Style] = {
+    "good": "green",
+    "bad": "red",
+    "attention": "yellow",
+    "nothing": "yellow",
 }
 _SEVERITY: dict[Severity, Style] = {
     Severity.CRITICAL: "red",
@@ -75,7 +82,8 @@ def print_result(result: Result, printer: Printer) -> None:
     if printer.is_terminal:
         printer.line()  # after the lines of what went on
     printer.headline(*headline(outcome, result.where, result.review))
-    for label, text in _reasons(outcome):
+    view = view_of(outcome, listed=_MOST_TESTS) if outcome.files else None
+    for label, text in _reasons(outcome, view):
         printer.field(label, text, "yellow")
     if text := _plan_text(result.plan) if result.plan else outcome.answer or outcome.question:
         printer.line()
@@ -87,6 +95,8 @@ def print_result(result: Result, printer: Printer) -> None:
     for label, text in result.next:
         printer.field(label, text, copied=True)
     printer.line()
+    if view is not None:
+        _print_evidence(view, printer)
     _print_details(outcome, printer)
     for note in (*outcome.notes, *result.notes):
         printer.field("note", note)
@@ -168,7 +178,7 @@ def _review_headline(review: Review) -> tuple[Mark, str]:
     return "doubt", f"{count_of(len(review.findings), 'finding')} ({summary})"
 
 
-def _reasons(outcome: Outcome) -> Iterator[tuple[str, str]]:
+def _reasons(outcome: Outcome, view: View | None) -> Iterator[tuple[str, str]]:
     """Yield the reasons why a result is incomplete."""
     clean = outcome.stop_reason in (StopReason.END_TURN, StopReason.CHECKS_FAILING, StopReason.NEEDS_INPUT)
     failed = outcome.status is Status.FAILED
@@ -176,38 +186,30 @@ def _reasons(outcome: Outcome) -> Iterator[tuple[str, str]]:
     fine = clean and not failed and (outcome.files or outcome.status is not Status.NO_CHANGE)
     if not answered and not fine:
         yield "why", outcome.reason
-    if outcome.files:
-        from bot.publish.evidence.priorities import file_priorities
-        from bot.publish.markdown import unescaped
-
-        for number, line in enumerate(file_priorities(outcome.files)):
-            yield "" if number else "look at", unescaped(line)
-        checks = summarize_checks(outcome)
-        if not checks.verified:
-            yield "checks", checks.unverified
-        if checks.help:
-            yield "to do", checks.help
+    if view is not None:
+        for number, line in enumerate((*view.failures, *view.look_first)):
+            yield "" if number else "look at", plain(line)
+        if not view.summary.verified:
+            yield "checks", view.summary.unverified
+        if view.summary.help:
+            yield "to do", view.summary.help
     for note in outcome.wall.notes if outcome.wall else ():
         yield "warning", note
 
 
+def _print_evidence(view: View, printer: Printer) -> None:
+    for row in view.rows:
+        sides = " → ".join(plain(side) for side in (row.before, row.after) if side)
+        text = "; ".join(filter(None, (sides, plain(row.change))))
+        printer.field(row.kind, f"{plain(row.what)}: {text}", _ROW_STYLES[row.mark])
+    for section in view.sections:
+        for line in section.lines[: section.grave]:
+            printer.field("", plain(line))
+    for number, remark in enumerate(view.remarks):
+        printer.field("" if number else "remarks", plain(remark))
+
+
 def _print_details(outcome: Outcome, printer: Printer) -> None:
-    for check in outcome.checks if outcome.files else ():
-        summary = f"before {_state(check.before)}, after {_state(check.after)}{_tests(check)}"
-        printer.field("check", f"{check.related or check_title(check)}: {summary}", _colour(check))
-        if check.related:
-            over = f": {check.scope_note}" if check.scope_note else ""
-            printer.field("", f"related tests only; {check_title(check)} was not run as a whole{over}")
-        if why := _why(check):
-            printer.field("", why)
-        for line in _newly_failing(check):
-            printer.field("", line)
-        _print_as_they_were(check, printer)
-    _print_problems(outcome, printer)
-    coverage = outcome.coverage
-    if coverage and coverage.measured:
-        text = f"{coverage.covered} of {count_of(coverage.measured, 'changed line')} run"
-        printer.field("coverage", text)
     for file in outcome.files[:_MOST_FILES]:
         printer.field("file", f"{file.path}  +{file.additions} -{file.removals}")
     if (more := len(outcome.files) - _MOST_FILES) > 0:
@@ -222,18 +224,6 @@ def _print_details(outcome: Outcome, printer: Printer) -> None:
     turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
     printer.field("model", f"{outcome.model}: {turns}, {tokens}, {money(outcome.cost, 4)}")
     printer.field("sandbox", outcome.sandbox)
-
-
-def _print_as_they_were(check: CheckResult, printer: Printer) -> None:
-    result = check.as_they_were
-    if result is None:
-        return
-    style: Style = "green" if confirms(result) else "red" if result.failed else "yellow"
-    printer.field("", as_they_were(result), style)
-    if result.mixed:
-        printer.field(
-            "", f"as the change has them, although they may set up tests: {', '.join(result.mixed)}"
-        )
 
 
 def _print_withheld(outcome: Outcome, printer: Printer) -> None:
@@ -258,71 +248,6 @@ def _print_description(outcome: Outcome, printer: Printer) -> None:
         if text.strip():
             printer.title(title or "What the model says of it")
             printer.markdown(text)
-
-
-def _colour(check: CheckResult) -> Style:
-    if check.after.state is CheckState.PASSED:
-        return "green"
-    return "red" if check.after.state is CheckState.FAILED and not check.flaky else "yellow"
-
-
-def _state(run: CheckRun) -> str:
-    word = run.state.value.replace("_", " ")
-    if run.state is not CheckState.FAILED or run.exit_code is None:
-        return word
-    return f"{word} ({exit_text(run.exit_code)})"
-
-
-def _tests(check: CheckResult) -> str:
-    """Return the change of the tests in a check, and whether it is flaky: then its last state is no evidence."""
-
-    summary = ", ".join(f"{count_of(kind.number, 'test')} {kind.words}" for kind in kinds_of(check.tests))
-    flaky = "flaky: it passed when it was run again" if check.flaky else ""
-    return "".join(f"; {words}" for words in (flaky, summary) if words)
-
-
-def _newly_failing(check: CheckResult) -> Iterator[str]:
-    tests, more = newly_failing(check.tests)
-    for name, reason in tests:
-        yield f"fails now: {name}{f': {reason}' if reason else ''}"
-    if more:
-        yield f"and {count_of(more, 'more test')} that {'fails' if more == 1 else 'fail'} now"
-
-
-def _why(check: CheckResult) -> str:
-    """The reason why a check did not run, from the run that has one."""
-    silent = (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS, CheckState.NOT_RUN)
-    return next((run.note for run in (check.after, check.before) if run.state in silent), "")
-
-
-def _print_problems(outcome: Outcome, printer: Printer) -> None:
-    from bot.publish.evidence.problems import count_new, new_problems
-
-    for comparison in outcome.diagnostics:
-        printer.field("problems", f"{comparison.named}: {_checker_line(comparison)}")
-    problems = new_problems(outcome)[:_MOST_PROBLEMS]
-    for problem in problems:
-        printer.field("", _problem(problem))
-    if (more := count_new(outcome) - len(problems)) > 0:
-        printer.field("", f"and {count_of(more, 'more new problem')}")
-
-
-def _checker_line(comparison: CheckerComparison) -> str:
-    words = no_figures(comparison)
-    if not words:
-        uncovered = f", {comparison.uncovered_count:,} uncovered" if comparison.uncovered_count else ""
-        new = max(comparison.new_count, len(comparison.new))
-        fixed = max(comparison.fixed_count, len(comparison.fixed))
-        summary = f"{new:,} new, {fixed:,} fixed"
-        return summary + uncovered
-    failed = [run for run in (comparison.before, comparison.after) if run.answer is not Answer.COMPLETE]
-    why = next((run.note for run in failed if run.note), "")
-    return f"{words}: {why}" if why else words
-
-
-def _problem(problem: Problem) -> str:
-    kind = " ".join(filter(None, (problem.tool, problem.code)))
-    return f"{problem.path}:{problem.line} {kind}: {problem.message}"
 
 
 def _print_review(review: Review, printer: Printer) -> None:

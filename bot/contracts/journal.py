@@ -238,8 +238,8 @@ class DiagnosticsRecord(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All results before and after the change, as reported. `look_first` are lines of Markdown, the most severe
-    first."""
+    """All results before and after the change, as reported. `look_first` are lines of text with code in backticks,
+    the most severe first."""
 
     checks: tuple[CheckResult, ...] = ()
     diagnostics: tuple[CheckerComparison, ...] = ()

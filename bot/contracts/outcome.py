@@ -139,9 +139,14 @@ class CheckResult:
     as_they_were: TestsAsTheyWere | None = None
 
 
+CAN_CHANGE_TESTS = "can change what tests report"
+"""The gravest `ChangedFile.sensitive`: no result of tests is reliable then."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """One file of the diff. `sha256` is of the new bytes, empty for a deletion; `mode` is git's."""
+    """One file of the diff. `sha256` is of the new bytes, empty for a deletion; `mode` is git's. `sensitive` is the
+    gate's clause why a reviewer should look at it."""
 
     path: str
     status: str

@@ -12,7 +12,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bot.contracts.evidence import CheckerComparison, Problem, Severity
+from bot.contracts.outcome import Outcome
 from bot.contracts.plain_text import quoted_lines
+from bot.evidence.pieces import Line, code, line, quote
 
 _MOST_LISTED = 10
 
@@ -101,6 +103,36 @@ def missing_module(problem: Problem) -> str:
 def missing_modules(problems: Iterable[Problem]) -> int:
     """Count the different missing modules."""
     return len({module for problem in problems if (module := missing_module(problem))})
+
+
+def new_problems(outcome: Outcome) -> tuple[Problem, ...]:
+    """Return the new problems, errors first, of checkers with results before and after."""
+    return _errors_first(problem for one in outcome.diagnostics if one.complete for problem in one.new)
+
+
+def fixed_problems(outcome: Outcome) -> tuple[Problem, ...]:
+    return tuple(problem for one in outcome.diagnostics if one.complete for problem in one.fixed)
+
+
+def uncovered_problems(outcome: Outcome) -> tuple[Problem, ...]:
+    return _errors_first(problem for one in outcome.diagnostics if one.complete for problem in one.uncovered)
+
+
+def _errors_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR))
+
+
+def count_new(outcome: Outcome) -> int:
+    """Return the number of new problems, with those that the outcome does not list."""
+    return sum(max(one.new_count, len(one.new)) for one in outcome.diagnostics if one.complete)
+
+
+def problem_line(problem: Problem) -> Line:
+    """Return `src/a.py:3` ruff error F401: os is unused. Warnings are not named as such."""
+    position = f"{problem.path}:{problem.line}" if problem.line else problem.path
+    error = "error" if problem.severity is Severity.ERROR else ""
+    kind = " ".join(filter(None, (problem.tool, error, problem.code)))
+    return line(code(position), " ", quote(kind), ": ", quote(problem.message))
 
 
 def new_errors(results: Iterable[CheckerComparison]) -> list[Problem]:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from bot.contracts.name_patterns import is_one_of
+from bot.contracts.outcome import CAN_CHANGE_TESTS
 from bot.contracts.suite_files import Role, loads_itself, role_of
 from bot.gate.path_rules import folded, is_requirements
 from bot.gate.weaker_tests import Line, line_list
@@ -166,8 +167,6 @@ def _by_tool(lines: Iterable[Line], text: Sequence[bytes], when: str = "") -> di
     }
 
 
-CAN_CHANGE = "can change what tests report"
-
 _NAMES = "unittest*.py pytest*.py coverage.py _pytest.py"
 _IN_TESTS = "__init__.py setup.* setup-*.*"
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
@@ -188,8 +187,8 @@ _TEST_MAIN = re.compile(rb"^func\s+TestMain\s*\(", re.MULTILINE)
 
 
 def runs_tests(path: str, added: Iterable[Line], content: bytes | None, *, is_new: bool) -> str:
-    """Return `CAN_CHANGE` if a test runner may load the file, else "". `path` is in lower case, `content` is the new
-    file."""
+    """Return `CAN_CHANGE_TESTS` if a test runner may load the file, else "". `path` is in lower case, `content` is the
+    new file."""
     *folders, name = path.split("/")
     named = loads_itself(name) or is_one_of(_NAMES, name)
     empty = content is not None and not content.strip()
@@ -206,7 +205,7 @@ def runs_tests(path: str, added: Iterable[Line], content: bytes | None, *, is_ne
         or not _FOLDERS.isdisjoint(folders)
         or (is_new and _shadows(folders, name))
     ):
-        return CAN_CHANGE
+        return CAN_CHANGE_TESTS
     return ""
 
 

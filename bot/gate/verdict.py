@@ -393,7 +393,7 @@ def _changed_file(
     data = wide[1] if wide else change.data
     assert entry is not None
     plain = "/".join(folded(part) for part in change.path.split("/"))
-    # The most severe first: `bot/publish/evidence/priorities.py` sorts by the beginning of a note.
+    # The most severe first: `bot/evidence/look_first.py` sorts by the beginning of a note.
     notes = (
         runs_tests(plain, diff.added, data, is_new=change.old is None),
         _NO_LINES if wide else "",

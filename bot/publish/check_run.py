@@ -14,12 +14,13 @@ from bot.contracts.errors import GateError
 from bot.contracts.evidence import Problem, Severity
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Annotation, Side
+from bot.evidence.problems import count_new, new_problems, problem_line
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import ACTIONS, Account, CheckRunData, CheckRunDraft
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
-from bot.publish.evidence.problems import count_new, new_problems, problem_line
+from bot.publish.evidence import one_line
 from bot.publish.markdown import safe_plain
 from bot.review.diff import Diff, parse_diff
 
@@ -138,7 +139,7 @@ def _summary(problems: Sequence[Problem], number: int) -> str:
         "They are there with the change and were not before. Nothing is to be read from this check's colour.",
         "",
     ]
-    lines += [f"- {problem_line(problem)}" for problem in problems[:_LISTED]]
+    lines += [f"- {one_line(problem_line(problem))}" for problem in problems[:_LISTED]]
     if (more := number - len(problems[:_LISTED])) > 0:
         lines.append(f"- and {more:,} more")
     return "\n".join(lines)

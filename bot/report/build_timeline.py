@@ -17,11 +17,9 @@ from bot.contracts.journal import (
     AttachedFile,
     CallOpened,
     CallStarted,
-    CheckRecord,
     CompactionRecord,
     Delta,
     DiagnosticsRecord,
-    Evidence,
     FilesChanged,
     ModelChanged,
     Note,
@@ -39,10 +37,9 @@ from bot.contracts.journal import (
     WriteProposed,
 )
 from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
-from bot.contracts.outcome import CheckState
 from bot.contracts.plain_text import quoted
 from bot.report.calls import changed_path, counts, fields_of, is_bytecode
-from bot.report.timeline import Agent, Call, CheckRow, FileRow, TextEntry, Timeline, Turn, VersionRow
+from bot.report.timeline import Agent, Call, FileRow, TextEntry, Timeline, Turn, VersionRow
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LISTED = 20
@@ -51,8 +48,6 @@ _LISTED = 20
 def build_timeline(journal: JournalFile) -> Timeline:
     """Return the timeline of a journal, with those of subagents below the calls that started them."""
     builder = _TimelineBuilder()
-    for check in journal.header.checks:
-        builder.timeline.checks[check.name] = CheckRow(check.name, check.command)
     if recalled := [Message(line.role, line.parts) for line in journal.records(RecalledMessage)]:
         builder.add_entry(TextEntry(0.0, "recalled", transcript_text(recalled), tuple(_images(recalled))))
     for line in journal.lines:
@@ -144,10 +139,6 @@ class _TimelineBuilder:
                 self._changed(record, at)
             case DiagnosticsRecord():
                 self._call_of(record.turn, record.call_id, at).diagnosed.append(record)
-            case CheckRecord():
-                self._checked(record)
-            case Evidence():
-                timeline.evidence = record
             case WriteProposed():
                 timeline.writes.append(record)
             case SessionEnded():
@@ -266,15 +257,6 @@ class _TimelineBuilder:
         for file in changed:
             added, removed = counts(file.diff)
             self._touched(file.path, call.name if call is not None else "command", added, removed)
-
-    def _checked(self, record: CheckRecord) -> None:
-        row = self.timeline.checks.setdefault(record.name, CheckRow(record.name, record.command))
-        if record.again:
-            row.flaky = row.flaky or record.run.state is CheckState.PASSED
-        elif record.phase == "before":
-            row.before = record
-        elif record.phase == "after":
-            row.after = record
 
     def _touched(self, path: str, tool: str, additions: int, removals: int) -> None:
         row = self.timeline.files.setdefault(path, FileRow(path))

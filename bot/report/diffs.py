@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pygments.lexers import get_lexer_by_name
 
+from bot.evidence.pieces import Line, Piece
+
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
@@ -147,16 +149,6 @@ _CLASSES = (
     ("Name.Attribute", "b"),
     ("Operator.Word", "k"),
 )
-
-
-class Piece(NamedTuple):
-    """`kind` is empty for text without a colour of its own."""
-
-    kind: str
-    text: str
-
-
-Line = tuple[Piece, ...]
 
 
 class Colours:

@@ -19,7 +19,8 @@ from bot.contracts.formatting import count_of, duration
 from bot.contracts.journal import Evidence
 from bot.contracts.outcome import ChangedFile, Description, Outcome, Status, StopReason
 from bot.contracts.plan import Plan
-from bot.evidence.summary import CheckSummary, summarize_checks
+from bot.evidence.recorded import recorded_evidence
+from bot.evidence.view import View, view_of
 from bot.report.calls import counts
 from bot.report.text import usd
 from bot.report.timeline import Timeline
@@ -42,6 +43,10 @@ _STATUS: Mapping[str, tuple[str, str]] = {
 }
 
 
+MOST_LISTED = 200
+"""The most entries of a list of problems or tests."""
+
+
 class NetFile(NamedTuple):
     """A file of the change as the pull request has it. `diff` is empty if it is not text."""
 
@@ -59,7 +64,8 @@ class FirstScreen:
     status: str
     kind: str
     description: Description
-    checks: CheckSummary
+    evidence: Evidence
+    view: View
     figures: str
     files: Sequence[NetFile] = ()
     answer: str = ""
@@ -80,17 +86,19 @@ def build_first_screen(
     thread = request.thread
     status, kind = _STATUS.get(ended.status, (ended.status, "open")) if ended else ("Not ended", "bad")
     kind = "bad" if ended and ended.stop_reason == "checks_failing" else kind
-    checks = summarize_checks(_outcome(journal, timeline, files))
-    if kind == "good" and not checks.verified:
+    evidence = recorded_evidence(journal)
+    view = view_of(_outcome(journal, timeline, evidence, files), listed=MOST_LISTED)
+    if kind == "good" and not view.summary.verified:
         status, kind = f"{status}, not verified", "open"
-    kind = "open" if kind == "good" and checks.doubtful else kind
+    kind = "open" if kind == "good" and view.summary.doubtful else kind
     last = timeline.turns[-1].texts if timeline.turns else []
     return FirstScreen(
         title=description.title or (thread.title if thread else request.full_instruction) or request.verb,
         status=status,
         kind=kind,
         description=description,
-        checks=checks,
+        evidence=evidence,
+        view=view,
         figures=", ".join((duration(timeline.seconds), usd(timeline.cost), count_of(timeline.turns, "turn"))),
         files=files,
         answer="\n\n".join(last) if ended and ended.status == "answered" else "",
@@ -117,9 +125,11 @@ def _net_file(section: str) -> NetFile:
     return NetFile(path, *counts(text), text)
 
 
-def _outcome(journal: JournalFile, timeline: Timeline, files: Sequence[NetFile]) -> Outcome:
-    """Return an outcome with the fields that `summarize_checks` needs."""
-    header, evidence = journal.header, timeline.evidence or Evidence()
+def _outcome(
+    journal: JournalFile, timeline: Timeline, evidence: Evidence, files: Sequence[NetFile]
+) -> Outcome:
+    """Return an outcome with the fields that the view needs."""
+    header = journal.header
     paths = [one.path for one in files] or list(timeline.files)
     return Outcome(
         header.schema,
@@ -137,6 +147,8 @@ def _outcome(journal: JournalFile, timeline: Timeline, files: Sequence[NetFile])
         timeline.usage,
         timeline.cost,
         checks=evidence.checks,
+        diagnostics=evidence.diagnostics,
+        coverage=evidence.coverage,
         files=tuple(ChangedFile(path, "M", "", "", 0, 0) for path in paths),
     )
 

@@ -24,10 +24,9 @@ from bot.contracts.journal import SCHEMA_VERSION, RunEnded
 from bot.contracts.messages import Image
 from bot.contracts.regular_files import read_regular
 from bot.contracts.request import RunLimits
+from bot.evidence.view import MARKS
 from bot.publish.bundle.write import PATCH, PATCH_LIMIT
-from bot.publish.markdown import unescaped
 from bot.publish.template_cache import environment
-from bot.report import evidence
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
 from bot.report.calls import people_see
@@ -138,10 +137,8 @@ def _render(
         detail=detail,
         notices=list(_notices(journal)),
         parts=[(anchor, name) for anchor, name in _PARTS if sections.get(anchor, True)],
-        checks=evidence.checks_of(timeline),
-        checkers=evidence.checkers_of(timeline.evidence),
-        coverage=evidence.coverage_of(timeline.evidence),
-        servers=timeline.evidence.servers if timeline.evidence else (),
+        view=first_screen.view,
+        marks=MARKS,
         points=points,
         plots=plots,
         longest=min(detail.text, words.longest_for(_sizes(timeline))),
@@ -173,7 +170,6 @@ def _template() -> jinja2.Template:
     templates.filters.update(
         short=words.shortened,
         blocks=blocks,
-        unescaped=unescaped,
         bounded=bounded,
         usd=words.usd,
         tokens=words.tokens,
@@ -185,9 +181,6 @@ def _template() -> jinja2.Template:
         thousands="{:,}".format,
         people_see=people_see,
         limit_words=limit_words,
-        answer=evidence.answer_word,
-        check_class=evidence.check_class,
-        ranges=evidence.missed_lines,
     )
     for name in templates.list_templates(extensions=["j2"]):
         templates.get_template(name)

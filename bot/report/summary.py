@@ -16,13 +16,11 @@ from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import CallStarted, CheckRecord, RequestSent, Response, ResponseFailed, Result
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import Outcome
-from bot.evidence.summary import summarize_checks
+from bot.evidence.view import View, view_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.maintenance.due_tasks import Decision
-from bot.publish.evidence.priorities import priorities
-from bot.publish.evidence.problems import failures
-from bot.publish.evidence.table import evidence_details, remarks, table
+from bot.publish.evidence import details, one_line, remarks, table
 from bot.publish.markdown import cell, code, fenced, plain, safe_code
 
 _SENTENCE = 1_000
@@ -33,7 +31,8 @@ _DENIED = 5
 def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (), charts: str = "") -> str:
     """Return the summary of a run as Markdown. Untrusted text has no effect; a line with a secret is withheld. `charts`
     comes from `charts_of`."""
-    checks = summarize_checks(outcome)
+    view = view_of(outcome)
+    checks = view.summary
     doubt = "" if checks.verified else ", not verified"
     lines = [
         f"## Slash Agent: {outcome.status.value.replace('_', ' ')}{doubt}",
@@ -46,7 +45,7 @@ def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (),
     thread = outcome.request.thread
     hidden = [thread.hidden] if thread and thread.hidden else []
     lines += _published(pull_url, (*hidden, *notes[:_MOST]))
-    lines += _evidence(outcome)
+    lines += _evidence(view)
     lines += ["", "### The run", "", "| | |", "| --- | --- |"]
     lines += [f"| {name} | {cell(value)} |" for name, value in _facts(outcome) if value]
     return "\n".join([*lines, *(["", charts] if charts else [])]) + "\n"
@@ -83,17 +82,17 @@ def _published(pull_url: str, notes: Sequence[str]) -> list[str]:
     return [*link, *(f"- {_sentence(note)}" for note in notes[: _MOST + 1])]
 
 
-def _evidence(outcome: Outcome) -> list[str]:
+def _evidence(view: View) -> list[str]:
     """Return the same evidence as in the pull request, with more rows."""
-    rows, left_out = table(outcome, 2 * _MOST)
-    failed = failures(outcome.checks)
-    first = [*failed[:_MOST], *priorities(outcome, outcome.files)]
-    lines = ["", "### Look at first", "", *(f"- {line}" for line in first)] if first else []
-    lines += ["", "### Evidence", "", *rows] if rows else []
-    lines += ["", f"{count_of(left_out, 'more row')} in `outcome.json`."] if left_out else []
-    lines_of_remarks = remarks(outcome)
-    lines += ["", *(f"- {remark}" for remark in lines_of_remarks)] if lines_of_remarks else []
-    for part in evidence_details(outcome):
+    first = [*view.failures[:_MOST], *view.look_first]
+    lines = ["", "### Look at first", "", *(f"- {one_line(line)}" for line in first)] if first else []
+    if rows := table(view.rows[: 2 * _MOST]):
+        lines += ["", "### Evidence", "", *rows]
+    if (more := len(view.rows) - 2 * _MOST) > 0:
+        lines += ["", f"{count_of(more, 'more row')} in `outcome.json`."]
+    if remarked := remarks(view):
+        lines += ["", *(f"- {remark}" for remark in remarked)]
+    for part in details(view):
         lines += ["", part]
     return lines
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from bot.contracts.formatting import duration, money
-from bot.report.diffs import Line, Piece
+from bot.evidence.pieces import Line, Piece
 
 LONGEST = 24_000
 """The most characters of one text on a page."""

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 
 from bot.agent.versions import Version, changed_files
 from bot.contracts.journal import (
-    CheckRecord,
     DiagnosticsRecord,
-    Evidence,
     PermissionDecision,
     ProviderRetry,
     Question,
@@ -162,17 +160,6 @@ class TextEntry:
         return "note" if self.origin == "note" else "said"
 
 
-@dataclass(slots=True)
-class CheckRow:
-    """One check. `flaky`: it failed and, run again on the same files, passed."""
-
-    name: str
-    command: str
-    before: CheckRecord | None = None
-    after: CheckRecord | None = None
-    flaky: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class VersionRow:
     """A version of a file; `step` and `diff` are the anchors of its step and of its diff, empty for none."""
@@ -199,10 +186,8 @@ class FileRow:
 @dataclass(slots=True)
 class Timeline:
     entries: list[Turn | TextEntry] = field(default_factory=list)
-    checks: dict[str, CheckRow] = field(default_factory=dict)
     files: dict[str, FileRow] = field(default_factory=dict)
     writes: list[WriteProposed] = field(default_factory=list)
-    evidence: Evidence | None = None
     session: SessionEnded | None = None
     run: RunEnded | None = None
     usage: Usage = field(default_factory=Usage)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
 
 from bot import __version__
 from bot.agent.journal import Journal
 from bot.agent.loop import LoopEnd
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
-from bot.contracts.evidence import TestChanges
 from bot.contracts.model import ModelInfo
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, StopReason, TestsAsTheyWere
+from bot.contracts.outcome import Outcome, StopReason
+from bot.evidence.look_first import look_first
+from bot.evidence.pieces import plain
 from bot.gate.disguised_secrets import Detector
 from bot.providers.models import guess_notes
 from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, write_bundle
 from bot.publish.change.commit import commit_message
-from bot.publish.evidence.priorities import priorities
 from bot.report.page import render_page
 from bot.run.large_outputs import OUTPUTS, gather
 from bot.run.opening import outcome_notes
@@ -32,12 +31,7 @@ from bot.session.tools.result_tools import ResultTools
 from bot.session.workspaces.network import network_notes
 from bot.session.workspaces.start import limit_notes
 
-if TYPE_CHECKING:
-    from bot.agent.journal_file import JournalFile
-
-
 _UNJUDGED = "the gate did not accept the change"
-_DIED = "the run ended before"
 _UNCHECKED = "The run was canceled while its change was checked."
 
 
@@ -150,59 +144,6 @@ def write_run_bundle(folder: RunFolder, result: RunResult) -> None:
 
 def evidence_record(outcome: Outcome) -> lines.Evidence | None:
     """Return the record of an outcome, `None` if it has no evidence."""
-    look_first_lines = tuple(priorities(outcome, outcome.files))
-    record = lines.Evidence(
-        outcome.checks, outcome.diagnostics, outcome.servers, outcome.coverage, look_first_lines
-    )
+    first = tuple(plain(line, "`") for line in look_first(outcome, outcome.files))
+    record = lines.Evidence(outcome.checks, outcome.diagnostics, outcome.servers, outcome.coverage, first)
     return record if any(record) else None
-
-
-def recorded_evidence(recorded: JournalFile) -> lines.Evidence:
-    """Return the record from the journal of a dead run; else one made of the records of its checks."""
-    record = next(recorded.records(lines.Evidence), None)
-    return record if record is not None else lines.Evidence(_checks(recorded))
-
-
-def _checks(recorded: JournalFile) -> tuple[CheckResult, ...]:
-    """Return the planned checks as far as they are recorded. One after the change counts only if the session ended:
-    else the tree changed later."""
-    ended = next(recorded.records(lines.SessionEnded), None) is not None
-    runs = list(recorded.records(lines.CheckRecord))
-    before = {line.name: line for line in runs if line.phase == "before"}
-    after = {line.name: line for line in runs if line.phase == "after" and not line.again and ended}
-    again = {line.name for line in runs if line.again and line.run.state is CheckState.PASSED and ended}
-    planned: dict[str, lines.PlannedCheck | lines.CheckRecord] = {
-        check.name: check for check in recorded.header.checks
-    }
-    planned |= before
-    return tuple(
-        _result(check, before.get(name), after.get(name), name in again) for name, check in planned.items()
-    )
-
-
-def _result(
-    check: lines.PlannedCheck | lines.CheckRecord,
-    before: lines.CheckRecord | None,
-    after: lines.CheckRecord | None,
-    passed_again: bool,
-) -> CheckResult:
-    """Return a result without names of tests, which only the evidence record has."""
-    first, second = (
-        line.run if line else CheckRun(CheckState.NOT_RUN, note=_DIED) for line in (before, after)
-    )
-    counts = (before.tests if before else None, after.tests if after else None)
-    tests = TestChanges(*counts, note="the run died before its tests were compared") if any(counts) else None
-    as_they_were = None
-    if after and tests:  # whether the change touches tests is not known here
-        died = "the run died before it"
-        as_they_were = TestsAsTheyWere(CheckRun(CheckState.NOT_RUN, note=died), note=died)
-    return CheckResult(
-        check.name,
-        check.command,
-        first,
-        second,
-        check.detected,
-        passed_again,
-        tests,
-        as_they_were=as_they_were,
-    )

@@ -23,6 +23,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import Denial, Outcome, StopReason
 from bot.contracts.regular_files import read_regular
+from bot.evidence.recorded import recorded_evidence
 from bot.gate.disguised_secrets import Detector
 from bot.gate.judge import judge_tree
 from bot.gate.redact import Redactor
@@ -31,7 +32,7 @@ from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.run import outcome as run_outcome
 from bot.run.large_outputs import gather
-from bot.run.result import mask_outcome, recorded_evidence, write_run_bundle
+from bot.run.result import mask_outcome, write_run_bundle
 from bot.run.value import RunResult
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.profiles import recorded_profile

@@ -28,7 +28,7 @@ from bot.evidence.tests import (
     count_names,
     newly_failed,
 )
-from bot.publish.evidence.problems import failing as failing_when_published
+from bot.evidence.view import failing_now as failing_when_published
 
 STATES = {"p": "passed", "f": "failed", "s": "skipped"}
 CHECK = Check("tests", "pytest", detected=True)

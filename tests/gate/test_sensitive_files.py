@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.gate.sensitive_files import CAN_CHANGE, runs_tests, sensitive, set_up
+from bot.contracts.outcome import CAN_CHANGE_TESTS
+from bot.gate.sensitive_files import runs_tests, sensitive, set_up
 from bot.gate.weaker_tests import Line
 from tests.support.changed_lines import changed_lines
 
@@ -140,7 +141,7 @@ def test_manifests_and_ci_are_named_as_such(path: str, kind: str) -> None:
     ],
 )  # fmt: skip
 def test_a67_what_can_change_what_tests_report_is_named_by_its_path(path: str) -> None:
-    assert runs_tests(path, (), b"x\n", is_new=True) == CAN_CHANGE
+    assert runs_tests(path, (), b"x\n", is_new=True) == CAN_CHANGE_TESTS
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_a67_what_can_change_what_tests_report_is_named_by_its_path(path: str) -
     ],
 )
 def test_a67_or_by_what_is_in_it(path: str, line: str, content: bytes) -> None:
-    assert runs_tests(path, [Line(1, line.encode())], content, is_new=False) == CAN_CHANGE
+    assert runs_tests(path, [Line(1, line.encode())], content, is_new=False) == CAN_CHANGE_TESTS
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,11 +43,12 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.plan import Plan, PlanStep
 from bot.evidence.failing_checks import is_failing
+from bot.evidence.look_first import look_first
 from bot.evidence.reruns import ONE_RUN
 from bot.publish.body.render import LIMIT, closing_line, render_body
 from bot.publish.body.title_and_footer import Links, title
 from bot.publish.change.commit import commit_message
-from bot.publish.evidence.priorities import priorities
+from bot.publish.evidence import one_line
 from bot.report.summary import run_summary
 from tests.support.outcomes import (
     EVIDENCE,
@@ -59,6 +61,11 @@ from tests.support.outcomes import (
     make_request,
     problem,
 )
+
+
+def priorities(outcome: Outcome, files: Sequence[ChangedFile]) -> list[str]:
+    return [one_line(line) for line in look_first(outcome, files)]
+
 
 GOLDEN = Path(__file__).parent / "golden"
 LINKS = Links(

@@ -29,7 +29,7 @@ def spoken(page: str) -> str:
 
 def test_title_summary_notes_and_net_counts_come_before_any_step(tmp_path: Path) -> None:
     text = spoken(render_page(sample(tmp_path / "journal.jsonl")))
-    first = text[text.index("fix issue #12") : text.index("What happened", text.index("Evidence Checks"))]
+    first = text[text.index("fix issue #12") : text.index("What happened", text.index("EvidenceChange"))]
     for part in (
         DESCRIPTION["title"],
         "59.7 seconds are shown as 60s, not as 1m",
@@ -42,7 +42,9 @@ def test_title_summary_notes_and_net_counts_come_before_any_step(tmp_path: Path)
     ):
         assert part in first, part
     assert "`60s`" not in first
-    assert first.index("For the reviewer") < first.index("tidytime/format.py +2") < first.index("Checks")
+    assert (
+        first.index("For the reviewer") < first.index("tidytime/format.py +2") < first.index("EvidenceChange")
+    )
 
 
 def test_a_change_that_nothing_verifies_is_called_so_beside_its_status(tmp_path: Path) -> None:
@@ -68,7 +70,7 @@ def test_a_patch_that_the_journal_does_not_name_is_not_shown(tmp_path: Path) -> 
 def test_a_file_of_the_list_has_the_counts_of_the_change(tmp_path: Path) -> None:
     """Three edits of one file add up to more than what is published of it."""
     text = spoken(render_page(sample(tmp_path / "journal.jsonl")))
-    files = text[text.index("Files", text.index("Checks")) :]
+    files = text[text.index("Files", text.index("EvidenceChange")) :]
     assert "tidytime/format.py +2 −5" in files
 
 

@@ -76,6 +76,9 @@ NOT_SHOWN = re.compile(
     r"Header\.(request|tools|info)|parts\.(Image|ToolResult)|extra$|signature$|redacted$|digest$|sha$|images\.data$"
     r"|files\.(before|after|before_content|content)$|(PermissionDecision|Question)\.tool$|Result\.name$|CompactionRecord\.dropped"
     r"|counts|reasons|^(call_)?id$|^agent$"
+    # A check goes by its command; a note is for a run that did not pass.
+    r"|(checks|CheckRecord)\.name$|checks\.(before|after)\.note$|run\.note$|tests\.(newly_flaky|source)$"
+    r"|Evidence\.diagnostics\.\w+\.snippet$|coverage\.files\.path$"
 )
 
 
@@ -142,9 +145,9 @@ def test_of_ten_thousand_problems_the_worst_are_shown_and_all_are_counted(tmp_pa
     page = render_page(write(tmp_path / "journal.jsonl", (CallStarted(1, "c1", "edit"), while_editing, told)))
     assert len(page) < 400_000
     assert "10,000 new problems" in page
-    assert "9,800 more" in page
+    assert "and 9,800 more" in page
     assert "9,950 more" in page
-    assert page.index("f9999.py") < page.index("f10.py", page.index("Problems that checkers find"))
+    assert page.index("f9999.py") < page.index("f10.py", page.index('id="evidence"'))
 
 
 def test_numbers_that_nobody_can_have_counted_do_no_harm(tmp_path: Path) -> None:
@@ -203,8 +206,8 @@ def test_a_journal_without_evidence_shows_its_checks(tmp_path: Path) -> None:
     older = [line for line in path.read_text().splitlines() if '"type":"evidence"' not in line]
     path.write_text("\n".join(older) + "\n")
     text = " ".join(Tags(render_page(path)).text.split())
-    assert "failed exit 1, 1.4 s" in text
-    assert "passed exit 0, 1.2 s" in text
+    assert "failed, exit 1, 1.4 s" in text
+    assert "passed, exit 0, 1.2 s" in text
     assert "Coverage" not in text
 
 

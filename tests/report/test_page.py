@@ -213,9 +213,8 @@ def test_each_call_says_what_was_decided_of_it(tmp_path: Path) -> None:
 
 def test_the_page_shows_checks_before_and_after(tmp_path: Path) -> None:
     text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
-    assert "testspython3 -m unittest failed exit 1, 0.4 s" in text
-    assert "AssertionError: 6 != 2" in text
-    assert "passed exit 0, 0.3 s" in text
+    assert "✅ python3 -m unittest fixed failed, exit 1, 0.4 s passed, exit 0, 0.3 s" in text
+    assert "Output of python3 -m unittest before the change AssertionError: 6 != 2" in text
 
 
 def test_problems_are_counted_in_words_by_what_became_of_them(tmp_path: Path) -> None:
@@ -231,8 +230,7 @@ def test_problems_are_counted_in_words_by_what_became_of_them(tmp_path: Path) ->
         "2 fixed problems",
         "7 uncovered problems",
     ]
-    assert "5 more: the rest is in the journal" in page
-    assert page.count("On lines that the change left alone") == 1
+    assert "and 5 more" in page
 
 
 def test_a_diff_has_its_lines_marked(tmp_path: Path) -> None:

@@ -9,17 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.contracts.evidence import Answer, CheckerComparison, TestChanges, TestCounts, ToolRun
-from bot.contracts.journal import CheckRecord
+from bot.contracts.evidence import Answer, CheckerComparison, ToolRun
 from bot.contracts.messages import Image, Usage
-from bot.contracts.outcome import CheckRun, CheckState
-from bot.report import evidence, page, plots
+from bot.evidence.pieces import Piece
+from bot.report import page, plots
 from bot.report.calls import Field, fields_of, people_see, subject_of
-from bot.report.diffs import MOST_ROWS, Colours, Piece, diff_of
+from bot.report.diffs import MOST_ROWS, Colours, diff_of
 from bot.report.page import Pictures
 from bot.report.plots import Point
 from bot.report.text import LONGEST, longest_for, seconds_on_axis, shortened, tokens, usd
-from bot.report.timeline import CheckRow, Timeline
 from tests.support.report_runs import png
 
 DIFF = '''--- a/x.py
@@ -211,57 +209,7 @@ def test_people_see_no_diff_twice_and_no_hash() -> None:
     assert people_see(said) == [("files", "a, b"), ("exit code", "0")]
 
 
-def test_lines_that_were_missed_are_said_as_ranges() -> None:
-    assert evidence.missed_lines((9, 3, 4, 5, 12, 11)) == "3-5, 9, 11-12"
-    assert evidence.missed_lines(()) == ""
-
-
-def test_a_checker_that_did_not_answer_says_on_which_side() -> None:
-    late = CheckerComparison("ty", "1", "ty check", ToolRun(Answer.COMPLETE, 2), ToolRun(Answer.TIMED_OUT))
-    assert evidence.Checker(late).why_not == "after: did not answer in time"
-
-
 @pytest.mark.parametrize(("version", "named"), [("0.0.4", "ty 0.0.4"), ("ty 0.0.4", "ty 0.0.4"), ("", "ty")])
 def test_a_checker_is_named_once_whether_or_not_its_version_names_it(version: str, named: str) -> None:
     done = ToolRun(Answer.COMPLETE)
     assert CheckerComparison("ty", version, "ty check", done, done).named == named
-
-
-def test_lists_of_tests_are_capped_and_counted() -> None:
-    names = tuple(f"test_{number}" for number in range(300))
-    [broken] = evidence.test_lists(TestChanges(broken=names, counts=(("broken", 5_000),)))
-    assert (len(broken.names), broken.more) == (evidence.MOST_SHOWN, 5_000 - evidence.MOST_SHOWN)
-
-
-def test_tests_that_are_new_and_fail_are_a_list_of_their_own_in_red() -> None:
-    tests = TestChanges(appeared=("a", "b"), new_failing=("b",), flaky=("c",), newly_flaky=("c",))
-    assert [(one.what, list(one.names), one.grave) for one in evidence.test_lists(tests)] == [
-        ("New and failing (did not run before)", ["b"], True),
-        ("Flaky (failed and passed on the same code)", ["c"], False),
-        ("Of these, passed before the change", ["c"], False),
-        ("Appeared (did not run before)", ["a"], False),
-    ]
-
-
-def test_a_test_that_broke_has_its_reason_beside_it() -> None:
-    tests = TestChanges(broken=("a",), mended=("b",), reasons=(("a", "assert 1 == 2"), ("b", "old")))
-    assert [dict(one.reasons) for one in evidence.test_lists(tests)] == [
-        {"a": "assert 1 == 2", "b": "old"},
-        {},
-    ]
-
-
-def test_without_evidence_a_check_is_what_its_own_lines_say() -> None:
-    failed = CheckRun(CheckState.FAILED, 1, 0.5)
-    row = CheckRow(
-        "tests",
-        "make test",
-        CheckRecord("tests", "make test", "before", failed, True, TestCounts(1, 2)),
-        None,
-        True,
-    )
-    assert row.before is not None
-    [check] = evidence.checks_of(Timeline(checks={"tests": row}))
-    assert (check.before, check.after, check.detected, check.flaky) == (failed, None, True, True)
-    assert check.tests is not None
-    assert check.tests.before == TestCounts(1, 2)

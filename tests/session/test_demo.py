@@ -50,7 +50,7 @@ def test_it_ends_with_pull_request_title_diff_checks_and_report(
     assert "\nRound durations before splitting them into units\n" in ran.out
     assert "\nFor the reviewer\nRounding stays half-to-even" in ran.out
     assert "+    remaining = round(abs(seconds))" in ran.out
-    assert "check     python3 -m unittest: before failed (exit 1), after passed" in ran.out
+    assert "check     python3 -m unittest: failed (1 of 20), exit 1" in ran.out
     assert re.search(r"^  sandbox   bubblewrap ", ran.out, re.MULTILINE)
     assert ran.err == ""
 

@@ -78,8 +78,11 @@ def test_why_a_check_says_nothing_is_said_at_the_end(cli: Cli, repo: Path) -> No
     commit_all(repo)
     with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    assert "check     no-such-program --all: before not runnable, after not runnable" in ran.out
-    assert "a tool or dependency is missing here" in ran.out
+    assert "check     no-such-program --all: not runnable → not runnable" in ran.out
+    assert (
+        "remarks   no-such-program --all is not runnable here: a tool or dependency is missing here"
+        in ran.out
+    )
 
 
 @pytest.mark.slow

@@ -190,7 +190,7 @@ def encodable(text: str, encoding: str) -> str:
     """`text` in what the terminal's encoding has; the rest by its escape."""
     if speaks_unicode(encoding):
         return text
-    plain = text.replace("…", "...").replace("·", "-")
+    plain = text.replace("…", "...").replace("·", "-").replace("→", "->")
     return plain.encode(encoding, "backslashreplace").decode(encoding)
 
 

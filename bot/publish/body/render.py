@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, WithheldFile
-from bot.evidence.summary import summarize_checks
-from bot.publish import markdown
+from bot.contracts.plan import MAX_STEPS, PlanStep
+from bot.evidence.look_first import touches
+from bot.evidence.pieces import names
+from bot.evidence.view import view_of
+from bot.publish import evidence, markdown
 from bot.publish.body.template import Parts, fill_template
 from bot.publish.body.title_and_footer import NO_LINKS, Links, footer
-from bot.publish.evidence.priorities import priorities, steps
-from bot.publish.evidence.problems import failures
-from bot.publish.evidence.table import evidence_details, remarks, table
+from bot.publish.evidence import one_line
 from bot.publish.markdown import safe_code, safe_html, safe_line, safe_markdown
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
@@ -33,6 +34,8 @@ LIMIT = 65_000
 _EVIDENCE_SHOWN = 20
 _ROWS_SHOWN = 60
 _SHOWN_HASH = 12
+_STEP_LIMIT = 1_000
+_PATHS_SHOWN = 5
 # The scales of the parts' limits, tried in order until the whole is short enough.
 _SCALES = (1.0, 0.4, 0.1)
 
@@ -86,33 +89,33 @@ def _view(
     scale: float,
 ) -> dict[str, Any]:
     request, thread = outcome.request, outcome.request.thread
-    checked = summarize_checks(outcome)
-    rows, left_out = table(outcome, int(_EVIDENCE_SHOWN * scale))
+    view = view_of(outcome, files, scale)
+    most = int(_EVIDENCE_SHOWN * scale)
     return {
         "scale": scale,
         "rows": int(_ROWS_SHOWN * scale),
         "partial": outcome.status is Status.PARTIAL,
         "reason": outcome.reason or "The run ended early.",
-        "failing": failures(outcome.checks),
-        "checked": checked,
-        "headline": checked.headline[:1].upper() + checked.headline[1:],
+        "failing": list(map(one_line, view.failures)),
+        "checked": view.summary,
+        "headline": view.summary.headline[:1].upper() + view.summary.headline[1:],
         "requester": request.actor.login,
         "has_thread": thread is not None,
         "asked_in": f"#{thread.number}" if thread else "the request",
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
         "instruction": request.full_instruction,
         "plan": request.plan,
-        "steps": steps(outcome, files, withheld, scale),
+        "steps": _steps(outcome, files, withheld, scale),
         "plan_url": links.plan,
         "approved": not needs(request.verb, Earlier.RUN),
         "plan_hash": request.plan.hash[:_SHOWN_HASH] if request.plan else "",
         "summary": outcome.description.summary,
         "review_notes": outcome.description.notes,
-        "look": priorities(outcome, files, scale),
-        "evidence": rows,
-        "evidence_left_out": left_out,
-        "evidence_remarks": remarks(outcome),
-        "folded": evidence_details(outcome, scale),
+        "look": list(map(one_line, view.look_first)),
+        "evidence": evidence.table(view.rows[:most]),
+        "evidence_left_out": max(len(view.rows) - most, 0),
+        "evidence_remarks": evidence.remarks(view),
+        "folded": list(evidence.details(view, outputs=scale == 1)),
         "files": sorted(files, key=lambda file: not file.sensitive),
         "additions": sum(file.additions for file in files),
         "removals": sum(file.removals for file in files),
@@ -122,6 +125,34 @@ def _view(
         "denied_by": list(dict.fromkeys(denial.rule for denial in outcome.denials)),
         "footer": footer(outcome, links),
     }
+
+
+def _steps(
+    outcome: Outcome, files: Sequence[ChangedFile], withheld: Sequence[WithheldFile], scale: float
+) -> list[str]:
+    """Return one line of Markdown for each step of the approved plan."""
+    plan = outcome.request.plan
+    if plan is None:
+        return []
+    changed, held = [file.path for file in files], [file.path for file in withheld]
+    shown = plan.steps[: int(MAX_STEPS * scale)]
+    lines = [_step_line(step, changed, held, int(_STEP_LIMIT * scale)) for step in shown]
+    left = len(plan.steps) - len(lines)
+    return [*lines, *([f"and {left} more"] if left else [])]
+
+
+def _step_line(step: PlanStep, changed: Sequence[str], held: Sequence[str], limit: int) -> str:
+    text = safe_line(step.text, limit)
+    if not step.paths:
+        return f"{text} (names no file)"
+    paths: dict[str, list[str]] = {"changed": [], "held back": [], "not touched": []}
+    for path in step.paths:
+        state = "changed" if touches(changed, path) else "held back" if touches(held, path) else "not touched"
+        paths[state].append(path)
+    parts = "; ".join(
+        f"{word}: {one_line(names(listed, _PATHS_SHOWN))}" for word, listed in paths.items() if listed
+    )
+    return f"{'✅' if len(paths['changed']) == len(step.paths) else '⚠️'} {text} ({parts})"
 
 
 def _grouped(denials: Sequence[Denial]) -> list[tuple[Denial, int]]:

@@ -1,0 +1,155 @@
+"""What a reviewer should look at first, the most severe first. Pure.
+
+Only a few lines of each kind are shown, the others are counted, so that one kind cannot hide another. The gate decides
+which files are sensitive and why (`ChangedFile.sensitive`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bot.contracts.evidence import Answer
+from bot.contracts.formatting import count_of
+from bot.contracts.outcome import CAN_CHANGE_TESTS, ChangedFile, CheckResult, CheckState, Outcome
+from bot.evidence.labels import (
+    AS_THEY_WERE,
+    check_title,
+    kinds_as_they_were,
+    no_result_as_they_were,
+    number_of,
+)
+from bot.evidence.pieces import Line, code, line, names, quote
+from bot.evidence.problems import count_new, new_problems, problem_line
+
+_MOST = 12
+_OF_A_KIND = 4
+_NAMED = 3
+_PATHS_NAMED = 5
+# A phrase for several files, and the beginnings of the gate's notes on one of them, the most severe first.
+_KINDS = (
+    (f"that {CAN_CHANGE_TESTS}", (CAN_CHANGE_TESTS,)),
+    (
+        "with what is not seen, or looks like a credential",
+        ("GitHub shows no lines", "adds characters", "adds what looks like"),
+    ),
+    ("whose tests prove less", ("removes ", "skips ", "has ", "could not be read", "deletes a test")),
+    ("that run by themselves or set up tools", ("symbolic link", "CI", "configuration")),
+    ("that set up or silence checkers", ("sets up", "adds a suppression", " suppressions")),
+    ("with dependencies or builds", ("",)),
+)
+# Fields of `TestChanges`, and the words for one test and for several.
+_TESTS = (
+    ("broken", "passed before and {} now", "fails", "fail"),
+    ("new_failing", "did not run before and {}", "fails", "fail"),
+    ("vanished", "ran before and no longer {}", "runs", "run"),
+    ("newly_flaky", "passed before and {} flaky now", "is", "are"),
+)
+
+
+def look_first(outcome: Outcome, files: Sequence[ChangedFile], scale: float = 1.0) -> tuple[Line, ...]:
+    """Return the lines; `scale` below 1 shortens the list. Each kind has at least one line."""
+    first, *others = _sensitive(files)
+    groups = [
+        first,  # with one of these, test results are not reliable
+        ("more about tests", list(_tests(outcome))),
+        *others,
+        ("more steps of the plan", list(_plan(outcome, files))),
+        ("more new problems", list(_problems(outcome))),
+        ("more on checkers", list(_not_known(outcome))),
+        ("more {} that no test runs", list(_not_covered(outcome))),
+    ]
+    shown: list[Line] = []
+    for words, lines in groups:
+        most = max(int(_OF_A_KIND * scale), 1) if len(shown) < _MOST * scale else 1
+        shown += lines[:most]
+        if (more := len(lines) - most) > 0:
+            shown.append(line(f"and {more:,} {words.format('file' if more == 1 else 'files')}"))
+    return tuple(shown)
+
+
+def _tests(outcome: Outcome) -> Iterator[Line]:
+    for check in outcome.checks:
+        title, tests = code(check_title(check)), check.tests
+        if check.flaky and check.before.state is CheckState.PASSED and not (tests and tests.flaky):
+            yield line(title, " passed before and is flaky now")
+        yield from _as_they_were(check)
+        for field, words, one, many in _TESTS if tests else ():
+            if tests and (number := number_of(tests, field)):
+                verb = words.format(one if number == 1 else many)
+                listed = _names(getattr(tests, field), number)
+                yield line(f"{count_of(number, 'test')} of ", title, f" {verb}", listed)
+
+
+def _as_they_were(check: CheckResult) -> Iterator[Line]:
+    result = check.as_they_were
+    if result is None:
+        return
+    begin = line(code(check_title(check)), f" {AS_THEY_WERE}: ")
+    for kind in kinds_as_they_were(result):
+        yield line(begin, kind.words, _names(kind.names, kind.number))
+    if result.note:
+        yield line(begin, f"{no_result_as_they_were(result)}, ", quote(result.note))
+    elif result.inside:
+        inside = names(result.inside, _PATHS_NAMED)
+        yield line(begin, "not comparable in ", inside, ", whose own tests are edited")
+
+
+def _names(listed: Sequence[str], number: int) -> Line:
+    return line(": ", names(listed, _NAMED, number)) if listed else ()
+
+
+def _plan(outcome: Outcome, files: Sequence[ChangedFile]) -> Iterator[Line]:
+    changed = [file.path for file in files]
+    for number, step in enumerate(outcome.request.plan.steps if outcome.request.plan else (), 1):
+        if missing := [path for path in step.paths if not touches(changed, path)]:
+            listed = names(missing, _PATHS_NAMED)
+            yield line(f"step {number} of the plan names ", listed, ", which this change does not touch")
+
+
+def touches(paths: Sequence[str], path: str) -> bool:
+    """Whether one of `paths` is `path` or in that folder."""
+    return any(one == path or one.startswith(f"{path.rstrip('/')}/") for one in paths)
+
+
+def _sensitive(files: Sequence[ChangedFile]) -> list[tuple[str, list[Line]]]:
+    """Return the phrase for further files of each kind, and a line for each file."""
+    kinds: dict[str, list[Line]] = {f"more {{}} {words}": [] for words, _ in _KINDS}
+    for file in files:
+        if file.sensitive:
+            kinds[_kind(file.sensitive)].append(line(code(file.path), ": ", quote(file.sensitive)))
+    return list(kinds.items())
+
+
+def _kind(note: str) -> str:
+    first = note.partition(":")[0]
+    return next(
+        f"more {{}} {words}"
+        for words, begins in _KINDS
+        if first.startswith(begins) or first.endswith(begins[-1])
+    )
+
+
+def _problems(outcome: Outcome) -> Iterator[Line]:
+    problems = new_problems(outcome)
+    for problem in problems[:_NAMED]:
+        yield line("New: ", problem_line(problem))
+    if (more := count_new(outcome) - len(problems[:_NAMED])) > 0:
+        yield line(count_of(more, "more new problem" if problems else "new problem"))
+
+
+def _not_known(outcome: Outcome) -> Iterator[Line]:
+    """Report checkers that timed out: without a line they would look like checkers without new problems."""
+    for one in outcome.diagnostics:
+        sides = (("before", one.before.answer), ("with", one.after.answer))
+        if late := next((side for side, answer in sides if answer is Answer.TIMED_OUT), ""):
+            unknown = "finds new problems is not known: it timed out"
+            yield line("Whether ", code(one.tool), f" {unknown} {late} the change")
+
+
+def _not_covered(outcome: Outcome) -> Iterator[Line]:
+    """Report files of which no changed line was run. Others are only in the table."""
+    for file in outcome.coverage.files if outcome.coverage else ():
+        if file.measured > 0 and not file.covered:
+            lines = count_of(file.measured, "changed line")
+            which = "it" if file.measured == 1 else "any"
+            yield line(code(file.path), f": no test runs {which} of its {lines}")

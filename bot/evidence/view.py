@@ -1,0 +1,399 @@
+"""The evidence of a run, worded once: what fails, what to look at first, rows, remarks, lists. Pure.
+
+Printers only mark, escape and fold: `bot/publish/evidence.py` for the pull request and the job's summary,
+`evidence.html.j2` for the page, `bot/cli/result.py` for the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+from typing import Literal, NamedTuple
+
+from bot.contracts.evidence import (
+    Answer,
+    CheckerComparison,
+    Coverage,
+    CoveredFile,
+    Problem,
+    TestCounts,
+    ToolRun,
+)
+from bot.contracts.formatting import count_of, duration, exit_text
+from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
+from bot.evidence.failing_checks import fails_as_they_were, more_failing
+from bot.evidence.labels import (
+    AS_THEY_WERE,
+    check_title,
+    confirms,
+    kinds_as_they_were,
+    kinds_of,
+    no_figures,
+    no_result_as_they_were,
+    number_as_they_were,
+    number_of,
+)
+from bot.evidence.look_first import look_first
+from bot.evidence.pieces import Line, code, joined, line, names, quote, strong
+from bot.evidence.problems import count_new, fixed_problems, new_problems, problem_line, uncovered_problems
+from bot.evidence.reruns import ONE_RUN
+from bot.evidence.summary import CheckSummary, summarize_checks
+
+Mark = Literal["good", "bad", "attention", "nothing"]
+MARKS: dict[Mark, str] = {"good": "✅", "bad": "❌", "attention": "⚠️", "nothing": "⚪"}
+
+LISTED = 30
+_PATHS_NAMED = 5
+_RANGES = 12
+_FAILED = frozenset({CheckState.FAILED, CheckState.TIMED_OUT})
+_WITHOUT_RESULT = frozenset({CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
+# Kinds of tests that are reported also if the check failed before.
+_WORSE = frozenset({"broken", "vanished", "new_failing"})
+_NOW = {CheckState.FAILED: "fails", CheckState.TIMED_OUT: "times out"}
+_STATES = {
+    CheckState.PASSED: line("passed"),
+    CheckState.FAILED: line(strong("failed")),
+    CheckState.TIMED_OUT: line(strong("timed out")),
+    CheckState.NOT_RUNNABLE: line("not runnable"),
+    CheckState.NO_SOCKETS: line("no network in the sandbox"),
+    CheckState.NOT_RUN: line("not run"),
+}
+_NO_ANSWER = {Answer.TIMED_OUT: "timed out", Answer.UNAVAILABLE: "no answer"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A check, a checker or the coverage of the changed lines. `kind` is a label of one word, `command` what ran."""
+
+    kind: str
+    mark: Mark
+    what: Line
+    before: Line
+    after: Line
+    change: Line
+    command: str = ""
+
+
+class Section(NamedTuple):
+    """A list, or the end of an `output`, for which not every place has room. A `grave` one is about a failing check,
+    as are its first `grave` lines."""
+
+    title: Line
+    lines: Sequence[Line] = ()
+    output: str = ""
+    grave: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`failures` are clauses, `look_first` and `remarks` sentences or lists."""
+
+    summary: CheckSummary
+    failures: Sequence[Line]
+    look_first: Sequence[Line]
+    rows: Sequence[Row]
+    remarks: Sequence[Line]
+    sections: Sequence[Section]
+
+
+def view_of(
+    outcome: Outcome, files: Sequence[ChangedFile] | None = None, scale: float = 1.0, listed: int = LISTED
+) -> View:
+    """Return the view of an outcome, failing checks first. `files` are those that are published, if they may differ.
+    `scale` below 1 shortens all lists, which have at most `listed` lines of a kind."""
+    failing = failing_now(outcome.checks)
+    checks = sorted(outcome.checks, key=lambda check: check not in failing)
+    coverage = outcome.coverage
+    rows = chain(
+        chain.from_iterable(map(_check_rows, checks)),
+        map(_checker_row, outcome.diagnostics),
+        [_coverage_row(coverage)] if coverage and coverage.files else [],
+    )
+    return View(
+        summarize_checks(outcome),
+        tuple(line(code(check_title(check)), f" {_failure(check)}") for check in failing),
+        look_first(outcome, outcome.files if files is None else files, scale),
+        tuple(rows),
+        tuple(_remarks(outcome)),
+        tuple(_sections(outcome, int(listed * scale))),
+    )
+
+
+# What fails
+
+
+def failing_now(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    """Return the checks that fail with the change, whatever their result before; that break tests as they were before
+    it; or that cannot run now and passed before or broke a test.
+
+    The latter count since the change controls their output: it could print a line about a missing network. A flaky
+    check failed and passed with the change, and counts only if it broke a test.
+    """
+    return tuple(check for check in checks if _fails(check))
+
+
+def _fails(check: CheckResult) -> bool:
+    if fails_as_they_were(check):
+        return True
+    if check.after.state in (CheckState.PASSED, CheckState.NOT_RUN):
+        return False
+    if check.tests and number_of(check.tests, "broken"):
+        return True
+    return (check.after.state in _FAILED or _was_disabled(check)) and not check.flaky
+
+
+def _was_disabled(check: CheckResult) -> bool:
+    return check.before.state is CheckState.PASSED and check.after.state in _WITHOUT_RESULT
+
+
+def _failure(check: CheckResult) -> str:
+    was, state = check.before.state, check.after.state
+    if state is CheckState.PASSED and check.as_they_were:
+        number = number_as_they_were(check.as_they_were, "failed")
+        verb = "fails" if number == 1 else "fail"
+        return f"passes, but {AS_THEY_WERE} {count_of(number, 'test')} {verb} that passed before the change"
+    now = _NOW.get(state, "gives no result")
+    if was is CheckState.PASSED:
+        return f"{now}, and passed before the change"
+    if was not in _FAILED:
+        return f"{now}; it has no result from before the change"
+    then = "failed" if was is CheckState.FAILED else "timed out"
+    earlier = "as before the change" if was is state else f"and {then} before the change"
+    worse = [f"{kind.number:,} {kind.words}" for kind in kinds_of(check.tests) if kind.field in _WORSE]
+    return f"{now}, {earlier}{', but worse: ' if worse else ''}{', '.join(worse)}"
+
+
+# Rows
+
+
+def _check_rows(check: CheckResult) -> Iterator[Row]:
+    passed, was = check.after.state is CheckState.PASSED, check.as_they_were
+    good: Mark = "good" if confirms(was) else "attention"
+    mark: Mark = "bad" if _fails(check) else good if passed else "nothing"
+    before, after = (check.tests.before, check.tests.after) if check.tests else (None, None)
+    what = line(code(check.related or check_title(check)))
+    sides = _run(check.before, before), _run(check.after, after)
+    yield Row("check", mark, what, *sides, _check_change(check), check.command)
+    if was is not None:
+        yield _row_as_they_were(what, was)
+
+
+def _row_as_they_were(what: Line, result: TestsAsTheyWere) -> Row:
+    parts = [line(no_result_as_they_were(result))] if result.note else []
+    for kind in kinds_as_they_were(result):
+        parts.append(line(strong(kind.words) if kind.field == "failed" else kind.words))
+    if result.inside and not result.note:
+        parts.append(line("tests in source files not comparable"))
+    doubt: Mark = "bad" if result.failed else "nothing" if result.note else "attention"
+    mark: Mark = "good" if confirms(result) else doubt
+    ran = () if result.run.state is CheckState.NOT_RUN else _run(result.run, result.tests)
+    return Row("check", mark, line(what, f" {AS_THEY_WERE}"), (), ran, joined(parts))
+
+
+def _run(run: CheckRun, tests: TestCounts | None) -> Line:
+    state = _STATES[run.state]
+    if run.state in (CheckState.NOT_RUN, CheckState.NOT_RUNNABLE):
+        return state
+    counts = ""
+    if tests is not None:
+        number = f"{tests.passed + tests.failed:,}"
+        number = f"{tests.failed:,} of {number}" if tests.failed else number
+        counts = f" ({number}{f', {tests.skipped:,} skipped' if tests.skipped else ''})"
+    ended = f", {exit_text(run.exit_code)}" if run.exit_code is not None else ""
+    return line(state, f"{counts}{ended}, {duration(run.duration)}")
+
+
+def _check_change(check: CheckResult) -> Line:
+    was, state = check.before.state, check.after.state
+    if was is CheckState.TIMED_OUT and state is CheckState.PASSED:
+        return line("not known")
+    kinds = list(kinds_of(check.tests))
+    parts = ["related tests only"] if check.related else []
+    grave: list[str] = []
+    for kind in kinds:
+        (grave if kind.grave else parts).append(f"{kind.number:,} {kind.words}")
+    fixed = was in _FAILED and state is CheckState.PASSED and not check.flaky
+    if not kinds and fixed:
+        parts += ["fixed"] if confirms(check.as_they_were) else []
+    elif not kinds and (more := more_failing(check)):
+        grave.append(f"{more:,} more fail")
+    elif not kinds and was is CheckState.PASSED and state in _FAILED and not check.flaky:
+        grave.append("broken")
+    if check.flaky and not (check.tests and number_of(check.tests, "flaky")):
+        parts.append("flaky")
+    if any("fixed" in part for part in parts) and ONE_RUN in check.before.note:
+        parts.append("one run each")
+    return joined([*(line(strong(part)) for part in grave), *map(line, parts)])
+
+
+def _checker_row(one: CheckerComparison) -> Row:
+    what, before, after = line(code(one.named)), _tool_run(one.before), _tool_run(one.after)
+    if words := no_figures(one):
+        after = after if one.before.answer is Answer.COMPLETE else line("not run")
+        return Row("checker", "nothing", what, before, after, line(words), one.command)
+    new, fixed = max(one.new_count, len(one.new)), max(one.fixed_count, len(one.fixed))
+    uncovered = max(one.uncovered_count, len(one.uncovered))
+    rest = f", {fixed:,} fixed{f', {uncovered:,} uncovered' if uncovered else ''}"
+    change = line(strong(f"{new:,} new") if new else "0 new", rest)
+    return Row("checker", "attention" if new else "good", what, before, after, change, one.command)
+
+
+def _tool_run(run: ToolRun) -> Line:
+    if run.answer is not Answer.COMPLETE:
+        return line(_NO_ANSWER[run.answer])
+    return line(f"{count_of(run.problems, 'problem')}, {duration(run.duration)}")
+
+
+def _coverage_row(coverage: Coverage) -> Row:
+    measured, covered = coverage.measured, coverage.covered
+    missed = max(measured - covered, 0)
+    mark: Mark = "nothing" if not measured else "attention" if missed else "good"
+    share = f"{covered:,} of {count_of(measured, 'line')} ({100 * covered // measured} %)" if measured else ""
+    text = line(share or "no line that can be run")
+    change = line(f"{missed:,} not run" if missed else "")
+    return Row("coverage", mark, line("Coverage of changed lines"), (), text, change, coverage.source)
+
+
+# Remarks: why something could not run or is no evidence
+
+
+def _remarks(outcome: Outcome) -> Iterator[Line]:
+    for check in outcome.checks:
+        yield from _check_remarks(check)
+    if any(check.detected for check in outcome.checks):
+        yield line("Checks were detected, since the policy file names none.")
+    for one in outcome.diagnostics:
+        notes = [line(quote(note)) for note in dict.fromkeys((one.before.note, one.after.note)) if note]
+        if one.environment:
+            missing = "more say only that something is not installed here, and are not counted"
+            notes.append(line(f"{one.environment:,} {missing}"))
+        if notes:
+            yield line(code(one.tool + one.where), ": ", joined(notes, "; "))
+    if outcome.coverage and outcome.coverage.note:
+        yield line("Coverage: ", quote(outcome.coverage.note))
+
+
+def _check_remarks(check: CheckResult) -> Iterator[Line]:
+    name, before, after = code(check_title(check)), check.before, check.after
+    states = (before.state, after.state)
+    if _was_disabled(check):
+        yield line(name, " passed before the change and gives no result with it: ", quote(after.note))
+    elif CheckState.NO_SOCKETS in states:
+        yield line(name, " needs a network that the sandbox does not have: its result is no evidence.")
+    elif CheckState.NOT_RUNNABLE in states:
+        why = after.note or before.note or "a tool or dependency is missing"
+        yield line(name, " is not runnable here: ", quote(why))
+    elif CheckState.NOT_RUN in states and (why := after.note or before.note):
+        yield line(name, " was not run: ", quote(why))
+    if before.state is CheckState.TIMED_OUT and before.note and after.state is not CheckState.TIMED_OUT:
+        yield line(name, " timed out before the change: ", quote(before.note))
+    elif states == (CheckState.FAILED, CheckState.PASSED) and before.note:
+        yield line(name, " failed before the change: ", quote(before.note))
+    if after.state is CheckState.FAILED and after.note and not check.flaky:
+        yield line(name, " fails with the change: ", quote(after.note))
+    if check.scope_note:
+        yield line(name, ": the whole suite was not run: ", quote(check.scope_note))
+    if check.flaky:
+        yield line(name, " failed and, run again on the same files, passed: it is flaky.")
+    if check.tests and check.tests.note:
+        yield line(name, ": ", quote(check.tests.note))
+    if check.as_they_were is not None:
+        yield from _remarks_as_they_were(line(name, f" {AS_THEY_WERE}"), check.as_they_were)
+
+
+def _remarks_as_they_were(name: Line, result: TestsAsTheyWere) -> Iterator[Line]:
+    if result.note:
+        yield line(name, f": {no_result_as_they_were(result)}, ", quote(result.note))
+    for paths, words in (
+        (result.inside, "its own tests are the change's, so they are not comparable"),
+        (result.mixed, "may set up tests, and stayed as the change has it"),
+    ):
+        if paths:
+            yield line(names(paths, _PATHS_NAMED, noun="file"), f" {AS_THEY_WERE}: {words}.")
+
+
+# Lists
+
+
+def _sections(outcome: Outcome, most: int) -> Iterator[Section]:
+    for check in outcome.checks:
+        lines = list(_tests(check, most))
+        grave = sum(is_grave for is_grave, _ in lines)
+        if lines:
+            title = line("Tests of ", code(check_title(check)))
+            yield Section(title, [one for _, one in lines], grave=grave)
+    for check in outcome.checks:
+        was = check.as_they_were.run if check.as_they_were else None
+        for run, when in (
+            (check.before, "before the change"),
+            (check.after, "after the change"),
+            (was, AS_THEY_WERE),
+        ):
+            if run and run.tail.strip():
+                failed = run is check.after and _fails(check) and run.state is not CheckState.PASSED
+                title = line("Output of ", code(check_title(check)), f" {when}")
+                yield Section(title, output=run.tail, grave=int(failed))
+    problems = (
+        ("new", new_problems(outcome), count_new(outcome)),
+        (
+            "fixed",
+            fixed_problems(outcome),
+            sum(one.fixed_count for one in outcome.diagnostics if one.complete),
+        ),
+        ("uncovered", uncovered_problems(outcome), sum(one.uncovered_count for one in outcome.diagnostics)),
+    )
+    for word, listed, number in problems:
+        if listed and most:
+            yield _problems(word, listed, max(number, len(listed)), most)
+    missed = (
+        [file for file in outcome.coverage.files if file.covered < file.measured] if outcome.coverage else []
+    )
+    lines = [line(code(file.path), f": {_missed(file)}") for file in missed[:most]]
+    if lines:
+        yield Section(
+            line("Changed lines that no test runs"), [*lines, *_more(len(missed) - len(lines), "file")]
+        )
+
+
+def _tests(check: CheckResult, most: int) -> Iterator[tuple[bool, Line]]:
+    """Yield lines on tests, and whether each counts against the change."""
+    reasons = dict(check.tests.reasons) if check.tests else {}
+    for kind in kinds_of(check.tests):
+        for name in kind.names[:most]:
+            why = line(": ", code(reasons[name])) if kind.grave and reasons.get(name) else ()
+            yield kind.grave, line(f"{kind.words}: ", code(name), why)
+        if kind.names and (more := kind.number - len(kind.names[:most])) > 0:
+            yield kind.grave, line(f"{kind.words}: {more:,} more")
+    was = check.as_they_were
+    for kind in kinds_as_they_were(was) if was else ():
+        for name in kind.names[:most]:
+            yield False, line(f"{AS_THEY_WERE}, {kind.words}: ", code(name))
+    if was and was.files and most:
+        yield False, line(f"{AS_THEY_WERE}, as on the base: ", names(was.files, _PATHS_NAMED))
+
+
+def _problems(word: str, problems: Sequence[Problem], number: int, most: int) -> Section:
+    lines = [problem_line(problem) for problem in problems[:most]]
+    return Section(line(count_of(number, f"{word} problem")), [*lines, *_more(number - len(lines))])
+
+
+def _more(number: int, noun: str = "") -> list[Line]:
+    return [line(f"and {count_of(number, noun) if noun else f'{number:,}'} more")] if number > 0 else []
+
+
+def _missed(file: CoveredFile) -> str:
+    """Return `lines 3-5, 9 and 4 more`."""
+    ranges = []
+    for _, run in groupby(enumerate(sorted(set(file.missed))), lambda pair: pair[1] - pair[0]):
+        numbers = [number for _, number in run]
+        ranges.append((numbers[0], numbers[-1]))
+    shown = ranges[:_RANGES]
+    more = max(file.measured - file.covered, len(file.missed)) - sum(
+        last - first + 1 for first, last in shown
+    )
+    if not shown:
+        return count_of(more, "line")
+    named = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in shown)
+    one = len(shown) == 1 and shown[0][0] == shown[0][1] and more <= 0
+    return f"{'line' if one else 'lines'} {named}{f' and {more:,} more' if more > 0 else ''}"
