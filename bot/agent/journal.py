@@ -21,7 +21,8 @@ from typing import Any
 
 from bot.agent.journal_file import JournalFile, JournalLine, parse_journal, read_journal
 from bot.contracts.errors import AgentError
-from bot.contracts.journal import PARTS, RECORDS, FileVersion, Header, Record
+from bot.contracts.journal import RECORDS, FileVersion, Header, Record
+from bot.contracts.messages import PARTS
 from bot.contracts.tools import FileChange
 
 __all__ = [

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from bot.contracts.errors import UsageError
-from bot.contracts.journal import PARTS, RECORDS, SCHEMA_VERSION, FileVersion, Header, Record, Response
-from bot.contracts.messages import FinishReason, Message
+from bot.contracts.journal import RECORDS, SCHEMA_VERSION, FileVersion, Header, Record, Response
+from bot.contracts.messages import PARTS, FinishReason, Message
 from bot.contracts.model import Complete
 from bot.contracts.regular_files import read_regular
 

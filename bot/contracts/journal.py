@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from bot.contracts.evidence import CheckerComparison, Coverage, Problem, ServerUse, TestCounts
-from bot.contracts.messages import Image, Part, Role, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.messages import Image, Part, Role, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun
 from bot.contracts.request import Request, RunLimits
@@ -105,8 +105,7 @@ class ProviderRetry(NamedTuple):
 
 
 class Response(NamedTuple):
-    """A whole response as it entered the history. `cost` is in USD, `first_token` in seconds since the request;
-    0 if unknown."""
+    """A whole response as it entered the history. `cost` is in USD, `first_token` in seconds, 0 if unknown."""
 
     turn: int
     parts: tuple[Part, ...]
@@ -276,10 +275,8 @@ class ModelChanged(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        sentence = f"From turn {self.turn} on the model {self.model} answers."
-        return (
-            f"{sentence} {self.reason[:1].upper()}{self.reason[1:].rstrip('.')}." if self.reason else sentence
-        )
+        why = f" {self.reason[:1].upper()}{self.reason[1:].rstrip('.')}." if self.reason else ""
+        return f"From turn {self.turn} on the model {self.model} answers.{why}"
 
 
 class Note(NamedTuple):
@@ -315,8 +312,7 @@ class AgentStarted(NamedTuple):
 
 
 class WriteProposed(NamedTuple):
-    """The model proposed a write on a thread. `what` is a short description, `refused` the reason for a
-    refusal."""
+    """The model proposed a write on a thread. `what` describes it, `refused` says why it was refused."""
 
     kind: str
     number: int
@@ -402,12 +398,3 @@ RECORDS: Mapping[str, type[Record]] = {
     "session_ended": SessionEnded,
     "run_ended": RunEnded,
 }
-
-PARTS: Mapping[str, type[Part]] = {
-    "text": Text,
-    "image": Image,
-    "thinking": Thinking,
-    "tool_call": ToolCall,
-    "tool_result": ToolResult,
-}
-"""The `type` of each message part inside `parts`."""

@@ -9,6 +9,7 @@ with the part (an item's id, a signature). All other code passes it through.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -72,6 +73,15 @@ class ToolResult:
 
 Part = Text | Image | Thinking | ToolCall | ToolResult
 Role = Literal["user", "assistant", "tool"]
+
+PARTS: Mapping[str, type[Part]] = {
+    "text": Text,
+    "image": Image,
+    "thinking": Thinking,
+    "tool_call": ToolCall,
+    "tool_result": ToolResult,
+}
+"""The `type` of each message part inside `parts`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,9 @@ from bot.gate.objects import (
     listing,
     scratch,
 )
-from bot.gate.verdict import HoldsSecret, MayWrite, Verdict, decide, refuse_unfit
+from bot.gate.verdict import HoldsSecret, Verdict, decide
 from bot.gate.walk import changes, untracked
+from bot.gate.withheld import MayWrite, refuse_unfit
 
 
 def judge_tree(

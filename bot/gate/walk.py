@@ -12,13 +12,14 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
 from bot.checkout.objects import sizes
+from bot.gate.change_groups import KINDS, ChangeGroup, within_limits
 from bot.gate.confined_folder import ConfinedFolder, open_confined, read_all
 from bot.gate.errors import HostileTree, capacity_error, quoted_path
 from bot.gate.gitignore import IgnoreRules
@@ -56,9 +57,7 @@ def changes(
     New files named in `setup_files` are no change, whatever their contents, and neither are new links with the target
     that `links` states. Over the limits the paths in `edited` come first.
     """
-    with _walking(scratch, base, tree, limits) as walk:
-        walk.links = links
-        walk.edited = edited
+    with _walking(scratch, base, tree, limits, links, edited) as walk:
         walk.tracked()
         for path in walk.untracked():
             if path not in setup_files:
@@ -77,11 +76,16 @@ def untracked(
 
 @contextmanager
 def _walking(
-    scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: ChangeLimits
+    scratch: Scratch,
+    base: Mapping[str, Entry],
+    tree: Path,
+    limits: ChangeLimits,
+    links: Mapping[str, str] = MappingProxyType({}),
+    edited: Collection[str] = (),
 ) -> Iterator[_Walk]:
     with open_confined(tree) as confined:
         try:
-            yield _Walk(scratch, base, confined, limits)
+            yield _Walk(scratch, base, confined, limits, links, edited)
         except OSError as error:
             raise capacity_error(error) or HostileTree(
                 f"the work tree cannot be read: {error.strerror}: {quoted_path(str(error.filename))}"
@@ -90,22 +94,28 @@ def _walking(
 
 class _Walk:
     def __init__(
-        self, scratch: Scratch, base: Mapping[str, Entry], confined: ConfinedFolder, limits: ChangeLimits
+        self,
+        scratch: Scratch,
+        base: Mapping[str, Entry],
+        confined: ConfinedFolder,
+        limits: ChangeLimits,
+        links: Mapping[str, str],
+        edited: Collection[str],
     ) -> None:
         self._scratch = scratch
         self._base = base
         self._confined = confined
         self._limits = limits
+        self._links = links
+        self._edited = edited
         self._device = os.fstat(confined.descriptor).st_dev
         self._tracked_folders = _folders(base)
         self._seen: set[str] = set()
-        self._groups = tuple(_Group(kind, limits) for kind in _KINDS)
+        self._groups = tuple(ChangeGroup(kind, limits) for kind in KINDS)
         self._entries = 0
         self._rules = IgnoreRules(scratch, base)
         self._new_folders: list[str] = []
         self._new_files: list[str] = []
-        self.links: Mapping[str, str] = {}
-        self.edited: Collection[str] = ()
         self.unfit: dict[str, str] = {}
 
     def result(self, setup_files: Collection[str]) -> TreeDiff:
@@ -115,7 +125,7 @@ class _Walk:
                 continue
             if not any(folder in self.unfit for folder in parents(path)):
                 self._add(Change(path, entry, None, None))
-        taken, unfit, unchanged = _within_limits(self._groups, self._limits)
+        taken, unfit, unchanged = within_limits(self._groups, self._limits)
         unfit |= {path: reason for path, reason in self.unfit.items() if path not in setup_files}
         unchanged.update(path for path in self.unfit if path in self._base)
         return TreeDiff(sorted(taken, key=lambda change: os.fsencode(change.path)), unfit, unchanged)
@@ -223,7 +233,7 @@ class _Walk:
             os.close(descriptor)
 
     def _compare_link(self, target: bytes, path: str, old: Entry | None) -> None:
-        if old is None and self.links.get(path) == os.fsdecode(target):
+        if old is None and self._links.get(path) == os.fsdecode(target):
             return
         new = Entry(LINK, blob_id(target, self._scratch.object_format))
         if new != old:
@@ -284,7 +294,7 @@ class _Walk:
             self._leave_out(path, "a submodule, and what is in it was changed")
 
     def _add(self, change: Change) -> None:
-        kind = 0 if change.path in self.edited else 1 if change.old is not None else 2
+        kind = 0 if change.path in self._edited else 1 if change.old is not None else 2
         self._groups[kind].add(change)
 
     def _open_folder(self, folder: str) -> int | None:
@@ -320,67 +330,6 @@ class _Walk:
     @property
     def _too_large(self) -> str:
         return f"over the limit of {self._limits.file_bytes} bytes a file"
-
-
-_KINDS = ("edited files", "changed files", "new files")
-"""Files that the edit tools wrote, other files of the base, other new files: they are published in this order."""
-
-
-class _Group:
-    """Changes of one kind up to the limits; further ones are only counted."""
-
-    def __init__(self, kind: str, limits: ChangeLimits) -> None:
-        self.kind = kind
-        self.changes: list[Change] = []
-        self.bytes = 0
-        self.count = 0
-        self.first = self.first_left_out = ""
-        self.left_out: set[str] = set()
-        self._limits = limits
-
-    def add(self, change: Change) -> None:
-        self.count += 1
-        self.first = min(self.first or change.path, change.path)
-        size = len(change.data or b"")
-        if len(self.changes) < self._limits.files and self.bytes + size <= self._limits.total_bytes:
-            self.changes.append(change)
-            self.bytes += size
-            return
-        self.first_left_out = self.first_left_out or change.path
-        if change.old is not None:
-            self.left_out.add(change.path)
-
-
-def _within_limits(
-    groups: Sequence[_Group], limits: ChangeLimits
-) -> tuple[list[Change], dict[str, str], set[str]]:
-    """Return the changes within the limits, a reason for each group that is left out or cut, and the paths of the base
-    in it.
-
-    A part of what a command wrote would be a broken change, so only the group of edited files is cut.
-    """
-    taken: list[Change] = []
-    rows: dict[str, str] = {}
-    unchanged: set[str] = set()
-    left = limits.total_bytes
-    for group in groups:
-        is_whole = group.count == len(group.changes)
-        if is_whole and len(taken) + group.count <= limits.files and group.bytes <= left:
-            taken += group.changes
-            left -= group.bytes
-            continue
-        over = f"more than {limits.files} files are changed"
-        if group.count <= limits.files - len(taken):
-            over = f"the changed files hold more than {limits.total_bytes} bytes"
-        if group.kind == _KINDS[0]:
-            taken, left = list(group.changes), left - group.bytes
-            rest = group.count - len(group.changes)
-            rows[group.first_left_out] = f"{rest} of {group.count} {group.kind}: {over}"
-        else:
-            rows[group.first] = f"all {group.count} {group.kind}: {over}"
-            group.left_out.update(change.path for change in group.changes if change.old is not None)
-        unchanged |= group.left_out
-    return taken, rows, unchanged
 
 
 def _folders(base: Mapping[str, Entry]) -> set[str]:

@@ -94,18 +94,18 @@ _FORBIDDEN = (
 )
 
 
-def annotate(context: PublishContext, prepared: CheckedCommit) -> tuple[str, ...]:
+def annotate(context: PublishContext, commit: CheckedCommit) -> tuple[str, ...]:
     """Annotate the commit with the new problems, if there are any. Returns soft failures, a sentence each."""
     problems = new_problems(context.outcome)
     if not problems:
         return ()
-    annotated = on_lines(problems, parse_diff(prepared.verdict.patch))[:MOST]
+    annotated = on_lines(problems, parse_diff(commit.verdict.patch))[:MOST]
     number = max(count_new(context.outcome), len(problems))
     # In a dry run the commit does not exist on GitHub.
-    key = "" if context.github.dry_run is not None else f"slash-agent-problems:{prepared.sha}"
+    key = "" if context.github.dry_run is not None else f"slash-agent-problems:{commit.sha}"
     title = f"{count_of(number, 'new problem')}, {len(annotated):,} on lines of the diff"
     annotations = [_annotation(problem) for problem in annotated]
-    one = CheckReport(NAME, prepared.sha, title, _summary(problems, number), annotations, key)
+    one = CheckReport(NAME, commit.sha, title, _summary(problems, number), annotations, key)
     return post_check_run(context.github, context.repository, one, forbidden=_FORBIDDEN)
 
 

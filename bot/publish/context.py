@@ -13,7 +13,7 @@ from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request
 from bot.gate.secrets import Finder
-from bot.gate.verdict import MayWrite
+from bot.gate.withheld import MayWrite
 from bot.github.client import GitHub
 from bot.github.tokens import token_facts
 from bot.github.values import Account

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -94,7 +93,6 @@ def outcome(
         withheld=withheld,
         denials=tuple(facts.denials),
         notes=tuple(notes),
-        patch_sha256=hashlib.sha256(verdict.patch if isinstance(verdict, Verdict) else b"").hexdigest(),
         answer=_capped(end.final_text) if answered else "",
         question=_capped(submission.question),
         network=tuple(facts.network),

@@ -15,8 +15,9 @@ from bot.contracts.outcome import Outcome, StopReason
 from bot.evidence.look_first import look_first
 from bot.evidence.pieces import plain
 from bot.gate.disguised_secrets import Detector
+from bot.gate.verdict import Verdict
 from bot.providers.models import guess_notes
-from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, write_bundle
+from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.report.page import render_page
 from bot.run.large_outputs import OUTPUTS, gather
@@ -82,7 +83,7 @@ def conclude(
     concluded = mask_outcome(
         outcome(facts, run.profile, end, verdict, submission, evidence, notes), run.detector
     )
-    _record(run.journal, concluded, accepted.tree_sha if accepted else "")
+    _record(run.journal, concluded, accepted)
     return RunResult(
         run.checkout,
         run.policy,
@@ -97,7 +98,7 @@ def conclude(
     )
 
 
-def _record(journal: Journal, concluded: Outcome, tree_sha: str) -> None:
+def _record(journal: Journal, concluded: Outcome, verdict: Verdict | None) -> None:
     """The journal's last lines."""
     if journal.failure:
         return
@@ -108,8 +109,8 @@ def _record(journal: Journal, concluded: Outcome, tree_sha: str) -> None:
             concluded.status.value,
             concluded.stop_reason.value,
             concluded.reason,
-            concluded.patch_sha256,
-            tree_sha,
+            sha256_of(verdict.patch if verdict else b""),
+            verdict.tree_sha if verdict else "",
         )
     )
 

@@ -37,7 +37,8 @@ from bot.contracts.request import Request, Tier
 from bot.contracts.tools import ToolSpec
 from bot.gate.judge import judge_patch, refuse_bombs
 from bot.gate.objects import scratch
-from bot.gate.verdict import MayWrite, Verdict
+from bot.gate.verdict import Verdict
+from bot.gate.withheld import MayWrite
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
 from bot.run.large_outputs import bring_back

@@ -27,7 +27,8 @@ from bot.evidence.recorded import recorded_evidence
 from bot.gate.disguised_secrets import Detector
 from bot.gate.judge import judge_tree
 from bot.gate.redact import Redactor
-from bot.gate.verdict import MayWrite, Verdict
+from bot.gate.verdict import Verdict
+from bot.gate.withheld import MayWrite
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.run import outcome as run_outcome

@@ -29,6 +29,7 @@ from bot.contracts.evidence import (
     ToolRun,
 )
 from bot.contracts.messages import (
+    PARTS,
     FinishReason,
     Image,
     Message,
@@ -175,7 +176,7 @@ def test_the_round_trip_covers_every_kind_of_line() -> None:
 
 
 def test_the_round_trip_covers_every_kind_of_part() -> None:
-    assert set(PART_FIELDS) == set(lines.PARTS.values()) == set(get_args(Part))
+    assert set(PART_FIELDS) == set(PARTS.values()) == set(get_args(Part))
 
 
 def test_each_line_names_its_kind_and_leaves_out_what_is_at_its_default(tmp_path: Path) -> None:

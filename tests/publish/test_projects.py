@@ -38,4 +38,4 @@ def test_a_bundle_with_too_much_of_either_is_refused() -> None:
     assert evidence_error(TOLD) == ""
     many = replace(SEEN, uncovered=tuple(map(problem, range(1, 2_100))))
     for wrong in (many, replace(SEEN, uncovered_count=-1), replace(SEEN, projects=("x",) * 2_100)):
-        assert evidence_error(replace(TOLD, diagnostics=(wrong,))).startswith("diagnostics: ")
+        assert evidence_error(replace(TOLD, diagnostics=(wrong,))).startswith("diagnostics.")

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bot.agent.journal import Journal
-from bot.contracts.journal import PARTS, RECORDS, AgentStarted, CallOpened, Delta, Header, Record
+from bot.contracts.journal import RECORDS, AgentStarted, CallOpened, Delta, Header, Record
+from bot.contracts.messages import PARTS
 
 ATTACK = (
     "</pre></title></style></script></template>--><script>window.owned=1</script><svg onload=window.owned=1>"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, astuple
+from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
 
-from bot.contracts.evidence import CheckerComparison, Coverage, Problem, TestChanges
-from bot.contracts.outcome import CheckResult, Outcome, TestsAsTheyWere
+from bot.contracts.outcome import Outcome
 from bot.contracts.plan import is_inside
 from bot.contracts.pulls import PullRequest, ReviewThread
 from bot.contracts.request import Request, Triage
@@ -39,14 +38,15 @@ def outcome_error(outcome: Outcome) -> str:
         outcome.cost,
         *(run.duration for check in outcome.checks for run in (check.before, check.after)),
     )
-    hashes = (outcome.review_sha256, outcome.plan_sha256, outcome.writes_sha256)
+    hashes = ("review_sha256", "plan_sha256", "writes_sha256")
     wrong = _first_wrong(
         (
             ("base_sha", "not a full object name", _SHA.fullmatch(outcome.base_sha)),
             ("patch_sha256", "not a SHA-256", _SHA256.fullmatch(outcome.patch_sha256)),
-            ("review_sha256", "not a SHA-256", not hashes[0] or _SHA256.fullmatch(hashes[0])),
-            ("plan_sha256", "not a SHA-256", not hashes[1] or _SHA256.fullmatch(hashes[1])),
-            ("writes_sha256", "not a SHA-256", not hashes[2] or _SHA256.fullmatch(hashes[2])),
+            *(
+                (name, "not a SHA-256", _SHA256.fullmatch(getattr(outcome, name) or "0" * 64))
+                for name in hashes
+            ),
             ("started_at", "not an RFC 3339 time in UTC", _is_time(outcome.started_at)),
             ("ended_at", "not an RFC 3339 time in UTC", _is_time(outcome.ended_at)),
             ("cost", "not a finite positive number", all(math.isfinite(n) and n >= 0 for n in numbers)),
@@ -165,99 +165,38 @@ def _is_time(text: str) -> bool:
     return offset is not None and not offset
 
 
-# Far above any real run, and low enough that rendering is fast.
 MAX_TOOLS = 100
 MAX_LISTED = 2_000
+"""Far above any real run, and low enough that rendering is fast."""
+
 _MAX_NUMBER = 10**9
 
 
 def evidence_error(outcome: Outcome) -> str:
     """As `outcome_error`, for checks, diagnostics, servers and coverage."""
-    errors = (
-        _counted("checks", len(outcome.checks), MAX_LISTED),
-        _counted("diagnostics", len(outcome.diagnostics), MAX_TOOLS),
-        _counted("servers", len(outcome.servers), MAX_TOOLS),
-        *map(_check, outcome.checks),
-        *map(_compared, outcome.diagnostics),
-        _coverage(outcome.coverage) if outcome.coverage else "",
-    )
-    return next(filter(None, errors), "")
-
-
-def _check(check: CheckResult) -> str:
-    return _tests(check.tests) or _as_they_were(check.as_they_were)
-
-
-def _as_they_were(result: TestsAsTheyWere | None) -> str:
-    if result is None:
-        return ""
-    listed = (
-        result.failed,
-        result.expectation_changed,
-        result.unconfirmed,
-        result.not_comparable,
-        result.counts,
-        result.files,
-        result.mixed,
-        result.inside,
-    )
-    counts = (*(number for _, number in result.counts), *(astuple(result.tests) if result.tests else ()))
-    return _counted("checks.as_they_were", max(map(len, listed)), MAX_LISTED) or _numbers(
-        "checks.as_they_were", (*counts, result.run.duration)
-    )
-
-
-def _tests(tests: TestChanges | None) -> str:
-    if tests is None:
-        return ""
-    listed = (
-        tests.broken,
-        tests.mended,
-        tests.appeared,
-        tests.vanished,
-        tests.flaky,
-        tests.newly_flaky,
-        tests.new_failing,
-        tests.counts,
-        tests.reasons,
-    )
-    sides = [side for side in (tests.before, tests.after) if side]
-    counts = (
-        *(number for _, number in tests.counts),
-        *(n for s in sides for n in (s.passed, s.failed, s.skipped)),
-    )
-    return _counted("checks.tests", max(map(len, listed)), MAX_LISTED) or _numbers("checks.tests", counts)
-
-
-def _compared(one: CheckerComparison) -> str:
-    counts = (one.new_count, one.fixed_count, one.remaining, one.environment, one.uncovered_count)
-    listed = (one.new, one.fixed, one.uncovered)
-    runs = [number for run in (one.before, one.after) for number in (run.problems, run.duration)]
-    return (
-        _counted("diagnostics", max(map(len, (*listed, one.projects))), MAX_LISTED)
-        or _numbers("diagnostics", (*counts, *runs))
-        or next(filter(None, (_problem(problem) for some in listed for problem in some)), "")
-    )
-
-
-def _problem(one: Problem) -> str:
-    return _numbers("diagnostics.line", (one.line, one.column, one.end_line, one.end_column))
-
-
-def _coverage(coverage: Coverage) -> str:
-    if wrong := _counted("coverage.files", len(coverage.files), MAX_LISTED):
-        return wrong
-    for file in coverage.files:
-        numbers = (file.measured, file.covered, file.measured - file.covered, *file.missed)
-        if wrong := _numbers("coverage.files", numbers):
-            return wrong
+    for field, most in (("checks", MAX_LISTED), ("diagnostics", MAX_TOOLS), ("servers", MAX_TOOLS)):
+        if (number := len(getattr(outcome, field))) > most:
+            return f"{field}: {number:,} are over the limit of {most:,}"
+    for field in ("checks", "diagnostics", "coverage"):
+        if wrong := _unbounded(getattr(outcome, field)):
+            return f"{field}{wrong}"
+    measured = outcome.coverage.files if outcome.coverage else ()
+    if any(file.covered > file.measured for file in measured):
+        return "coverage.files: more lines run than there are"
     return ""
 
 
-def _counted(field: str, number: int, most: int) -> str:
-    return f"{field}: {number:,} are over the limit of {most:,}" if number > most else ""
-
-
-def _numbers(field: str, numbers: Iterable[float]) -> str:
-    right = all(math.isfinite(number) and 0 <= number <= _MAX_NUMBER for number in numbers)
-    return "" if right else f"{field}: a number is negative or out of range"
+def _unbounded(value: object) -> str:
+    """Return where and why a list in `value` is too long, or a number is negative or too large; an exit code may be
+    negative."""
+    if isinstance(value, int | float):
+        right = math.isfinite(value) and 0 <= value <= _MAX_NUMBER
+        return "" if right else ": a number is negative or out of range"
+    if isinstance(value, tuple):
+        if len(value) > MAX_LISTED:
+            return f": {len(value):,} are over the limit of {MAX_LISTED:,}"
+        return next(filter(None, map(_unbounded, value)), "")
+    if not is_dataclass(value):
+        return ""
+    parts = ((one.name, getattr(value, one.name)) for one in fields(value) if one.name != "exit_code")
+    return next((f".{name}{wrong}" for name, part in parts if (wrong := _unbounded(part))), "")

@@ -22,10 +22,10 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Tier
 from bot.gate.judge import judge_patch
 from bot.gate.markdown import HOSTS, break_foreign_threads
-from bot.gate.secrets import Finder, withhold_if_secret
+from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.gate.text import clean_message as clean_message_body
-from bot.gate.verdict import MayWrite, Verdict
+from bot.gate.verdict import Verdict
 from bot.github.values import TreeEntry
 from bot.maintenance.apply import with_task_limits
 from bot.maintenance.task import Task
@@ -35,7 +35,6 @@ from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import title
-from bot.publish.bundle.write import Bundle
 from bot.publish.context import PublishContext
 from bot.publish.remote import read_base_file
 
@@ -46,50 +45,58 @@ _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class CheckedCommit:
-    """A commit that may be pushed, and the gate's verdict on it. `change` is the same for each publishing of a bundle:
-    the commit's id, or that of the commit before GitHub signed it."""
+    """A commit that may be pushed: the gate's verdict on it, and the policy at `policy_sha` that it was judged by.
+    `change` is the same for each publishing of a bundle: the commit's id, or that of the commit before GitHub signed
+    it. `labels` are for a new pull request."""
 
     sha: str
-    verdict: Verdict
     change: str
+    verdict: Verdict
+    policy: Policy
+    policy_sha: str
+    author: Signature
+    labels: tuple[str, ...] = ()
 
 
-def build_commit(
-    git: Git,
-    bundle: Bundle,
-    identity: Signature,
-    *,
-    sign_off: bool,
-    host: str,
-    may_write: MayWrite | None,
-    finder: Finder | None = None,
-) -> CheckedCommit:
-    """Build the commit. Raises `GateError` if the gate withholds any of it, as the run's own gate must have done.
-    `finder` has the repository's own secret rules."""
-    outcome = bundle.outcome
-    verdict = judge_patch(git, outcome.base_sha, bundle.patch, may_write=may_write)
+def build_commit(context: PublishContext, policy_sha: str) -> CheckedCommit:
+    """Build the commit by the policy at `policy_sha`. Raises `GateError` if the gate withholds any of it, as the run's
+    own gate must have done."""
+    outcome, git, request = context.outcome, context.git, context.request
+    with Parser() as parser:
+        file = request.policy_file
+        policy = load_policy(read_base_file(git, policy_sha, file), file, parser)
+        policy, labels = apply_task(context, policy, policy_sha, parser)
+    may_write = context.may_write or paths_that_may_change(policy, request.actor.tier)
+    verdict = judge_patch(git, outcome.base_sha, context.bundle.patch, may_write=may_write)
     if verdict.withheld:
         first = verdict.withheld[0]
         raise GateError(
             f"The bundle's patch changes {first.path}, which is never published ({first.reason}): "
             "the bundle was tampered with after the run's own gate."
         )
-    message = clean_message(bundle.message, outcome)
-    if withheld := withhold_if_secret(message, finder):
-        raise GateError(
-            f"The commit's message is {withheld}: the bundle was tampered with after the run's own gate."
-        )
-    text = with_trailers(message, outcome.request.actor, identity, sign_off=sign_off, host=host)
+    identity = context.identity or policy.identity
+    author = Signature(identity.name, identity.email)
     sha = commit_tree(
         git,
         verdict.tree_sha,
         outcome.base_sha,
-        text,
-        author=identity,
-        committer=identity,
+        _message(context, author, policy),
+        author=author,
+        committer=author,
         when=outcome.ended_at,
     )
-    return CheckedCommit(sha, verdict, change=sha)
+    return CheckedCommit(sha, sha, verdict, policy, policy_sha, author, labels)
+
+
+def _message(context: PublishContext, author: Signature, policy: Policy) -> str:
+    message = clean_message(context.bundle.message, context.outcome)
+    if withheld := withhold_if_secret(message, context.finder):
+        raise GateError(
+            f"The commit's message is {withheld}: the bundle was tampered with after the run's own gate."
+        )
+    host = urlsplit(context.remote.url).hostname or "github.com"
+    sign_off = policy.pull_request.sign_off
+    return with_trailers(message, context.request.actor, author, sign_off=sign_off, host=host)
 
 
 def commit_message(outcome: Outcome) -> str:
@@ -124,40 +131,6 @@ def with_trailers(message: str, actor: Actor, identity: Signature, *, sign_off: 
     return "\n\n".join([message, "\n".join(trailers)]).strip() + "\n"
 
 
-def server_host(url: str) -> str:
-    return urlsplit(url).hostname or "github.com"
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedChange:
-    """A commit that may be pushed, and its policy."""
-
-    prepared: CheckedCommit
-    policy: Policy
-    policy_sha: str
-    author: Signature
-    labels: tuple[str, ...] = ()
-
-
-def prepare_change(context: PublishContext, policy_sha: str) -> PreparedChange:
-    file = context.request.policy_file
-    with Parser() as parser:
-        policy = load_policy(read_base_file(context.git, policy_sha, file), file, parser)
-        policy, labels = apply_task(context, policy, policy_sha, parser)
-    identity = context.identity or policy.identity
-    author = Signature(identity.name, identity.email)
-    prepared = build_commit(
-        context.git,
-        context.bundle,
-        author,
-        sign_off=policy.pull_request.sign_off,
-        host=server_host(context.remote.url),
-        may_write=context.may_write or paths_that_may_change(policy, context.request.actor.tier),
-        finder=context.finder,
-    )
-    return PreparedChange(prepared, policy, policy_sha, author, labels)
-
-
 def apply_task(
     context: PublishContext, policy: Policy, sha: str, parser: Parser | None = None
 ) -> tuple[Policy, tuple[str, ...]]:
@@ -178,14 +151,6 @@ def _task(context: PublishContext, name: str, sha: str, parser: Parser | None) -
     return read_task(text, path, parser)
 
 
-def sign_change(context: PublishContext, ready: PreparedChange, existing: Iterable[str]) -> PreparedChange:
-    """Return `ready` with a commit by GitHub if the policy requires signed commits. It may be one of the commits
-    `existing`."""
-    if not ready.policy.pull_request.signed:
-        return ready
-    return replace(ready, prepared=signed_commit(context, ready.prepared, existing))
-
-
 _MOST_COMPARED = 30
 _TREE = re.compile(rb"tree ([0-9a-f]+)\n")
 _PARENT = re.compile(rb"^parent ([0-9a-f]+)$", re.MULTILINE)
@@ -201,21 +166,22 @@ class _Content:
     message: str
 
 
-def signed_commit(context: PublishContext, prepared: CheckedCommit, existing: Iterable[str]) -> CheckedCommit:
-    """Return `prepared` as a commit by GitHub: one of `existing`, or a new one. In a dry run it is unchanged."""
-    if context.github.dry_run is not None:
-        return prepared
-    wanted = _content(context.git, prepared.sha)
+def signed(context: PublishContext, commit: CheckedCommit, existing: Iterable[str]) -> CheckedCommit:
+    """Return `commit` as a commit by GitHub if the policy requires signed ones: one of `existing`, or a new one. A dry
+    run changes nothing."""
+    if not commit.policy.pull_request.signed or context.github.dry_run is not None:
+        return commit
+    wanted = _content(context.git, commit.sha)
     for sha in list(dict.fromkeys(existing))[:_MOST_COMPARED]:
         if _fetched(context, sha) and _content(context.git, sha) == wanted:
-            return replace(prepared, sha=sha)
-    return replace(prepared, sha=_create_commit(context, prepared, wanted))
+            return replace(commit, sha=sha)
+    return replace(commit, sha=_create_commit(context, commit, wanted))
 
 
-def _create_commit(context: PublishContext, prepared: CheckedCommit, wanted: _Content) -> str:
+def _create_commit(context: PublishContext, commit: CheckedCommit, wanted: _Content) -> str:
     [parent] = wanted.parents
     base_tree = context.git.run("rev-parse", f"{parent}^{{tree}}").decode().strip()
-    entries = list(_entries(context, parent, prepared.sha))
+    entries = list(_entries(context, parent, commit.sha))
     tree = context.github.create_tree(context.repository, base_tree, entries)
     if tree != wanted.tree:
         raise PublishError("GitHub made another tree than the one that was judged: nothing was pushed.")

@@ -24,7 +24,7 @@ from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
 from bot.publish.change.ci import check_ci_wait, ci_note, start_workflows, with_ci_wait
-from bot.publish.change.commit import CheckedCommit, PreparedChange, prepare_change, sign_change
+from bot.publish.change.commit import CheckedCommit, build_commit, signed
 from bot.publish.change.pull_request import propose
 from bot.publish.change.suggestions import find_suggestions, post_suggestions
 from bot.publish.change.target import Proposal, Target, branch_patterns, find_target
@@ -53,22 +53,20 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     ends = _fetch(context, current)
     number, name = current.number, branch_name(current.number, title(context.outcome), on_pull_request=True)
     refs = context.remote.refs(*branch_patterns(number, name))
-    ready = prepare_change(context, ends.policy_sha)
-    context = with_ci_wait(context, ready.policy)
-    plain, fork = ready.prepared, current.from_fork(context.repository)
+    plain, fork = build_commit(context, ends.policy_sha), current.from_fork(context.repository)
+    context = with_ci_wait(context, plain.policy)
     if fork and (done := find_suggestions(context, plain, current)) is not None:
         return done
-    ready = sign_change(
-        context, ready, [*refs.heads.values(), *(_later(context, ready, current) if moved else [])]
-    )
-    if moved and context.github.contains(context.repository, current.head_sha, ready.prepared.sha):
-        return _pushed(context, current, ready)
+    later = _later(context, plain, current) if moved else []
+    commit = signed(context, plain, [*refs.heads.values(), *later])
+    if moved and context.github.contains(context.repository, current.head_sha, commit.sha):
+        return _pushed(context, current, commit)
     head = PullHeadState(current, fork, _is_own(context, current), moved)
-    way = choose_route(head, ready.policy, context.repository, refs.default)
+    way = choose_route(head, commit.policy, context.repository, refs.default)
     if way.push_to:
         check_open(current)
         try:
-            return _push_onto(context, head, way.push_to, ready, refs)
+            return _push_onto(context, head, way.push_to, commit, refs)
         except BranchMovedError:
             raise
         except PublishError as error:
@@ -77,13 +75,14 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
             # The fork's owner may have revoked the permission, and GITHUB_TOKEN never has it; or a rule of this
             # repository protects the branch.
             context = context.with_notes(f"The commit could not be pushed to {way.push_to}: {error}")
-            policy: Policy = replace(ready.policy, forks="suggestions", push_to_head=False)
+            policy: Policy = replace(commit.policy, forks="suggestions", push_to_head=False)
             way = choose_route(head, policy, context.repository, refs.default)
-    proposal = _proposal(context, head, way.base, name, ready=ready, refs=refs)
+    never = frozenset({refs.default, current.base_ref, way.base})
+    proposal = Proposal(commit, name, way.base, refs, never, fork)
     target = find_target(context, proposal)
-    if fork and not target.done and ready.policy.forks != "pull_request":
+    if fork and not target.done and commit.policy.forks != "pull_request":
         check_open(current)
-        suggested = no_suggestions(head) or post_suggestions(context, plain, ends, current, ready.policy)
+        suggested = no_suggestions(head) or post_suggestions(context, plain, ends, current)
         if isinstance(suggested, PublishResult):
             return suggested
         context = context.with_notes(f"These are no suggestions on {head.mention}: {suggested}.")
@@ -102,13 +101,11 @@ def _has_moved(context: PublishContext, current: PullRequest) -> bool:
     )
 
 
-def _later(context: PublishContext, ready: PreparedChange, current: PullRequest) -> list[str]:
+def _later(context: PublishContext, commit: CheckedCommit, current: PullRequest) -> list[str]:
     """Return the newest commits of a head that has moved: one that GitHub signed for us may be among them."""
-    if not ready.policy.pull_request.signed:
+    if not commit.policy.pull_request.signed:
         return []
-    return [
-        commit.sha for commit in reversed(context.github.pull_commits(context.repository, current.number))
-    ]
+    return [one.sha for one in reversed(context.github.pull_commits(context.repository, current.number))]
 
 
 def _fetch(context: PublishContext, current: PullRequest) -> PullBase:
@@ -139,10 +136,10 @@ def _is_own(context: PublishContext, current: PullRequest) -> bool:
 
 
 def _push_onto(
-    context: PublishContext, head: PullHeadState, push_to: str, ready: PreparedChange, refs: Refs
+    context: PublishContext, head: PullHeadState, push_to: str, commit: CheckedCommit, refs: Refs
 ) -> PublishResult:
     check_ci_wait(context)
-    current, sha = head.current, ready.prepared.sha
+    current = head.current
     never = frozenset() if head.fork else frozenset({refs.default, current.base_ref})
     if context.github.dry_run is not None:
         context.github.requester.record(
@@ -150,32 +147,23 @@ def _push_onto(
         )
     else:
         remote: Remote = context.remote.of(context.repository, push_to)
-        remote.push_onto(sha, current.head_ref, expected=context.outcome.base_sha, never=never)
-    published = _pushed(context, current, ready)
-    started = start_workflows(context, ready.policy, current.head_ref, foreign=head.fork)
+        remote.push_onto(commit.sha, current.head_ref, expected=context.outcome.base_sha, never=never)
+    published = _pushed(context, current, commit)
+    started = start_workflows(context, commit.policy, current.head_ref, foreign=head.fork)
     return replace(published, notes=(*published.notes, *started))
 
 
-def _pushed(context: PublishContext, current: PullRequest, ready: PreparedChange) -> PublishResult:
+def _pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> PublishResult:
     """Report a commit on the head by a comment, and annotate it."""
     url = f"{context.remote.of(context.repository, context.repository).url.removesuffix('.git')}/pull/{current.number}"
     notes: tuple[str, ...] = ()
     try:
-        ci = ci_note(context, ready.policy, foreign=current.from_fork(context.repository))
-        notes = post_pushed_comment(context.with_notes(*filter(None, [ci])), current, ready.prepared)
+        ci = ci_note(context, commit.policy, foreign=current.from_fork(context.repository))
+        notes = post_pushed_comment(context.with_notes(*filter(None, [ci])), current, commit)
     except GitHubError as error:
         notes = (f"The comment on the commit could not be posted: {error}",)
-    notes = (*notes, *annotate(context, ready.prepared))
-    return PublishResult(url, current.number, current.head_ref, False, ready.prepared.sha, notes)
-
-
-def _proposal(
-    context: PublishContext, head: PullHeadState, base: str, name: str, *, ready: PreparedChange, refs: Refs
-) -> Proposal:
-    never = frozenset({refs.default, head.current.base_ref, base})
-    return Proposal(
-        ready.prepared, ready.author, name, base, refs, never, ready.policy, ready.policy_sha, head.fork
-    )
+    notes = (*notes, *annotate(context, commit))
+    return PublishResult(url, current.number, current.head_ref, False, commit.sha, notes)
 
 
 def _offer(
@@ -185,7 +173,7 @@ def _offer(
         check_open(head.current)
         if head.fork:
             trusted = context.request.trusted_sha == context.outcome.base_sha
-            paths, protected = _changed(context, ends), protected_files(proposal.policy)
+            paths, protected = _changed(context, ends), protected_files(proposal.commit.policy)
             check_foreign(head, paths, protected, trusted=trusted, starts_runs=context.starts_runs)
     return propose(context, proposal, target)
 
@@ -288,17 +276,17 @@ def _moved(head: PullHeadState) -> str:
 
 
 def post_pushed_comment(
-    context: PublishContext, current: PullRequest, prepared: CheckedCommit
+    context: PublishContext, current: PullRequest, commit: CheckedCommit
 ) -> tuple[str, ...]:
     """Post the comment once for a request. Returns soft failures. Raises `GitHubError`."""
     thread_ref = context.thread_ref or ThreadRef(
-        context.repository, current.number, f"commit-{prepared.sha[:12]}"
+        context.repository, current.number, f"commit-{commit.sha[:12]}"
     )
     body = render_body(
-        context.outcome, prepared.verdict.files, context.outcome.withheld, links=context.links, closing=False
+        context.outcome, commit.verdict.files, context.outcome.withheld, links=context.links, closing=False
     )
     if thread_ref.lines:
         body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
-    text = f"**Pushed {prepared.sha} to this pull request.**\n\n{body}"
+    text = f"**Pushed {commit.sha} to this pull request.**\n\n{body}"
     fields = {} if context.outcome.status is Status.PARTIAL else {"result": "done"}
     return put_result(context.github, thread_ref, PUSHED, text, "Pushed", fields=fields)

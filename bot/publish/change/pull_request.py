@@ -14,7 +14,7 @@ from bot.github.values import PullData
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
 from bot.publish.change.ci import check_ci_wait, ci_note, start_workflows, with_ci_wait
-from bot.publish.change.commit import prepare_change, sign_change
+from bot.publish.change.commit import build_commit, signed
 from bot.publish.change.target import (
     Proposal,
     Target,
@@ -37,7 +37,7 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
     if target.done and pull is not None:
         published = _published(pull, target, proposal, created=False)
         if pull.state == "open":
-            return replace(published, notes=annotate(context, proposal.prepared))
+            return replace(published, notes=annotate(context, proposal.commit))
         return replace(published, ended="merged" if pull.merged_at else "closed")
     check_ci_wait(context)
     _push(context, proposal, target)
@@ -49,9 +49,9 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
         if pull is None:
             pull, created = _open(context, proposal, target, body)
             review_notes = _ask_review(context, pull) if created else ()
-            notes = (*review_notes, *add_labels(context, pull.number, proposal.labels))
-        notes = (*notes, *annotate(context, proposal.prepared))
-        started = start_workflows(context, proposal.policy, target.branch, foreign=proposal.foreign)
+            notes = (*review_notes, *add_labels(context, pull.number, proposal.commit.labels))
+        notes = (*notes, *annotate(context, proposal.commit))
+        started = start_workflows(context, proposal.commit.policy, target.branch, foreign=proposal.foreign)
     except KeyboardInterrupt:
         opened = pull
         if opened is None and context.github.dry_run is None:
@@ -65,13 +65,13 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
 
 
 def _push(context: PublishContext, proposal: Proposal, target: Target) -> None:
-    sha = proposal.prepared.sha
+    sha = proposal.commit.sha
     if target.expected == sha:
         return
     if context.github.dry_run is not None:
         was = target.expected[:12]
         action = f"move {target.branch} from {was} to" if was else f"make {target.branch} with"
-        files = count_of(proposal.prepared.verdict.files, "file")
+        files = count_of(proposal.commit.verdict.files, "file")
         context.github.requester.record(f"push: {action} one commit on {proposal.base}, {files}")
         return
     context.remote.push(sha, target.branch, expected=target.expected, never=proposal.never)
@@ -82,27 +82,27 @@ def _body(context: PublishContext, proposal: Proposal, target: Target) -> str:
     if target.left_alone:
         others = ", ".join(f"#{number}" for number in target.left_alone)
         notes.append(f"There are later commits on {others}, so this is a new pull request.")
-    notes.append(ci_note(context, proposal.policy, foreign=proposal.foreign))
+    notes.append(ci_note(context, proposal.commit.policy, foreign=proposal.foreign))
     outcome = context.with_notes(*filter(None, notes)).outcome
     body = render_body(
         outcome,
-        proposal.prepared.verdict.files,
+        proposal.commit.verdict.files,
         outcome.withheld,
-        keyword=proposal.policy.pull_request.keyword,
+        keyword=proposal.commit.policy.pull_request.keyword,
         links=context.links,
-        template=read_template(context.git, proposal.policy_sha),
+        template=read_template(context.git, proposal.commit.policy_sha),
     )
-    prepared = proposal.prepared
-    fields = {**subject_of(context), "base": outcome.base_sha, "head": prepared.sha}
-    if prepared.change != prepared.sha:
-        fields["change"] = prepared.change
+    commit = proposal.commit
+    fields = {**subject_of(context), "base": outcome.base_sha, "head": commit.sha}
+    if commit.change != commit.sha:
+        fields["change"] = commit.change
     return marked(body, mark(PULL_REQUEST, **{name: value for name, value in fields.items() if value}))
 
 
 def _open(context: PublishContext, proposal: Proposal, target: Target, body: str) -> tuple[PullData, bool]:
     """Return the pull request, and whether this call opened it."""
     heading = title(context.outcome)
-    rule = proposal.policy.pull_request
+    rule = proposal.commit.policy.pull_request
     # The bundle's request is untrusted, so the policy's rule applies here, too.
     draft = rule.always_draft or context.request.draft(bool(rule.draft))
 
@@ -182,7 +182,7 @@ def _ask_review(context: PublishContext, pull: PullData) -> tuple[str, ...]:
 def _published(
     pull: PullData, target: Target, proposal: Proposal, *, created: bool, notes: tuple[str, ...] = ()
 ) -> PublishResult:
-    return PublishResult(pull.url, pull.number, target.branch, created, proposal.prepared.sha, notes)
+    return PublishResult(pull.url, pull.number, target.branch, created, proposal.commit.sha, notes)
 
 
 def publish_on_branch(context: PublishContext) -> PublishResult:
@@ -197,21 +197,10 @@ def publish_on_branch(context: PublishContext) -> PublishResult:
     _check_base(context, refs)
     context.remote.fetch(context.outcome.base_sha)
     context = replace(context, finder=context.rules(_reader(context, refs)))
-    ready = prepare_change(context, context.outcome.base_sha)
-    context = with_ci_wait(context, ready.policy)
-    ready = sign_change(context, ready, refs.heads.values())
-    people = frozenset({refs.default, base})
-    proposal = Proposal(
-        ready.prepared,
-        ready.author,
-        name,
-        base,
-        refs,
-        people,
-        ready.policy,
-        ready.policy_sha,
-        labels=ready.labels,
-    )
+    commit = build_commit(context, context.outcome.base_sha)
+    context = with_ci_wait(context, commit.policy)
+    commit = signed(context, commit, refs.heads.values())
+    proposal = Proposal(commit, name, base, refs, frozenset({refs.default, base}))
     return propose(context, proposal, find_target(context, proposal))
 
 

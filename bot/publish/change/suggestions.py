@@ -16,7 +16,6 @@ from bot.github.bodies import BODY_LIMIT
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
 from bot.policy.decide import protected_files
-from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
@@ -30,29 +29,29 @@ _MARK_ROOM = 1_000
 
 
 def find_suggestions(
-    context: PublishContext, prepared: CheckedCommit, now: PullRequest
+    context: PublishContext, commit: CheckedCommit, now: PullRequest
 ) -> PublishResult | None:
     """Return the result of an earlier publishing of this request, even if the head has changed since."""
-    review = _find_posted(context, prepared)
+    review = _find_posted(context, commit)
     return _published(review, now) if review is not None else None
 
 
 def post_suggestions(
-    context: PublishContext, prepared: CheckedCommit, ends: PullBase, now: PullRequest, policy: Policy
+    context: PublishContext, commit: CheckedCommit, ends: PullBase, now: PullRequest
 ) -> PublishResult | str:
     """Post the change as suggestions, or return a clause why that is not possible. Raises `GitHubError`."""
     head, base = context.outcome.base_sha, ends.merge_base or ends.policy_sha
     diff = parse_diff(diff_between(context.git, base, head))
-    suggestions = to_suggestions(_changes(context, prepared), diff)
+    suggestions = to_suggestions(_changes(context, commit), diff)
     if isinstance(suggestions, str):
         return suggestions
     for one in suggestions:
-        if why := suggestion_refusal(one.path, one.text, one.suggestion, protected_files(policy)):
+        if why := suggestion_refusal(one.path, one.text, one.suggestion, protected_files(commit.policy)):
             return f"{one.path}: {why}"
     drafts = [_draft(one) for one in suggestions]
     if any(len(draft.body) > BODY_LIMIT - _MARK_ROOM for draft in drafts):
         return "a suggestion would be longer than a comment may be"
-    body = _body(context, prepared, len(suggestions))
+    body = _body(context, commit, len(suggestions))
     try:
         review = context.github.create_review(
             context.repository, now.number, commit_sha=head, body=body, event="COMMENT", comments=drafts
@@ -61,16 +60,16 @@ def post_suggestions(
         if error.status == 422:
             return f"GitHub did not take it: {error}"
         # The review may exist although the response was lost.
-        review_there = _find_posted(context, prepared) if error.failure.transient else None
+        review_there = _find_posted(context, commit) if error.failure.transient else None
         if review_there is None:
             raise
         review = review_there
     return _published(review, now)
 
 
-def _changes(context: PublishContext, prepared: CheckedCommit) -> Iterator[ChangedFile]:
+def _changes(context: PublishContext, commit: CheckedCommit) -> Iterator[ChangedFile]:
     """Yield every file that the commit changes, with its old and new contents."""
-    head, sha = context.outcome.base_sha, prepared.sha
+    head, sha = context.outcome.base_sha, commit.sha
     for file in parse_diff(diff_between(context.git, head, sha)).files:
         yield ChangedFile(file, _blob(context, head, file.old_path), _blob(context, sha, file.path))
 
@@ -88,7 +87,7 @@ def _draft(one: Suggestion) -> ReviewDraft:
     return ReviewDraft(one.path, block(one.suggestion), one.last, Side.RIGHT, start, Side.RIGHT)
 
 
-def _body(context: PublishContext, prepared: CheckedCommit, number: int) -> str:
+def _body(context: PublishContext, commit: CheckedCommit, number: int) -> str:
     """Return the review's text with its mark, within GitHub's limit: `render_body` leaves space for both."""
     many = number > 1
     how = (
@@ -98,23 +97,23 @@ def _body(context: PublishContext, prepared: CheckedCommit, number: int) -> str:
         else "**One suggestion**, to be committed below."
     )
     text = render_body(
-        context.outcome, prepared.verdict.files, context.outcome.withheld, links=context.links, closing=False
+        context.outcome, commit.verdict.files, context.outcome.withheld, links=context.links, closing=False
     )
-    return marked(f"{how}\n\n{text}", mark(SUGGESTED, **_fields(context, prepared)))
+    return marked(f"{how}\n\n{text}", mark(SUGGESTED, **_fields(context, commit)))
 
 
-def _fields(context: PublishContext, prepared: CheckedCommit) -> dict[str, str]:
+def _fields(context: PublishContext, commit: CheckedCommit) -> dict[str, str]:
     """Return the fields of the mark. A request without a comment, by a label, can be repeated for another commit."""
     thread_ref = context.thread_ref
     trigger = context.request.trigger
     has_comment = thread_ref is not None and trigger is not None and trigger.comment_id
-    key = thread_ref.key if thread_ref is not None and has_comment else f"commit-{prepared.sha[:12]}"
+    key = thread_ref.key if thread_ref is not None and has_comment else f"commit-{commit.sha[:12]}"
     return {"request": key, "head": context.outcome.base_sha}
 
 
-def _find_posted(context: PublishContext, prepared: CheckedCommit) -> ReviewData | None:
+def _find_posted(context: PublishContext, commit: CheckedCommit) -> ReviewData | None:
     assert context.request.pull is not None
-    wanted = _fields(context, prepared)
+    wanted = _fields(context, commit)
     for review in context.github.reviews(context.repository, context.request.pull.number):
         fields = read_mark(review.body, SUGGESTED)
         if fields is not None and dict(fields) == wanted and context.is_ours(review.author, SUGGESTED):

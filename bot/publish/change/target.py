@@ -17,7 +17,6 @@ from bot.contracts.request import Tier
 from bot.github.errors import GitHubError
 from bot.github.values import PullData
 from bot.maintenance.task_file import path_of
-from bot.policy.values import Policy
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
 from bot.publish.remote import PREFIX, Refs
@@ -148,21 +147,16 @@ def add_labels(context: PublishContext, number: int, labels: tuple[str, ...]) ->
 class Proposal:
     """A commit to propose on a branch called `name`, as a pull request onto the branch `base`.
 
-    `refs` has the server's branches that may be ours, `never` are those that people work on. Keyword, template and
-    workflows to start are those of the policy at `policy_sha`. `foreign`: the branch will contain commits of a fork.
-    `labels` are added to a new pull request.
+    `refs` has the server's branches that may be ours, `never` are those that people work on. `foreign`: the branch
+    will contain commits of a fork.
     """
 
-    prepared: CheckedCommit
-    author: Signature
+    commit: CheckedCommit
     name: str
     base: str
     refs: Refs
     never: frozenset[str]
-    policy: Policy
-    policy_sha: str
     foreign: bool = False
-    labels: tuple[str, ...] = ()
 
 
 def find_target(context: PublishContext, proposal: Proposal) -> Target:
@@ -175,17 +169,17 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
         for pull, fields in own
         if pull.state == "open" and pull.base_branch == proposal.base
     ]
-    target = choose_target(proposal.name, proposal.prepared.sha, heads, open_ones, never=proposal.never)
+    target = choose_target(proposal.name, proposal.commit.sha, heads, open_ones, never=proposal.never)
     thread = context.request.thread
     if target.branch not in heads and proposal.refs.newest_pull > (thread.number if thread else 0):
         own += _own_pulls(context, proposal, [target.branch])
     for pull, fields in own:
-        published_here = fields.get("change", fields.get("head")) == proposal.prepared.change
+        published_here = fields.get("change", fields.get("head")) == proposal.commit.change
         # GitHub gives a pull request another base if its own is deleted.
         if published_here and (pull.state != "open" or pull.base_branch != proposal.base):
             return Target(pull.head_branch, pull.head_sha, pull, done=True)
     check_sole_pull(context, target)
-    check_pull_limit(context, target, proposal.policy.maintenance.open_pulls)
+    check_pull_limit(context, target, proposal.commit.policy.maintenance.open_pulls)
     return target
 
 
@@ -210,12 +204,12 @@ def _open_pull(
     context: PublishContext, proposal: Proposal, pull: PullData, recorded: str, tip: str
 ) -> OwnPull:
     """`recorded` is the commit that the mark names, `tip` the branch's, which git reports."""
-    commit = proposal.prepared.sha
+    commit = proposal.commit.sha
     known = tip in (recorded, commit)
     return OwnPull(
         pull,
         recorded,
-        untouched=known or _only_ours(context, pull, tip, proposal.author),
+        untouched=known or _only_ours(context, pull, tip, proposal.commit.author),
         followed=not known and context.github.contains(context.repository, pull.head_branch, commit),
     )
 
