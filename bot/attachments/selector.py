@@ -22,8 +22,8 @@ from bot.contracts.formatting import count_of
 from bot.contracts.messages import Image
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import Tier
-from bot.contracts.threads import TextKind
-from bot.github.values import Account, RenderedText
+from bot.contracts.threads import Account, TextKind
+from bot.github.values import RenderedText
 
 MAX_PICTURES = 4
 MAX_NAMED = 20

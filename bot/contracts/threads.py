@@ -29,6 +29,15 @@ def without_own_mark(body: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """`kind` is `User`, `Bot` or `Organization`. `ghost` with id 0 is a deleted account."""
+
+    login: str
+    id: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Permission:
     """An account's permission on a repository.
 
@@ -49,13 +58,12 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class IssueData:
-    """An issue or a pull request as the API returns it now. `author` is `ghost` for a deleted account."""
+    """An issue or a pull request as the API returns it now."""
 
     number: int
     title: str
     body: str
-    author: str
-    author_kind: str
+    author: Account
     url: str
     created_at: str
     updated_at: str
@@ -67,15 +75,27 @@ class IssueData:
 
 @dataclass(frozen=True, slots=True)
 class CommentData:
-    """One comment of a thread. `author_id` is 0 and `author` is `ghost` for a deleted account."""
+    """One comment of a thread."""
 
     id: int
-    author: str
-    author_id: int
-    author_kind: str
+    author: Account
     body: str
     created_at: str
     updated_at: str
+
+    @property
+    def edited(self) -> bool:
+        return self.updated_at != self.created_at
+
+    @property
+    def lines(self) -> int:
+        """The first comment of the conversation on lines of a diff that this one replies to, 0 for none."""
+        return 0
+
+    @property
+    def anchor(self) -> str:
+        """The fragment of its address."""
+        return f"issuecomment-{self.id}"
 
 
 @dataclass(frozen=True, slots=True)

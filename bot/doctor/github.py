@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from bot.contracts.errors import AgentError, UsageError
-from bot.contracts.threads import RepositoryData
+from bot.contracts.threads import Account, RepositoryData
 from bot.doctor.finding import Finding, State
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.tokens import TokenKind, token_facts
-from bot.github.values import Account, ActionsSettings, Installation
+from bot.github.values import ActionsSettings, Installation
 from bot.publish.remote import PREFIX
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")

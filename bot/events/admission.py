@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from bot.contracts.request import Actor, Tier
-from bot.contracts.threads import Permission, ThreadReader
+from bot.contracts.threads import Account, Permission, ThreadReader
 from bot.events.command import Command
 from bot.events.event_request import Cause, EventRequest, NoRequest
-from bot.events.payload import Account
 from bot.verbs.registry import started_by
 
 FIX_FAILED_RUN = "what the failed checks show"

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from bot.contracts.pulls import ReviewThread, Side
-from bot.contracts.threads import RepositoryData
-from bot.events.payload import Account, Fields, load
+from bot.contracts.threads import Account, RepositoryData
+from bot.events.payload import Fields, load
 
 ISSUE_COMMENT = "issue_comment"
 REVIEW_COMMENT = "pull_request_review_comment"

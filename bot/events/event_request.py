@@ -11,7 +11,7 @@ from enum import StrEnum
 from bot.contracts.errors import ExitCode
 from bot.contracts.pulls import ReviewThread
 from bot.contracts.request import Tier, Trigger
-from bot.contracts.threads import OWN_MARKER, RepositoryData, TextKind
+from bot.contracts.threads import OWN_MARKER, Account, RepositoryData, TextKind
 from bot.events.command import Command, mentions_agent, near_miss_command, parse_command
 from bot.events.event import (
     CommentEvent,
@@ -24,7 +24,6 @@ from bot.events.event import (
     Subject,
     ThreadEvent,
 )
-from bot.events.payload import Account
 
 OWN_BRANCHES = "agent/"
 """Only the bot pushes to these branches; events on a pull request of such a branch start nothing."""

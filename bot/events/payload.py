@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from bot.contracts.errors import UsageError
-from bot.contracts.threads import RepositoryData
+from bot.contracts.threads import Account, RepositoryData
 
 # GitHub sends no webhook over 25 MB.
 MAX_PAYLOAD = 25 * 1024 * 1024
@@ -23,13 +22,6 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _CLONE_URL = re.compile(r"https?://[^\s@?#]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    login: str
-    id: int
-    kind: str
 
 
 def load(path: Path) -> Fields:

@@ -12,12 +12,11 @@ from dataclasses import replace
 from bot.contracts.errors import ExitCode
 from bot.contracts.pulls import Comment
 from bot.contracts.request import POLICY_FILE, Actor, Request, Thread, Tier
-from bot.contracts.threads import IssueData, PullReader, ThreadReader
+from bot.contracts.threads import Account, IssueData, PullReader, ThreadReader
 from bot.events.admission import Admission, RejectedActor, identify_actor, no_access
 from bot.events.command import Command, shown_command
 from bot.events.event import Subject
 from bot.events.event_request import Cause, EventRequest, NoRequest, Refusal
-from bot.events.payload import Account
 from bot.events.pull import PullTarget, read_pull_target
 from bot.events.pull_context import PullContext, read_pull_context
 from bot.events.thread_html import EditedTextError, ThreadHtml
@@ -147,7 +146,7 @@ def _subject_of(issue: IssueData) -> Subject:
         number=issue.number,
         title=issue.title,
         body=issue.body,
-        author=Account(issue.author, 0, issue.author_kind),
+        author=Account(issue.author.login, 0, issue.author.kind),
         url=issue.url,
         updated_at=issue.updated_at,
         is_pull_request=issue.is_pull_request,

@@ -105,8 +105,8 @@ def _size(comment: CommentData) -> int:
 
 def _context_comment(comment: CommentData, cleaner: TextCleaner, html: ThreadHtml) -> Comment:
     shown = html.shown(TextKind.COMMENT, comment.id, comment.body)
-    body = cleaner.shortened(shown, MAX_COMMENT, f"a comment by {comment.author}")
-    return Comment(comment.id, comment.author, body, comment.created_at, comment.updated_at)
+    body = cleaner.shortened(shown, MAX_COMMENT, f"a comment by {comment.author.login}")
+    return Comment(comment.id, comment.author.login, body, comment.created_at, comment.updated_at)
 
 
 def _omission_notes(counts: _Counts) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from github.AuthenticatedUser import AuthenticatedUser
 from github.NamedUser import NamedUser
 from github.Organization import Organization
 
+from bot.contracts.threads import Account
 from bot.github.errors import GitHubError
 from bot.github.transport import ApiPart
-from bot.github.values import Account
 
 GHOST = Account("ghost", 0, "User")
 

@@ -101,24 +101,22 @@ class Threads(RenderedTexts, Accounts):
     def _comment_of(self, repository: str) -> Callable[[IssueComment], CommentData]:
         def parse(data: IssueComment) -> CommentData:
             comment = _comment(data)
-            if self.signer is None or comment.author != ACTIONS_LOGIN:
+            if self.signer is None or comment.author.login != ACTIONS_LOGIN:
                 return comment
             ours = self.signer.verifies(repository, comment.id, comment.body)
             me = self.me() if ours else None
-            return replace(comment, author=me.login, author_id=me.id, author_kind=me.kind) if me else comment
+            return replace(comment, author=me) if me else comment
 
         return parse
 
 
 def _issue(issue: Issue) -> IssueData:
     """An issue, or a pull request where the API lists it among issues."""
-    author = account(issue.user)
     return IssueData(
         number=issue.number,
         title=issue.title,
         body=issue.body or "",
-        author=author.login,
-        author_kind=author.kind,
+        author=account(issue.user),
         url=issue.html_url,
         created_at=stamp(issue.created_at),
         updated_at=stamp(issue.updated_at),
@@ -130,12 +128,9 @@ def _issue(issue: Issue) -> IssueData:
 
 
 def _comment(comment: IssueComment) -> CommentData:
-    author = account(comment.user)
     return CommentData(
         id=comment.id,
-        author=author.login,
-        author_id=author.id,
-        author_kind=author.kind,
+        author=account(comment.user),
         body=comment.body or "",
         created_at=stamp(comment.created_at),
         updated_at=stamp(comment.updated_at),

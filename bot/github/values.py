@@ -6,18 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.contracts.pulls import Side
+from bot.contracts.threads import Account, CommentData
 
 ACTIONS = "github-actions"
 """The slug of the app that Actions' own token is one of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """`kind` is `User`, `Bot` or `Organization`. `ghost` with id 0 is a deleted account."""
-
-    login: str
-    id: int
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +53,29 @@ class ReviewData:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewCommentData:
+class ReviewCommentData(CommentData):
     """One comment on lines of a diff.
 
     `line` is 0 for a whole file, and where the line is gone (`outdated`); `start_line` is 0 for one line.
     `in_reply_to` is the id of the thread's first comment, 0 for that comment itself.
     """
 
-    id: int
-    author: Account
-    body: str
     path: str
     line: int
     start_line: int
     side: Side
     hunk: str
     in_reply_to: int
-    created_at: str
-    updated_at: str
     outdated: bool = False
     url: str = ""
+
+    @property
+    def lines(self) -> int:
+        return self.in_reply_to
+
+    @property
+    def anchor(self) -> str:
+        return f"discussion_r{self.id}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ from bot.contracts.errors import GateError
 from bot.contracts.evidence import Problem, Severity
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Annotation, Side
+from bot.contracts.threads import Account
 from bot.evidence.problems import count_new, new_problems, problem_line
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import ACTIONS, Account, CheckRunData, CheckRunDraft
+from bot.github.values import ACTIONS, CheckRunData, CheckRunDraft
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
 from bot.publish.evidence import one_line

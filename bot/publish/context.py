@@ -12,11 +12,11 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request
+from bot.contracts.threads import Account
 from bot.gate.secrets import Finder
 from bot.gate.withheld import MayWrite
 from bot.github.client import GitHub
 from bot.github.tokens import token_facts
-from bot.github.values import Account
 from bot.policy.values import Identity
 from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.write import Bundle

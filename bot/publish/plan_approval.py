@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.plan import Plan
 from bot.contracts.request import Request, Thread
+from bot.contracts.threads import CommentData
 from bot.events.command import PLAN as APPROVED
 from bot.events.command import parse_command
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.publish.plan_comment import PlanComment, find_plan, own_comments
+from bot.publish.plan_comment import find_plan, own_comments
 from bot.publish.thread.comments import rewrite, with_mark
 from bot.publish.thread.history import newest_requests, traces
 from bot.publish.thread.markers import ThreadRef, asking_comment
@@ -86,7 +87,7 @@ def mark_executed(
             continue
         text = f"**Carried out:** {result}\n\n{one.as_posted.rstrip()}"
         body = with_mark(thread_ref, one.kind, text, {**one.fields, "carried": thread_ref.key})
-        rewrite(github, _at(thread_ref, one), one.id, body)
+        rewrite(github, replace(thread_ref, lines=one.comment.lines), one.comment.id, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +132,15 @@ def _approval_behind(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> _
 def _asking(github: GitHub, thread_ref: ThreadRef, key: str) -> tuple[str, bool]:
     """Return the text of the request's comment, and whether it was edited; empty if it was deleted."""
     number, on_lines = asking_comment(key)
-    review_comment = github.review_comment(thread_ref.repository, number) if on_lines else None
-    if review_comment is not None:
-        return review_comment.body, review_comment.updated_at != review_comment.created_at
-    comment = github.comment(thread_ref.repository, number) if number and not on_lines else None
-    return (comment.body, comment.updated_at != comment.created_at) if comment else ("", False)
+    comment: CommentData | None = None
+    if number:
+        read = github.review_comment if on_lines else github.comment
+        comment = read(thread_ref.repository, number)
+    return (comment.body, comment.edited) if comment else ("", False)
 
 
 def _url(github: GitHub, thread_ref: ThreadRef, plan: Plan, thread: Thread | None) -> str:
     comment = next((one for one in own_comments(github, thread_ref) if one.hash == plan.hash), None)
     if comment is None or thread is None:
         return ""
-    return f"{thread.url}#{'discussion_r' if comment.lines else 'issuecomment-'}{comment.id}"
-
-
-def _at(thread_ref: ThreadRef, comment: PlanComment) -> ThreadRef:
-    return replace(thread_ref, lines=comment.lines)
+    return f"{thread.url}#{comment.comment.anchor}"

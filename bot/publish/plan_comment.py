@@ -18,10 +18,10 @@ from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
+from bot.contracts.threads import CommentData
 from bot.gate.secrets import withhold_if_secret
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import Account
 from bot.publish.body.title_and_footer import Links, footer
 from bot.publish.bundle.read import parse_plan
 from bot.publish.context import PublishContext
@@ -45,13 +45,13 @@ _NO_APPROVALS = (
 
 @dataclass(frozen=True, slots=True)
 class PlanComment:
-    """One comment of a thread, on lines or not. It has a plan if its `hash` is not empty."""
+    """One comment of ours. It has a plan if its `hash` is not empty."""
 
-    id: int
-    author: Account
-    body: str
-    edited: bool
-    lines: int
+    comment: CommentData
+
+    @property
+    def body(self) -> str:
+        return self.comment.body
 
     @property
     def kind(self) -> str:
@@ -196,18 +196,13 @@ def find_plan(
 
 def own_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[PlanComment]:
     """Yield our comments in the whole thread, oldest first, those on the lines of `thread_ref` last."""
+    comments = list(github.comments(thread_ref.repository, thread_ref.number))
+    if thread_ref.lines:
+        remarks = github.review_comments(thread_ref.repository, thread_ref.number)
+        comments += [remark for remark in remarks if remark.lines == thread_ref.lines]
     me = github.me()
-    for one in github.comments(thread_ref.repository, thread_ref.number):
-        author = Account(one.author, one.author_id, one.author_kind)
-        comment = PlanComment(one.id, author, one.body, one.updated_at != one.created_at, 0)
-        if is_ours(author, me, comment.kind):
-            yield comment
-    if not thread_ref.lines:
-        return
-    for remark in github.review_comments(thread_ref.repository, thread_ref.number):
-        edited = remark.updated_at != remark.created_at
-        comment = PlanComment(remark.id, remark.author, remark.body, edited, thread_ref.lines)
-        if remark.in_reply_to == thread_ref.lines and is_ours(remark.author, me, comment.kind):
+    for comment in map(PlanComment, comments):
+        if is_ours(comment.comment.author, me, comment.kind):
             yield comment
 
 
@@ -218,7 +213,7 @@ def _is_changed(comment: PlanComment, plan: Plan) -> bool:
     begins = lines_of(original).startswith(lines_of(plan_markdown(plan)))
     if not begins or comment.fields.get("text") != text_hash(original):
         return True
-    return comment.edited and comment.kind == PLAN and not comment.carried_out_by
+    return comment.comment.edited and comment.kind == PLAN and not comment.carried_out_by
 
 
 def publish_plan(context: PublishContext) -> tuple[str, ...]:

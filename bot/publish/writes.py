@@ -17,7 +17,7 @@ from bot.contracts.errors import GateError, PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.request import ThreadState
-from bot.contracts.threads import CommentData, IssueData
+from bot.contracts.threads import Account, CommentData, IssueData
 from bot.contracts.writes import (
     MAX_BODY,
     MAX_TITLE,
@@ -36,7 +36,6 @@ from bot.gate.secrets import Finder, withhold_if_secret
 from bot.gate.text import clean_line
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import Account
 from bot.maintenance.apply import allowance_of, standing_of
 from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
@@ -123,20 +122,12 @@ def _is_done(write: Write, thread: _Thread, proposed: ValidatedWrites, github: G
     labels = {label.casefold() for label in thread.issue.labels}
     match write:
         case AddComment():
-            return any(
-                _is_of(
-                    one.body,
-                    Account(one.author, one.author_id, one.author_kind),
-                    thread.me,
-                    _id(write, proposed),
-                )
-                for one in thread.comments
-            )
+            return any(_is_of(one, thread.me, _id(write, proposed)) for one in thread.comments)
         case AddReply():
             remarks = github.review_comments(
                 proposed.outcome.request.repository, write.number, proposed.since
             )
-            return any(_is_of(one.body, one.author, thread.me, _id(write, proposed)) for one in remarks)
+            return any(_is_of(one, thread.me, _id(write, proposed)) for one in remarks)
         case AddLabel():
             return write.label.casefold() in labels
         case RemoveLabel():
@@ -205,9 +196,9 @@ def _id(write: Write, proposed: ValidatedWrites) -> str:
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:20]
 
 
-def _is_of(body: str, author: Account, me: Account | None, write_id: str) -> bool:
-    fields = read_mark(body, WRITE)
-    return fields is not None and fields.get("id") == write_id and is_ours(author, me, WRITE)
+def _is_of(comment: CommentData, me: Account | None, write_id: str) -> bool:
+    fields = read_mark(comment.body, WRITE)
+    return fields is not None and fields.get("id") == write_id and is_ours(comment.author, me, WRITE)
 
 
 def _now() -> str:

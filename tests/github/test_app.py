@@ -200,7 +200,7 @@ def test_on_a_forge_the_token_acts_as_the_apps_bot_on_its_repository_alone(key: 
         made = installation_token("123", key[0], NAME, forge.api_url, access=Access.COMMENT)
         github = connect(made.token, forge.api_url, pace=Pace(0))
         number = forge.create_issue(NAME, "ann", "Title")
-        assert github.create_comment(NAME, number, "hello").author == made.login == "my-app[bot]"
+        assert github.create_comment(NAME, number, "hello").author.login == made.login == "my-app[bot]"
         me = github.me()
         assert me is not None
         assert me.login == "my-app[bot]"

@@ -85,7 +85,7 @@ def test_comments_of_a_deleted_account_are_by_a_ghost(forge: Forge) -> None:
     forge.comment(REPO, number, "bob", "hello")
     forge.delete_user("bob")
     (comment,) = client(forge).comments(REPO, number)
-    assert (comment.author, comment.author_id) == ("ghost", 0)
+    assert (comment.author.login, comment.author.id) == ("ghost", 0)
 
 
 def test_what_a_token_may_not_see_is_one_sentence(forge: Forge) -> None:

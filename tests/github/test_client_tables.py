@@ -38,7 +38,7 @@ def test_a_failing_page_is_repeated_alone(web: responses.RequestsMock, client: C
 def test_a_deleted_account_is_a_ghost(web: responses.RequestsMock, client: Client) -> None:
     web.get(COMMENTS, json=[comment(1, user=None, body=None)])
     (found,) = client.github.comments("octo/hello", 7)
-    assert (found.author, found.author_id, found.body) == ("ghost", 0, "")
+    assert (found.author.login, found.author.id, found.body) == ("ghost", 0, "")
 
 
 @pytest.mark.parametrize(

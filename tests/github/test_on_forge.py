@@ -111,7 +111,7 @@ def test_a_comment_that_was_deleted_is_none(world: World) -> None:
     number, _ = world.forge.comment(NAME, world.pull, "ann", "hello")
     found = world.github.comment(NAME, number)
     assert found is not None
-    assert (found.body, found.author) == ("hello", "ann")
+    assert (found.body, found.author.login) == ("hello", "ann")
     world.forge.delete_comment(NAME, number)
     assert world.github.comment(NAME, number) is None
 

@@ -9,7 +9,8 @@ import pytest
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.contracts.pulls import Annotation
-from bot.github.values import Account, CheckRunData
+from bot.contracts.threads import Account
+from bot.github.values import CheckRunData
 from bot.publish.check_run import MOST, NAME, CheckReport, is_by_us, on_lines, post_check_run
 from bot.review.diff import parse_diff
 from tests.publish.conftest import REPO, World

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.request import Thread
+from bot.contracts.threads import Account
 from bot.github.client import GitHub
 from bot.github.signatures import Signer
-from bot.github.values import Account, WorkflowRunData
+from bot.github.values import WorkflowRunData
 from bot.publish.plan_comment import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
 from bot.publish.thread.comments import with_mark

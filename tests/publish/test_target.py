@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.errors import PublishError
-from bot.github.values import Account, PullData
+from bot.contracts.threads import Account
+from bot.github.values import PullData
 from bot.publish.change.target import OwnPull, choose_target
 
 NAME = "agent/issue-7-totals"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Actor, Tier, Trigger
+from bot.contracts.threads import Account
 from bot.github.client import connect
-from bot.github.values import Account
 from bot.session.event.quota import check_quota
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE

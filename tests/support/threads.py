@@ -10,7 +10,15 @@ from typing import Any
 
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import FailedCheck, PullRequest, PullState, ReviewText, ReviewThread
-from bot.contracts.threads import CommentData, IssueData, Permission, PushData, RepositoryData, TextKind
+from bot.contracts.threads import (
+    Account,
+    CommentData,
+    IssueData,
+    Permission,
+    PushData,
+    RepositoryData,
+    TextKind,
+)
 from bot.events.event import CommentEvent, Event, ReviewEvent, ThreadEvent
 from slash_forge.rendering import to_html
 
@@ -76,7 +84,7 @@ def write_payload(folder: Path, payload: object) -> Path:
 def comment(
     number: int, body: str = "hello", at: str = "2026-03-01T10:00:00Z", edited: str = ""
 ) -> CommentData:
-    return CommentData(number, f"user{number}", number, "User", body, at, edited or at)
+    return CommentData(number, Account(f"user{number}", number, "User"), body, at, edited or at)
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,7 @@ class Threads:
         self.calls.append(f"issue {repository} {number}")
         url = f"https://github.example/{repository}/{'issues' if self.on_issue else 'pull'}/{number}"
         return IssueData(
-            number, "Mend the sum", self.issue_body, "reporter", "User", url, AT, AT,
+            number, "Mend the sum", self.issue_body, Account("reporter", 11, "User"), url, AT, AT,
             is_pull_request=not self.on_issue,
         )  # fmt: skip
 

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from bot.contracts.threads import Account
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import Account, ReviewCommentData, ReviewData
+from bot.github.values import ReviewCommentData, ReviewData
 from bot.publish.check_run import is_by_us
 from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import comments_at

@@ -8,11 +8,11 @@ in the conversation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import Account
 from bot.publish.thread.markers import (
     ANSWER,
     ENDED,
@@ -29,43 +29,23 @@ from bot.publish.thread.markers import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadComment:
-    """A comment of the conversation, or of the thread on lines that begins with the comment `lines`."""
-
-    id: int
-    author: Account
-    body: str
-    updated_at: str = ""
-    lines: int = 0
-
-    @property
-    def anchor(self) -> str:
-        """The fragment of its address."""
-        return f"{'discussion_r' if self.lines else 'issuecomment-'}{self.id}"
-
-
-def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[ThreadComment]:
+def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[CommentData]:
     """Yield the comments at `thread_ref`: first those of the thread on lines, each oldest first."""
     if thread_ref.lines:
         for remark in github.review_comments(thread_ref.repository, thread_ref.number, thread_ref.since):
-            if remark.in_reply_to == thread_ref.lines:
-                yield ThreadComment(
-                    remark.id, remark.author, remark.body, remark.updated_at, thread_ref.lines
-                )
-    for comment in github.comments(thread_ref.repository, thread_ref.number, thread_ref.since):
-        author = Account(comment.author, comment.author_id, comment.author_kind)
-        yield ThreadComment(comment.id, author, comment.body, comment.updated_at)
+            if remark.lines == thread_ref.lines:
+                yield remark
+    yield from github.comments(thread_ref.repository, thread_ref.number, thread_ref.since)
 
 
-def find_comment(github: GitHub, thread_ref: ThreadRef, kind: str) -> ThreadComment | None:
+def find_comment(github: GitHub, thread_ref: ThreadRef, kind: str) -> CommentData | None:
     """Return our comment of this kind for this request, or `None`."""
     return next(
         (one for one in comments_at(github, thread_ref) if is_own(github, thread_ref, one, kind)), None
     )
 
 
-def is_own(github: GitHub, thread_ref: ThreadRef, comment: ThreadComment, kind: str) -> bool:
+def is_own(github: GitHub, thread_ref: ThreadRef, comment: CommentData, kind: str) -> bool:
     """Whether it is our comment of this kind for this request and may be overwritten."""
     fields = read_mark(comment.body, kind)
     # A comment with a plan is never overwritten: somebody may be about to approve it.
@@ -107,7 +87,7 @@ def put_result(
 
     Returns soft failures, a sentence each. Raises `GitHubError` if the result could not be written.
     """
-    own: dict[str, ThreadComment] = {}
+    own: dict[str, CommentData] = {}
     for comment in comments_at(github, thread_ref):
         for name in (PROGRESS, ENDED, ANSWER, PUSHED, kind):
             if is_own(github, thread_ref, comment, name):
@@ -138,7 +118,7 @@ def put_result(
     return ()
 
 
-def _has_result(github: GitHub, comment: ThreadComment, kind: str) -> bool:
+def _has_result(github: GitHub, comment: CommentData, kind: str) -> bool:
     fields = read_mark(comment.body, kind) or {}
     return fields.get("result") == FINISHED["result"] and is_ours(comment.author, github.me(), kind)
 
@@ -164,19 +144,17 @@ def edit_comments(
     return frozenset(kinds)
 
 
-def post(github: GitHub, thread_ref: ThreadRef, body: str) -> ThreadComment:
+def post(github: GitHub, thread_ref: ThreadRef, body: str) -> CommentData:
     """Create a comment at `thread_ref`."""
     if thread_ref.lines:
         try:
-            reply = github.reply_to_review_comment(
+            return github.reply_to_review_comment(
                 thread_ref.repository, thread_ref.number, thread_ref.lines, body
             )
-            return ThreadComment(reply.id, reply.author, body, lines=thread_ref.lines)
         except GitHubError as error:
             if error.status not in (403, 404) or error.failure.rate_limited:
                 raise
-    created = github.create_comment(thread_ref.repository, thread_ref.number, body)
-    return ThreadComment(created.id, Account(created.author, created.author_id, created.author_kind), body)
+    return github.create_comment(thread_ref.repository, thread_ref.number, body)
 
 
 def rewrite(github: GitHub, thread_ref: ThreadRef, comment_id: int, body: str) -> None:
@@ -189,7 +167,7 @@ def rewrite(github: GitHub, thread_ref: ThreadRef, comment_id: int, body: str) -
 def _edit(
     github: GitHub,
     thread_ref: ThreadRef,
-    comment: ThreadComment,
+    comment: CommentData,
     kind: str,
     text: str,
     *,
@@ -200,7 +178,7 @@ def _edit(
         rewrite(github, replace(thread_ref, lines=comment.lines), comment.id, body)
 
 
-def _create(github: GitHub, thread_ref: ThreadRef, kind: str, body: str) -> ThreadComment:
+def _create(github: GitHub, thread_ref: ThreadRef, kind: str, body: str) -> CommentData:
     try:
         return post(github, thread_ref, body)
     except GitHubError as error:

@@ -16,11 +16,11 @@ from itertools import islice
 from typing import Protocol
 
 from bot.contracts.request import Actor, ThreadState
-from bot.contracts.threads import CommentData, IssueData
+from bot.contracts.threads import Account, CommentData, IssueData
 from bot.github.client import GitHub
-from bot.github.values import Account, WorkflowRunData
+from bot.github.values import WorkflowRunData
 from bot.publish.markdown import unescaped
-from bot.publish.thread.comments import ThreadComment, comments_at
+from bot.publish.thread.comments import comments_at
 from bot.publish.thread.markers import (
     ANSWER,
     ENDED,
@@ -83,9 +83,10 @@ def traces(
     counts only if we wrote it."""
     me = github.me()
     ref = ThreadRef(repository, number, "", since)
-    results = [_trace(one, f"{thread_url}#issuecomment-{one.id}", me) for one in comments_at(github, ref)]
+    comments = list(comments_at(github, ref))
     if is_pull:
-        results += [_trace(one, f"{thread_url}#discussion_r{one.id}", me) for one in _on_lines(github, ref)]
+        comments += github.review_comments(repository, number, since)
+    results = [_trace(one, f"{thread_url}#{one.anchor}", me) for one in comments]
     return sorted((one for one in results if one is not None), key=lambda one: one.updated_at)
 
 
@@ -109,12 +110,7 @@ def count_tries(github: GitHub, repository: str, number: int, head_sha: str) -> 
     return len({trace.key for trace in results if trace.key.startswith(begun)})
 
 
-def _on_lines(github: GitHub, thread_ref: ThreadRef) -> Iterator[ThreadComment]:
-    for remark in github.review_comments(thread_ref.repository, thread_ref.number, thread_ref.since):
-        yield ThreadComment(remark.id, remark.author, remark.body, remark.updated_at)
-
-
-def _trace(comment: ThreadComment, url: str, me: Account | None) -> Trace | None:
+def _trace(comment: CommentData, url: str, me: Account | None) -> Trace | None:
     read = ((kind, read_mark(comment.body, kind)) for kind in _KINDS)
     kind, fields = next(((kind, fields) for kind, fields in read if fields is not None), ("", None))
     if fields is None or not may_be_ours(comment.author, me, kind):
@@ -192,12 +188,12 @@ def cost_today(
         fields = read_mark(comment.body, PROGRESS)
         if fields is None or fields.get(_BY) != str(actor.id) or fields.get(_ON) != now[:10]:
             continue
-        author, of = Account(comment.author, comment.author_id, comment.author_kind), fields.get("run", "")
+        of = fields.get("run", "")
         if (run and of == run) or (runs is not None and of not in runs):
             continue
         if runs is not None and runs[of] and fields.get("state") == "on" and not _was_asked(fields):
             continue
-        if is_ours(author, github.me(), PROGRESS):
+        if is_ours(comment.author, github.me(), PROGRESS):
             costs[of] = max(costs.get(of, 0.0), min(_amount(fields.get(_USD, "")), most))
     return sum(costs.values())
 
@@ -208,10 +204,9 @@ def unasked_runs(github: CommentLister, repository: str, now: str) -> frozenset[
     requested: dict[str, bool] = {}
     me = github.me()
     for comment in islice(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z"), MOST):
-        author = Account(comment.author, comment.author_id, comment.author_kind)
         for kind in (PROGRESS, ENDED, ANSWER, REFUSED):
             fields = read_mark(comment.body, kind)
-            if fields is None or not fields.get("run") or not is_ours(author, me, kind):
+            if fields is None or not fields.get("run") or not is_ours(comment.author, me, kind):
                 continue
             free = kind in (ANSWER, REFUSED) or (_USD in fields and not _amount(fields[_USD]))
             requested[fields["run"]] = requested.get(fields["run"], False) or _was_asked(fields) or not free
@@ -243,7 +238,7 @@ def thread_state(
     own, others, last_notice = [""], [issue.created_at], ""
     for comment in comments:
         kind = PROGRESS if read_mark(comment.body, PROGRESS) else WRITE
-        if may_be_ours(Account(comment.author, comment.author_id, comment.author_kind), me, kind):
+        if may_be_ours(comment.author, me, kind):
             own.append(max(comment.created_at, comment.updated_at))
             mark = read_mark(comment.body, WRITE)
             if mark is not None and mark.get("task", "") == task:
@@ -264,7 +259,7 @@ def thread_state(
 
 def opened_by_us(issue: IssueData, me: Account | None) -> bool:
     """Whether we opened the thread: tasks ignore our own threads."""
-    return issue.author == me.login if me is not None else issue.author_kind == "Bot"
+    return issue.author.login == me.login if me is not None else issue.author.kind == "Bot"
 
 
 def _time(text: str) -> datetime:

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.contracts.request import Request, Trigger
-from bot.contracts.threads import OWN_MARK, OWN_MARKER
-from bot.github.values import Account
+from bot.contracts.threads import OWN_MARK, OWN_MARKER, Account
 
 PULL_REQUEST = "pull-request"
 PROGRESS = "progress"

@@ -12,11 +12,11 @@ from bot.attachments.redraw import Redrawer
 from bot.attachments.selector import AttachmentSelector, SelectionRules, TextSource
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Request, Thread, Tier
-from bot.contracts.threads import TextKind
+from bot.contracts.threads import Account, TextKind
 from bot.events import payload
 from bot.events.admission import RejectedActor, resolve_actor
 from bot.github.client import GitHub, connect
-from bot.github.values import Account, RenderedText
+from bot.github.values import RenderedText
 from bot.run.attachments import Attachments, LoadAttachments
 from bot.run.value import Run
 from bot.session.context.github_env import GitHubEnvironment

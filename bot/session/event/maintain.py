@@ -19,9 +19,9 @@ from github.WorkflowJob import WorkflowJob
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.request import Tier
-from bot.contracts.threads import IssueData, RepositoryData
+from bot.contracts.threads import Account, IssueData, RepositoryData
 from bot.events.nearest import nearest
-from bot.github.values import Account, CommitData, PullData, WorkflowRunData
+from bot.github.values import CommitData, PullData, WorkflowRunData
 from bot.maintenance import due_tasks
 from bot.maintenance.due_tasks import (
     Decision,
@@ -186,7 +186,7 @@ def put_dashboard(repository_plan: RepositoryPlan, host: MaintenanceHost, now: d
 def _dashboard(repository: str, host: MaintenanceHost) -> IssueData | None:
     me = host.me()
     for issue in host.issues(repository, labels=[_LABEL]):
-        ours = issue.author == me.login if me else issue.author_kind == "Bot"
+        ours = issue.author.login == me.login if me else issue.author.kind == "Bot"
         if ours and read_mark(issue.body, _DASHBOARD) is not None:
             return issue
     return None

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import Account
-from bot.publish.thread.comments import ThreadComment, is_own
+from bot.publish.thread.comments import is_own
 from bot.publish.thread.history import ASKED, cost
 from bot.publish.thread.markers import (
     ANSWER,
@@ -57,7 +56,7 @@ def _open_fields(comment: CommentData, thread_ref: ThreadRef, host: GitHub) -> d
         or comment.created_at > thread_ref.since
     ):
         return {}
-    return fields if may_be_ours(_author(comment), host.me(), PROGRESS) else {}
+    return fields if may_be_ours(comment.author, host.me(), PROGRESS) else {}
 
 
 def _close(host: GitHub, thread_ref: ThreadRef, comment: CommentData, fields: dict[str, str]) -> None:
@@ -82,7 +81,7 @@ def existing_result_url(reader: CachingReader, thread_ref: ThreadRef, host: GitH
         for kind in (PROGRESS, ANSWER, PUSHED):
             fields = read_mark(comment.body, kind) or {}
             is_done = (fields.get("request"), fields.get("result")) == (thread_ref.key, FINISHED["result"])
-            if is_done and is_ours(_author(comment), host.me(), kind):
+            if is_done and is_ours(comment.author, host.me(), kind):
                 return f"{thread_ref.url}#issuecomment-{comment.id}"
     return ""
 
@@ -94,14 +93,9 @@ def resolve_progress_comment(
     another run of the same event. Deletes the surplus comment."""
     try:
         for comment in sorted(reader.comments.values(), key=lambda one: one.id):
-            written = ThreadComment(comment.id, _author(comment), comment.body)
-            if comment.id < started and is_own(host, thread_ref, written, PROGRESS):
+            if comment.id < started and is_own(host, thread_ref, comment, PROGRESS):
                 host.delete_comment(thread_ref.repository, started)
                 return comment.id
     except GitHubError as error:
         watch(f"note: the second progress comment could not be deleted: {error}")
     return started
-
-
-def _author(comment: CommentData) -> Account:
-    return Account(comment.author, comment.author_id, comment.author_kind)

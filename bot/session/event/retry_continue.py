@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.request import Actor, Request, Thread, Tier
-from bot.contracts.threads import CommentData, TextKind
+from bot.contracts.threads import Account, CommentData, TextKind
 from bot.events.admission import Admission, tier_of
 from bot.events.command import PLAN, Command, parse_command
 from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT
 from bot.events.event_request import CommandSource, EventRequest, NoRequest, Refusal, command_in
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread
 from bot.github.client import GitHub
-from bot.github.values import Account, ReviewCommentData
 from bot.publish.plan_approval import continued_plan
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.history import Trace, comes_before, newest_requests, traces
@@ -54,16 +53,6 @@ class LastResult(NamedTuple):
     command: Command | None = None
     text: str = ""
     at: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _RequestComment:
-    """The present content of a comment that requested a run."""
-
-    body: str
-    author: Account
-    created_at: str
-    updated_at: str
 
 
 def repeat_request(
@@ -208,7 +197,7 @@ def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) ->
     return replace(request, resumes=last.run, plan=plan)
 
 
-def _comment(github: GitHub, thread_ref: ThreadRef, key: str) -> _RequestComment | None:
+def _comment(github: GitHub, thread_ref: ThreadRef, key: str) -> CommentData | None:
     """Return the comment with this key in this thread: a forged mark may name a command of another one."""
     repository, number = thread_ref.repository, thread_ref.number
     comment_id, on_lines = asking_comment(key)
@@ -218,15 +207,14 @@ def _comment(github: GitHub, thread_ref: ThreadRef, key: str) -> _RequestComment
             github.review_comments(repository, number, remark.updated_at), comment_id
         ):
             return None
-        return _RequestComment(remark.body, remark.author, remark.created_at, remark.updated_at)
+        return remark
     comment = github.comment(repository, comment_id) if comment_id else None
     if comment is None or not _contains(github.comments(repository, number, comment.updated_at), comment_id):
         return None
-    author = Account(comment.author, comment.author_id, comment.author_kind)
-    return _RequestComment(comment.body, author, comment.created_at, comment.updated_at)
+    return comment
 
 
-def _contains(comments: Iterable[CommentData | ReviewCommentData], comment_id: int) -> bool:
+def _contains(comments: Iterable[CommentData], comment_id: int) -> bool:
     return any(one.id == comment_id for one in comments)
 
 

@@ -8,11 +8,10 @@ from typing import Protocol
 
 from bot.contracts.pulls import Comment
 from bot.contracts.request import ThreadState, Triage, TriageThread
-from bot.contracts.threads import CommentData, IssueData, TextKind, TextReader
+from bot.contracts.threads import Account, CommentData, IssueData, TextKind, TextReader
 from bot.events.event_request import is_own as is_own_text
 from bot.events.thread_html import ThreadHtml
 from bot.events.thread_text import TextCleaner, count_notes
-from bot.github.values import Account
 from bot.maintenance.apply import standing_of
 from bot.maintenance.task import Task
 from bot.policy.writes import ThreadConditions, days_between, is_idle, may_close
@@ -167,12 +166,12 @@ def _thread(
         state=replace(state, labels=tuple(cleaner.line(label, 60) for label in state.labels)),
         title=cleaner.line(issue.title, MAX_TITLE),
         body=cleaner.shortened(html.shown(TextKind.THREAD, 0, issue.body), MAX_BODY),
-        author=issue.author,
+        author=issue.author.login,
         created_at=issue.created_at,
         comments=tuple(
             Comment(
                 comment.id,
-                comment.author,
+                comment.author.login,
                 cleaner.shortened(html.shown(TextKind.COMMENT, comment.id, comment.body), MAX_COMMENT),
                 comment.created_at,
                 comment.updated_at,
