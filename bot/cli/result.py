@@ -19,6 +19,7 @@ from bot.contracts.plan import Plan
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.evidence.pieces import plain
+from bot.evidence.refused import denied, held_back
 from bot.evidence.summary import summarize_checks
 from bot.evidence.view import Mark as RowMark
 from bot.evidence.view import View, view_of
@@ -26,8 +27,6 @@ from bot.github.actions import json_text
 
 _MOST_TESTS = 10
 _MOST_FILES = 20
-_MOST_ALIKE = 5
-"""Withheld files with the same reason that are named."""
 
 _STOPPED = {
     StopReason.MAX_TOKENS: "the model's answer was cut off",
@@ -214,32 +213,13 @@ def _print_details(outcome: Outcome, printer: Printer) -> None:
         printer.field("file", f"{file.path}  +{file.additions} -{file.removals}")
     if (more := len(outcome.files) - _MOST_FILES) > 0:
         printer.field("", f"and {count_of(more, 'more file')}")
-    _print_withheld(outcome, printer)
-    for denial, times in Counter(outcome.denials).items():
-        # Of a built-in rule or a verb the name is a phrase of its own: "the built-in rule git-push".
-        prefix = "" if denial.rule.startswith("the ") else "rule "
-        rule = f"{prefix}{denial.rule}{f', {times} times' if times > 1 else ''}"
-        why = f"{denial.reason} ({rule})" if denial.reason else rule
-        printer.field("denied", f"{denial.tool} {denial.subject}: {why}", "yellow")
+    for line in held_back(outcome.withheld):
+        printer.field("withheld", plain(line), "yellow")
+    for line in denied(outcome.denials):
+        printer.field("denied", plain(line), "yellow")
     turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
     printer.field("model", f"{outcome.model}: {turns}, {tokens}, {money(outcome.cost, 4)}")
     printer.field("sandbox", outcome.sandbox)
-
-
-def _print_withheld(outcome: Outcome, printer: Printer) -> None:
-    """A reason that many files share is printed once, since its files may be thousands."""
-    by_reason: dict[str, list[str]] = {}
-    for file in outcome.withheld:
-        by_reason.setdefault(file.reason, []).append(file.path)
-    for reason, paths in by_reason.items():
-        if len(paths) <= _MOST_ALIKE:
-            for path in paths:
-                printer.field("withheld", f"{path}: {reason}", "yellow")
-            continue
-        printer.field("withheld", f"{count_of(len(paths), 'file')}: {reason}", "yellow")
-        for path in paths[:_MOST_ALIKE]:
-            printer.field("", path)
-        printer.field("", f"and {count_of(len(paths) - _MOST_ALIKE, 'more file')}")
 
 
 def _print_description(outcome: Outcome, printer: Printer) -> None:

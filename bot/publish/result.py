@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from bot.contracts.errors import AgentError, PublishError
 from bot.contracts.formatting import money, sentence
 from bot.contracts.outcome import Outcome, Status, StopReason
+from bot.evidence.refused import held_back
 from bot.evidence.summary import summarize_checks
 from bot.github.errors import GitHubError
 from bot.publish import markdown
 from bot.publish.body.title_and_footer import Links, footer, title
 from bot.publish.context import PublishContext
-from bot.publish.markdown import safe_answer, safe_code, safe_line, safe_markdown
+from bot.publish.evidence import one_line
+from bot.publish.markdown import safe_answer, safe_line, safe_markdown
 from bot.publish.thread.comments import edit_comments, put_comment, put_result
 from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER, PROGRESS
 
@@ -84,7 +86,10 @@ def end_text(
     elif trouble and outcome.files:
         parts.append("The patch is kept in the run's artifact as `changes.patch`.")
     if outcome.withheld:
-        parts.append("Held back:\n\n" + _withheld(outcome))
+        rows = "\n".join(
+            f"- {one_line(line)}" for line in islice(held_back(outcome.withheld), _WITHHELD_SHOWN)
+        )
+        parts.append(f"Held back:\n\n{rows}")
         if any(file.in_patch for file in outcome.withheld):
             parts.append(
                 "The patch is kept in the run's artifact as `withheld.patch`. A maintainer can apply it by hand."
@@ -134,14 +139,6 @@ def pending_line(outcome: Outcome, run_url: str) -> str:
     what = _PENDING.get(outcome.status, "The change is ready and is being published")
     run = f"[the run]({run_url})" if run_url else "the run"
     return f"**{what}.** If no result appears here, publishing failed or was cancelled: see {run}."
-
-
-def _withheld(outcome: Outcome) -> str:
-    rows = [
-        f"- {safe_code(file.path)}: {safe_line(file.reason)}" for file in outcome.withheld[:_WITHHELD_SHOWN]
-    ]
-    more = len(outcome.withheld) - _WITHHELD_SHOWN
-    return "\n".join([*rows, *([f"- and {more} more"] if more > 0 else [])])
 
 
 class CancelledAfterPublishing(KeyboardInterrupt):

@@ -4,8 +4,8 @@ and of dashboards."""
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +16,13 @@ from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import CallStarted, CheckRecord, RequestSent, Response, ResponseFailed, Result
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import Outcome
+from bot.evidence.refused import denied, held_back
 from bot.evidence.view import View, view_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.maintenance.due_tasks import Decision
 from bot.publish.evidence import details, one_line, remarks, table
-from bot.publish.markdown import cell, code, fenced, plain, safe_code
+from bot.publish.markdown import cell, code, fenced, plain
 
 _SENTENCE = 1_000
 _MOST = 20
@@ -109,7 +110,7 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
         ("model", f"{code(outcome.model)}: {turns}, {tokens}, {money(outcome.cost, 4)}"),
         ("stopped by", outcome.stop_reason.value.replace("_", " ")),
         ("changed", changed),
-        *(("withheld", f"{code(held.path)}: {_sentence(held.reason)}") for held in outcome.withheld[:_MOST]),
+        *(("withheld", one_line(line)) for line in islice(held_back(outcome.withheld), _MOST)),
         *_denied(outcome),
         *(("language server", _server(server)) for server in outcome.servers[:_MOST]),
         *_wall(outcome),
@@ -117,17 +118,10 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
 
 
 def _denied(outcome: Outcome) -> list[tuple[str, str]]:
-    """Return each denied call once, with the rule and the number of tries."""
-    calls = Counter(outcome.denials)
-    table_rows = []
-    for denial, times in list(calls.items())[:_DENIED]:
-        call = f"{safe_code(denial.tool, 60)} {safe_code(denial.subject, 120)}"
-        often = f", {times} times" if times > 1 else ""
-        rule = f"rule {safe_code(denial.rule, 60)}{often}"
-        table_rows.append(("denied", f"{call}: {_sentence(denial.reason)} ({rule})"))
-    if (more := len(calls) - _DENIED) > 0:
-        table_rows.append(("denied", f"{count_of(more, 'more call')}, in the report"))
-    return table_rows
+    calls = list(denied(outcome.denials))
+    rows = [("denied", one_line(call)) for call in calls[:_DENIED]]
+    more = len(calls) - _DENIED
+    return [*rows, *([("denied", f"{count_of(more, 'more call')}, in the report")] if more > 0 else [])]
 
 
 def _wall(outcome: Outcome) -> list[tuple[str, str]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from bot.agent.loop import LoopEnd
 from bot.contracts.errors import GateError
-from bot.contracts.formatting import count_of, sentence
+from bot.contracts.formatting import sentence
 from bot.contracts.journal import Evidence
 from bot.contracts.outcome import (
     SCHEMA_VERSION,
@@ -17,11 +18,12 @@ from bot.contracts.outcome import (
     Outcome,
     Status,
     StopReason,
-    WithheldFile,
 )
 from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse, SandboxInfo
 from bot.evidence.failing_checks import failing
+from bot.evidence.pieces import plain
+from bot.evidence.refused import held_back
 from bot.gate.errors import OutOfCapacity
 from bot.gate.verdict import Verdict
 from bot.session.tools.result_tools import Submission
@@ -146,19 +148,6 @@ def _stop(end: LoopEnd, verdict: Verdict | GateError, failing_checks: Sequence[C
     return end.stop
 
 
-def _withheld(files: Sequence[WithheldFile]) -> str:
-    """The first files of each of the first reasons, and how many more have it."""
-    by_reason: dict[str, list[str]] = {}
-    for file in files:
-        by_reason.setdefault(file.reason, []).append(f"`{file.path}`")
-    parts = []
-    for reason, paths in [*by_reason.items()][:_NAMED]:
-        more = len(paths) - _NAMED
-        names = ", ".join(paths[:_NAMED]) + (f" and {count_of(more, 'more file')}" if more > 0 else "")
-        parts.append(f"{names} ({reason})")
-    return "; ".join(parts)
-
-
 def _reason(
     profile: Profile, result: Status, stop: StopReason, end: LoopEnd, verdict: Verdict | GateError
 ) -> str:
@@ -168,7 +157,8 @@ def _reason(
     if isinstance(verdict, GateError):
         return sentence(f"The gate refused the diff: {verdict}")
     if stop is StopReason.GATE:
-        return f"Everything that changed was withheld: {_withheld(verdict.withheld)}."
+        rows = "; ".join(plain(line, "`") for line in islice(held_back(verdict.withheld), _NAMED))
+        return f"Everything that changed was withheld: {rows}."
     if stop is StopReason.CHECKS_FAILING:
         return "The model ended its turn, and a check fails with its change."
     if SUBMIT_PLAN in profile.results and result is Status.FAILED and stop is StopReason.END_TURN:

@@ -7,17 +7,17 @@ characters.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts.formatting import count_of
-from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, WithheldFile
+from bot.contracts.outcome import ChangedFile, Outcome, Status, WithheldFile
 from bot.contracts.plan import MAX_STEPS, PlanStep
 from bot.evidence.look_first import touches
 from bot.evidence.pieces import names
+from bot.evidence.refused import denied, held_back
 from bot.evidence.view import view_of
 from bot.publish import evidence, markdown
 from bot.publish.body.template import Parts, fill_template
@@ -119,9 +119,11 @@ def _view(
         "files": sorted(files, key=lambda file: not file.sensitive),
         "additions": sum(file.additions for file in files),
         "removals": sum(file.removals for file in files),
-        "withheld": withheld,
+        "withheld": list(map(one_line, held_back(withheld))),
+        "withheld_patch": any(file.in_patch for file in withheld),
         "notes": (*outcome.notes, *filter(None, [thread.hidden if thread else ""])),
-        "denials": _grouped(outcome.denials),
+        "calls_denied": len(outcome.denials),
+        "denied": list(map(one_line, denied(outcome.denials))),
         "denied_by": list(dict.fromkeys(denial.rule for denial in outcome.denials)),
         "footer": footer(outcome, links),
     }
@@ -153,11 +155,6 @@ def _step_line(step: PlanStep, changed: Sequence[str], held: Sequence[str], limi
         f"{word}: {one_line(names(listed, _PATHS_SHOWN))}" for word, listed in paths.items() if listed
     )
     return f"{'✅' if len(paths['changed']) == len(step.paths) else '⚠️'} {text} ({parts})"
-
-
-def _grouped(denials: Sequence[Denial]) -> list[tuple[Denial, int]]:
-    """Return each denied call once, with its number of tries."""
-    return list(Counter(denials).items())
 
 
 @cache
