@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bot.publish.body.template import TEMPLATE_LIMIT, Parts, fill_template
+from bot.publish.body.template import PARTS as NAMES
+from bot.publish.body.template import TEMPLATE_LIMIT, fill_template
 from bot.publish.remote import TEMPLATE_NAME
 
-PARTS = Parts("ALERT", "ASKED", "CHANGE", "LOOK", "EVIDENCE", "FILES", "REMARKS", "RUN", "CLOSING")
+PARTS = {name: name.upper() for name in NAMES}
 
 
 def order(body: str, *texts: str) -> bool:

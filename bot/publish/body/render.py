@@ -20,7 +20,7 @@ from bot.evidence.pieces import names
 from bot.evidence.refused import denied, held_back
 from bot.evidence.view import view_of
 from bot.publish import evidence, markdown
-from bot.publish.body.template import Parts, fill_template
+from bot.publish.body.template import PARTS, fill_template, joined
 from bot.publish.body.title_and_footer import NO_LINKS, Links, footer
 from bot.publish.evidence import one_line
 from bot.publish.markdown import safe_code, safe_html, safe_line, safe_markdown
@@ -66,19 +66,16 @@ def render_body(
     body, line = "", closing_line(outcome, keyword) if closing else ""
     for scale in _SCALES:
         parts = _render_parts(_view(outcome, files, withheld, links, scale), line)
-        body = fill_template(template, parts, scale) if template.strip() else parts.joined()
+        body = fill_template(template, parts, scale) if template.strip() else joined(parts)
         if len(body) <= LIMIT:
             return body
     return markdown.shortened(body, LIMIT)
 
 
-def _render_parts(view: Mapping[str, Any], closing: str) -> Parts:
+def _render_parts(view: Mapping[str, Any], closing: str) -> dict[str, str]:
     macros: Any = _macros()
-    texts = {
-        name: str(getattr(macros, name)(view)).strip()
-        for name in ("alert", "asked", "change", "look", "evidence", "files", "remarks", "run")
-    }
-    return Parts(closing=closing, **texts)
+    parts = {name: str(getattr(macros, name)(view)).strip() for name in PARTS if name != "closing"}
+    return {**parts, "closing": closing}
 
 
 def _view(

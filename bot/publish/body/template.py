@@ -8,7 +8,7 @@ template without a heading for the change is appended to our text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 TEMPLATE_LIMIT = 12_000
@@ -28,33 +28,29 @@ _WORDS = {
 _CHECKLIST = r"check\s?-?lists?|todo|to do"
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The rendered parts of a body; any may be empty."""
+# The parts of a body in their order, each with our heading.
+PARTS = {
+    "alert": "",
+    "asked": "",
+    "change": "What changed",
+    "look": "Look at first",
+    "evidence": "Evidence",
+    "files": "Files",
+    "remarks": "Remarks",
+    "closing": "",
+    "run": "",
+}
 
-    alert: str
-    asked: str
-    change: str
-    look: str
-    evidence: str
-    files: str
-    remarks: str
-    run: str
-    closing: str
 
-    def joined(self) -> str:
-        """Return the body for a repository without a template."""
-        return _blocks(
-            self.alert,
-            self.asked,
-            _under("What changed", self.change),
-            _under("Look at first", self.look),
-            _under("Evidence", self.evidence),
-            _under("Files", self.files),
-            _under("Remarks", self.remarks),
-            self.closing,
-            self.run,
+def joined(parts: Mapping[str, str], names: Iterable[str] = PARTS) -> str:
+    """Return the body for a repository without a template. `parts` are texts by the names of `PARTS`; any may be
+    empty."""
+    return _blocks(
+        *(
+            f"### {PARTS[name]}\n\n{parts[name]}" if PARTS[name] and parts[name] else parts[name]
+            for name in names
         )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +68,7 @@ class _Section:
         return next((part for part, words_of in _WORDS.items() if _has_word(words.group(1), words_of)), "")
 
 
-def fill_template(template: str, parts: Parts, scale: float = 1.0) -> str:
+def fill_template(template: str, parts: Mapping[str, str], scale: float = 1.0) -> str:
     """Return the template with our parts. Any text is a template; `scale` below 1 cuts a long one."""
     sections = list(_sections(template[: int(TEMPLATE_LIMIT * scale)]))
     positions: dict[str, int] = {}
@@ -80,20 +76,12 @@ def fill_template(template: str, parts: Parts, scale: float = 1.0) -> str:
         if section.meaning:
             positions.setdefault(section.meaning, index)
     if "change" not in positions:
-        return _blocks(parts.joined(), "---", *(_filled(section, None) for section in sections))
-    ours = {index: getattr(parts, part) for part, index in positions.items()}
+        return _blocks(joined(parts), "---", *(_filled(section, None) for section in sections))
+    ours = {index: parts[part] for part, index in positions.items()}
     filled = [_filled(section, ours.get(index)) for index, section in enumerate(sections)]
-    return _blocks(
-        parts.alert,
-        "" if "asked" in positions else parts.asked,
-        *filled,
-        _under("Look at first", parts.look),
-        "" if "evidence" in positions else _under("Evidence", parts.evidence),
-        _under("Files", parts.files),
-        _under("Remarks", parts.remarks),
-        "" if "closing" in positions else parts.closing,
-        parts.run,
-    )
+    left = [name for name in PARTS if name not in positions]
+    above = left.index("look")
+    return _blocks(joined(parts, left[:above]), *filled, joined(parts, left[above:]))
 
 
 def _filled(section: _Section, ours: str | None) -> str:
@@ -127,10 +115,6 @@ def _sections(template: str) -> Iterable[_Section]:
 
 def _has_word(heading: str, words: str) -> bool:
     return re.search(rf"\b(?:{words})\b", heading, re.IGNORECASE) is not None
-
-
-def _under(heading: str, text: str) -> str:
-    return f"### {heading}\n\n{text}" if text else ""
 
 
 def _blocks(*texts: str) -> str:
