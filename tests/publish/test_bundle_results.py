@@ -105,14 +105,6 @@ def test_a_stated_file_that_is_gone_is_refused(folder: Path, name: str) -> None:
         read_bundle(folder)
 
 
-@pytest.mark.parametrize("name", ["review.json", "plan.json"])
-def test_a_link_in_place_of_one_is_not_followed(folder: Path, tmp_path: Path, name: str) -> None:
-    (folder / name).rename(tmp_path / name)
-    (folder / name).symlink_to(tmp_path / name)
-    with pytest.raises(BundleError, match="symbolic link"):
-        read_bundle(folder)
-
-
 WRONG_PLANS: dict[str, Callable[[dict[str, Any]], object]] = {
     "no title": lambda p: p.update(title=" "),
     "a title of two lines": lambda p: p.update(title="a\nb"),

@@ -78,23 +78,6 @@ def test_a_fix_on_somebodys_pull_request_is_one_draft_onto_its_branch(world: Wor
     assert world.publish(bundle).pr_number == published.pr_number
 
 
-@pytest.mark.slow
-def test_a_branch_that_a_person_took_is_left_alone(world: World) -> None:
-    number = theirs(world)
-    taken = world.forge.commit(REPO, {"x": "mine\n"}, branch=BRANCH.format(number), author="ann")
-    published = world.publish(bundle_on(world, number))
-    assert published.branch == f"{BRANCH.format(number)}-2"
-    assert world.branches()[BRANCH.format(number)] == taken
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("head", ["fix/#12", "a'b\"c", "größe\u00a0weit", "-dash", "x" * 240])
-def test_head_branches_have_all_kinds_of_names(world: World, head: str) -> None:
-    number = theirs(world, head)
-    world.publish(bundle_on(world, number))
-    assert world.pulls()[0]["base"]["ref"] == head
-
-
 # Onto the head itself
 
 

@@ -223,14 +223,6 @@ def test_after_a_merge_a_later_run_opens_a_new_one(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_a_branch_name_that_a_person_took_is_left_alone(world: World) -> None:
-    theirs = world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
-    published = world.publish(world.bundle())
-    assert world.branches()[BRANCH] == theirs
-    assert published.branch == f"{BRANCH}-2"
-
-
-@pytest.mark.slow
 def test_a_copied_mark_makes_no_pull_request_ours(world: World) -> None:
     first = world.publish(world.bundle())
     body = world.pulls()[0]["body"]

@@ -48,13 +48,6 @@ def test_a_template_is_compiled_once_for_all_processes(
     assert compiled(environment(package), monkeypatch) == []
 
 
-def test_a_changed_template_is_compiled_again(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled(environment(package), monkeypatch)
-    changed = environment(package)
-    changed.loader = jinja2.DictLoader({"hello": "{# new #}Hello {{ name }}"})
-    assert len(compiled(changed, monkeypatch)) == 1
-
-
 @pytest.mark.parametrize("why", ["no folder", "no bytecode"])
 def test_where_nothing_is_written_it_is_compiled_each_time(
     package: Path, monkeypatch: pytest.MonkeyPatch, why: str
