@@ -318,11 +318,11 @@ def _remarks_as_they_were(name: Line, result: TestsAsTheyWere) -> Iterator[Line]
 
 def _sections(outcome: Outcome, most: int) -> Iterator[Section]:
     for check in outcome.checks:
-        lines = list(_tests(check, most))
-        grave = sum(is_grave for is_grave, _ in lines)
-        if lines:
+        listed = list(_tests(check, most))
+        grave = sum(is_grave for is_grave, _ in listed)
+        if listed:
             title = line("Tests of ", code(check_title(check)))
-            yield Section(title, [one for _, one in lines], grave=grave)
+            yield Section(title, [one for _, one in listed], grave=grave)
     for check in outcome.checks:
         was = check.as_they_were.run if check.as_they_were else None
         for run, when in (
@@ -343,9 +343,9 @@ def _sections(outcome: Outcome, most: int) -> Iterator[Section]:
         ),
         ("uncovered", uncovered_problems(outcome), sum(one.uncovered_count for one in outcome.diagnostics)),
     )
-    for word, listed, number in problems:
-        if listed and most:
-            yield _problems(word, listed, max(number, len(listed)), most)
+    for word, found, number in problems:
+        if found and most:
+            yield _problems(word, found, max(number, len(found)), most)
     missed = (
         [file for file in outcome.coverage.files if file.covered < file.measured] if outcome.coverage else []
     )

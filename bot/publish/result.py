@@ -65,7 +65,7 @@ _PENDING = {
 }
 _WITHHELD_SHOWN = 20
 _REASON_LIMIT = 1_000
-_GO_ON = "`/agent continue` goes on from here."
+_GO_ON = "`/agent continue` continues from here."
 
 
 def headline(outcome: Outcome) -> str:
@@ -237,7 +237,7 @@ def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> st
     tail = [*run_notes(outcome), footer(outcome, links)]
     if outcome.status is Status.NEEDS_INPUT:
         question = safe_markdown(_text(outcome.question, "question"), _QUESTION_LIMIT)
-        how = "Answer with `/agent continue` and your answer: the run goes on from where it stopped."
+        how = "Answer with `/agent continue` and your answer: the run continues from where it stopped."
         return "\n\n".join([_QUESTION_HEAD, markdown.quoted(question), how, *tail])
     limit = COMMENT_LIMIT - sum(len(part) + 2 for part in tail)
     answer = safe_answer(_text(outcome.answer, "answer"), limit, rest_note(links))

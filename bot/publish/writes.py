@@ -66,7 +66,7 @@ def apply_writes(proposed: ValidatedWrites, github: GitHub) -> AppliedWrites:
     """Make the writes, thread by thread, except existing ones. Raises `PublishError` if GitHub accepted only some:
     publishing again makes the rest."""
     if proposed.outcome.status in (Status.FAILED, Status.REFUSED):
-        why = "the run came to no good end"
+        why = "the run failed"
         return AppliedWrites(withheld=tuple(f"{describe_write(write)}: {why}" for write in proposed.writes))
     written: list[str] = []
     withheld: list[str] = []

@@ -165,7 +165,7 @@ def test_a_run_that_was_stopped_is_not_said_to_be_done_and_how_to_go_on_is(world
     published = world.publish(world.bundle(status=Status.PARTIAL, reason=reason))
     said = ours(world)[0]
     assert said.startswith(f"**Not finished:** pull request [#{published.pr_number} ")
-    assert f"{reason} `/agent continue` goes on from here." in said.partition("\n")[0]
+    assert f"{reason} `/agent continue` continues from here." in said.partition("\n")[0]
 
 
 def test_a_failure_is_told_in_the_progress_comment_and_taken_back_when_it_works_after_all(

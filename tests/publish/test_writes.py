@@ -336,7 +336,7 @@ def test_more_threads_than_the_task_is_shown(world: World) -> None:
 def test_a_run_that_failed_writes_nothing_and_that_is_said(world: World) -> None:
     outcome = replace(triaged(world), status=Status.FAILED)
     published = publish(world, AddComment(world.issue, "Hello"), outcome=outcome)
-    assert published.withheld == (f"comment on #{world.issue}: the run came to no good end",)
+    assert published.withheld == (f"comment on #{world.issue}: the run failed",)
     assert words(world) == []
 
 
