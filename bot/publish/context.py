@@ -51,8 +51,7 @@ class PublishContext:
 
     `github` only prints its writes if it is a dry run. `say` writes to the log. `identity` and `may_write`
     override the policy's. `workflow` returns a client with the workflow's own token, and that token; after it was
-    called, `app` is the client that was used before. `finder` has the rules that `rules` loaded. `ci_waits`: CI
-    on the change waits for approval.
+    called, `app` is the client that was used before. `ci_waits`: CI on the change waits for approval.
     """
 
     bundle: Bundle
@@ -64,7 +63,6 @@ class PublishContext:
     identity: Identity | None = None
     may_write: MayWrite | None = None
     workflow: Callable[[], tuple[GitHub, str]] | None = None
-    finder: Finder | None = None
     app: GitHub | None = None
     ci_waits: bool = False
 

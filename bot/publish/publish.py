@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.outcome import Status
@@ -40,13 +39,7 @@ from bot.publish.result import (
     report_no_change,
 )
 from bot.publish.review.publish import publish_review
-from bot.publish.writes import apply_writes, validate_writes
-from bot.verbs.record import Earlier
-from bot.verbs.registry import VERBS
-
-if TYPE_CHECKING:
-    from bot.publish.plan_approval import Approval
-    from bot.publish.writes import ValidatedWrites
+from bot.publish.writes import ValidatedWrites, apply_writes, validate_writes
 
 
 def publish(context: PublishContext, repository: str = "") -> PublishResult:
@@ -58,11 +51,11 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
     check_repository(context.outcome, repository)
     try:
         check_verb(context.bundle)
-        writes = _validate_writes(context)
+        writes = validate_writes(context)  # before anything is published
         if _publisher(context) is not None or not has_change(context.bundle):
             return _apply_writes(context, writes, _publish_reply(context))
-        approval = _check_approval(context)
-        result = _publish_change(context, approval.url if approval else "")
+        approval = check_approval(context.github, context.thread_ref, context.request)
+        result = _publish_change(context, approval.url)
         if context.github.dry_run is None:  # else the thread's comments do not exist
             try:
                 result = replace(result, notes=(*result.notes, *report_change(context, result)))
@@ -85,7 +78,9 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
         raise
     except AgentError as error:
         raise PublishError(report_failure(context, str(error))) from error
-    result = replace(result, notes=(*result.notes, *_report_execution(context, approval, result)))
+    number = 0 if context.github.dry_run is not None else result.pr_number
+    notes = report_execution(context.github, context.thread_ref, approval, number)
+    result = replace(result, notes=(*result.notes, *notes))
     return _apply_writes(context, writes, result)
 
 
@@ -121,35 +116,10 @@ def _publish_change(context: PublishContext, plan_url: str) -> PublishResult:
     return publish_on_branch(context)
 
 
-def _validate_writes(context: PublishContext) -> ValidatedWrites | None:
-    """Validate the run's proposed writes on threads before anything is published."""
-    if context.bundle.writes is None:
-        return None
-    return validate_writes(context)
-
-
 def _apply_writes(
     context: PublishContext, writes: ValidatedWrites | None, result: PublishResult
 ) -> PublishResult:
     if writes is None:
         return result
-    applied = apply_writes(writes, context.github)
-    written = () if context.github.dry_run is not None else applied.written
-    return replace(result, written=written, withheld=applied.withheld)
-
-
-def _check_approval(context: PublishContext) -> Approval | None:
-    """Return the approved plan, which may be executed only once and unchanged; `None` if this request has none."""
-    request = context.request
-    if VERBS[request.verb].earlier not in (Earlier.PLAN, Earlier.RUN) and request.plan is None:
-        return None
-    return check_approval(context.github, context.thread_ref, request)
-
-
-def _report_execution(
-    context: PublishContext, approval: Approval | None, result: PublishResult
-) -> tuple[str, ...]:
-    if approval is None:
-        return ()
-    number = 0 if context.github.dry_run is not None else result.pr_number
-    return report_execution(context.github, context.thread_ref, approval, number)
+    written, withheld = apply_writes(writes, context.github)
+    return replace(result, written=() if context.github.dry_run is not None else written, withheld=withheld)

@@ -54,20 +54,12 @@ _ORDER = (AddComment, AddReply, EditThread, AddLabel, RemoveLabel, CloseThread)
 """The order of writes on a thread: after a comment, a second publishing recognises later changes as ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedWrites:
-    """The writes that were made now, and those that were not, each with a reason."""
-
-    written: tuple[str, ...] = ()
-    withheld: tuple[str, ...] = ()
-
-
-def apply_writes(proposed: ValidatedWrites, github: GitHub) -> AppliedWrites:
-    """Make the writes, thread by thread, except existing ones. Raises `PublishError` if GitHub accepted only some:
-    publishing again makes the rest."""
+def apply_writes(proposed: ValidatedWrites, github: GitHub) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Make the writes, thread by thread, except existing ones. Return those made now, and those not made with reasons.
+    Raises `PublishError` if GitHub accepted only some: publishing again makes the rest."""
     if proposed.outcome.status in (Status.FAILED, Status.REFUSED):
         why = "the run failed"
-        return AppliedWrites(withheld=tuple(f"{describe_write(write)}: {why}" for write in proposed.writes))
+        return (), tuple(f"{describe_write(write)}: {why}" for write in proposed.writes)
     written: list[str] = []
     withheld: list[str] = []
     failed: list[str] = []
@@ -91,7 +83,7 @@ def apply_writes(proposed: ValidatedWrites, github: GitHub) -> AppliedWrites:
         raise PublishError(
             f"Not every write could be made ({done}). {failed[0]} Publishing the bundle again makes what is missing."
         )
-    return AppliedWrites(tuple(written), tuple(withheld))
+    return tuple(written), tuple(withheld)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +212,12 @@ class ValidatedWrites:
     links: Links
 
 
-def validate_writes(context: PublishContext) -> ValidatedWrites:
-    """Validate all writes of the bundle. Raises `PublishError`, and `GateError` for a text that may not leave."""
+def validate_writes(context: PublishContext) -> ValidatedWrites | None:
+    """Validate all writes of the bundle; `None` if it has none. Raises `PublishError`, and `GateError` for a text that
+    may not leave."""
     outcome, request, writes = context.outcome, context.request, context.bundle.writes
-    assert writes is not None
+    if writes is None:
+        return None
     policy, task = _load_rules(context)
     allowance = allowance_of(policy, request, task)
     if allowance is None:

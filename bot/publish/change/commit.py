@@ -90,7 +90,7 @@ def build_commit(context: PublishContext, policy_sha: str) -> CheckedCommit:
 
 def _message(context: PublishContext, author: Signature, policy: Policy) -> str:
     message = clean_message(context.bundle.message, context.outcome)
-    if withheld := withhold_if_secret(message, context.finder):
+    if withheld := withhold_if_secret(message, context.rules()):
         raise GateError(
             f"The commit's message is {withheld}: the bundle was tampered with after the run's own gate."
         )

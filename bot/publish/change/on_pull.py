@@ -38,7 +38,7 @@ from bot.publish.thread.markers import PULL_REQUEST, PUSHED, ThreadRef, read_mar
 
 def publish_on_pull(context: PublishContext) -> PublishResult:
     reviewed_pull = check_request(context.request, context.outcome.base_sha)
-    context = replace(context, finder=context.rules(None))
+    context.rules()
     try:
         return _on_head(context, reviewed_pull)
     except BranchMovedError:

@@ -196,7 +196,7 @@ def publish_on_branch(context: PublishContext) -> PublishResult:
     refs = context.remote.refs(base, *branch_patterns(number, name))
     _check_base(context, refs)
     context.remote.fetch(context.outcome.base_sha)
-    context = replace(context, finder=context.rules(_reader(context, refs)))
+    context.rules(_reader(context, refs))
     commit = build_commit(context, context.outcome.base_sha)
     context = with_ci_wait(context, commit.policy)
     commit = signed(context, commit, refs.heads.values())
