@@ -13,7 +13,6 @@ from bot.attachments.selector import AttachmentSelector, SelectionRules, TextSou
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Request, Thread, Tier
 from bot.contracts.threads import Account, TextKind
-from bot.events import payload
 from bot.events.admission import RejectedActor, resolve_actor
 from bot.github.client import GitHub, connect
 from bot.github.values import RenderedText
@@ -115,8 +114,5 @@ class _Reader:
         return self._tiers[author.id]
 
     def _ask_tier(self, author: Account) -> Tier | None:
-
-        account_standing = resolve_actor(
-            payload.Account(author.login, author.id, author.kind), self._repository, self._github, self._bots
-        )
+        account_standing = resolve_actor(author, self._repository, self._github, self._bots)
         return None if isinstance(account_standing, RejectedActor) else account_standing.tier
