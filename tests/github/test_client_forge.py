@@ -66,7 +66,12 @@ def test_an_issue_and_its_comments(forge: Forge) -> None:
         forge.comment(REPO, number, "bob", f"comment {n}", at=f"2026-01-02T03:{n // 60:02}:{n % 60:02}Z")
     github = client(forge)
     issue = github.issue(REPO, number)
-    assert (issue.title, issue.body, issue.author, issue.is_pull_request) == ("Title", "Body", "ann", False)
+    assert (issue.title, issue.body, issue.author.login, issue.is_pull_request) == (
+        "Title",
+        "Body",
+        "ann",
+        False,
+    )
     comments = list(github.comments(REPO, number))
     assert [c.body for c in comments] == [f"comment {n}" for n in range(130)]
     assert comments[61].created_at == "2026-01-02T03:01:01Z"
