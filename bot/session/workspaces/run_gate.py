@@ -17,7 +17,8 @@ from bot.session.workspaces.trees import Trees
 from bot.verbs.record import Profile
 
 if TYPE_CHECKING:
-    from bot.gate.verdict import MayWrite, Verdict
+    from bot.gate.verdict import Verdict
+from bot.gate.withheld import MayWrite
 
 _NAMED = 5
 """Files that are named in a note."""
