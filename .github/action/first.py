@@ -9,7 +9,11 @@ workflow, which may have to wait, is given as SLASH_AGENT_GATE, and looks at not
 It lets nobody in: everything is checked again, with the whole policy, by the program that is then installed. It only
 keeps out who would be refused there. Where it cannot tell, it lets that check decide.
 
-At most three API calls where it is silent, four where it refuses, four where it goes on.
+With SLASH_AGENT_MODE=gate it also says, as the output `commit`, from what a job without secrets may install: the base,
+or the head of a pull request of this repository whose lock files differ from the base's. A fork's head is none.
+
+At most three API calls where it is silent, four where it refuses, four where it goes on; two more for a pull request
+in a gate.
 """
 
 from __future__ import annotations
@@ -41,11 +45,12 @@ from bot.events.event_request import (  # noqa: E402
     parse_event_request,
 )
 from bot.events.payload import Account  # noqa: E402
+from bot.environment.prepared import is_lock_file  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
 from bot.github.stdlib_api import Api, ApiError  # noqa: E402
 from bot.policy.load import policy_file  # noqa: E402
 from bot.publish.thread.markers import PROGRESS, REFUSED, mark, marked, notice_recipient, request_key  # noqa: E402
-from bot.verbs.registry import DEFAULT, INSTANT, verbs_of  # noqa: E402
+from bot.verbs.registry import DEFAULT, INSTANT, VERBS, verbs_of  # noqa: E402
 
 # What is off until the policy has such a key.
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
@@ -224,6 +229,8 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     if event_request.command and is_near_miss(event_request, decision):
         return end(actions, event_request.command.problem, "refused")
     say(actions, decision.reason)
+    if gate and not is_reading(event_request) and (commit := commit_to_prepare(event_request, api, environment)):
+        actions.set_output("commit", commit)
     actions.set_output("verb", event_request.command.verb if event_request.command else "")
     return go_on(actions, comment, gate=gate)
 
@@ -260,6 +267,33 @@ def respond(
     except ApiError as error:
         actions.print(f"note: the thread could not be told: {error}")
     return ""
+
+
+def is_reading(event_request: EventRequest) -> bool:
+    """Whether the command is one that installs nothing."""
+    profile = VERBS[event_request.command.verb].profile if event_request.command else None
+    return event_request.command is not None and not (profile and profile.setup)
+
+
+def commit_to_prepare(event_request: EventRequest, api: Api, environment: Mapping[str, str]) -> str:
+    """The commit or branch whose code may run in a job without secrets. Empty where that would be a fork's, or where
+    GitHub does not say. On servers that may not know `cache-mode` a head could write the cache, so it is the base."""
+    subject = event_request.subject
+    if subject is None or not subject.is_pull_request:
+        return event_request.repository.default_branch
+    pull_path = f"/repos/{event_request.repository.name}/pulls/{event_request.number}"
+    try:
+        _, pull = api.get(pull_path)
+        _, files = api.get(f"{pull_path}/files?per_page={PAGE}")
+        base, head = pull["base"], pull["head"]
+        paths = [file["filename"] for file in files]
+        if len(paths) < PAGE and not any(map(is_lock_file, paths)):
+            return str(base["sha"])
+        own = (head["repo"] or {}).get("id") == base["repo"]["id"]
+        hosted = environment.get("GITHUB_SERVER_URL", "").endswith((".ghe.com", "https://github.com"))
+        return str(head["sha"]) if own and hosted else ""
+    except (ApiError, KeyError, TypeError):
+        return ""
 
 
 def is_near_miss(event_request: EventRequest, decision: Decision) -> bool:

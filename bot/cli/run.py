@@ -17,7 +17,7 @@ from bot.cli.result import Result, print_result
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import LineViewer, Viewer
-from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import EndEvent
 from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
@@ -79,9 +79,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the maintenance task of .github/agent/ that a schedule is for",
     )
     add_dry_run(parser, "print every write to GitHub instead of making it, the pull request's included")
-    parser.add_argument(
-        "--prepare", choices=("key", "make"), help=argparse.SUPPRESS
-    )  # the action's own steps
     add_view_options(parser)
 
 
@@ -101,8 +98,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         instruction=arguments.instruction,
         task=arguments.task,
     )
-    if arguments.prepare:
-        return _prepare(replace(options, prepare=arguments.prepare))
     # Where standard output is a program's, people and the runner read standard error.
     out = sys.stderr if arguments.json_events else sys.stdout
     with cleaning_up_after(os.environ), open_viewer(arguments, "run", out) as viewer:
@@ -119,19 +114,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.dry_run and result.bundle is not None:
         publish_bundle(result.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)
     return result.exit_code
-
-
-def _prepare(options: EventOptions) -> ExitCode:
-    """Run a prepare step. An error here is only noted: the run itself meets it again and reports it."""
-    actions = Actions(os.environ, sys.stdout)
-    try:
-        result = run_event(options, os.environ, actions.print, actions.print, actions.add_mask)
-    except AgentError as error:
-        actions.print(f"note: the environment was not prepared before the run: {error}")
-        return ExitCode.DONE
-    for name, value in result.prepared.items():
-        actions.set_output(name, value)
-    return ExitCode.DONE
 
 
 def _is_log(viewer: Viewer, arguments: argparse.Namespace) -> bool:

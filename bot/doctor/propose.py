@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from bot.doctor.prepare_job import prepare_steps, repeated_steps
 from bot.environment.detection import Detection, source_of
 from bot.maintenance.task import FOLDER
 from bot.policy.load import POLICY_FILE
@@ -15,6 +17,7 @@ from bot.policy.read_policy import EDITOR_LINE
 WORKFLOW = ".github/workflows/agent.yml"
 REVIEW = ".github/workflows/review.yml"
 MAINTENANCE = ".github/workflows/maintenance.yml"
+ACTIONLINT = ".github/actionlint.yaml"
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -49,6 +52,14 @@ _HISTORY = """
 # {} computes the version from git's tags.
 history: full
 """
+_ACTIONLINT = """\
+# GitHub knows these keys; delete this file once actionlint does.
+paths:
+  .github/workflows/agent.yml:
+    ignore:
+      - unexpected key "(cache-mode|queue)"
+"""
+_NOTHING = Detection()
 _LEFT_OUT = """
 # Not taken over from CI:
 """
@@ -68,7 +79,8 @@ def propose(detected: Detection, provider: str, *, tasks: bool, reviews: bool = 
     them, with `reviews` the workflow that reviews each pull request."""
     files = [
         ProposedFile(POLICY_FILE, policy_text(detected), "the policy, with the checks that were found"),
-        ProposedFile(WORKFLOW, workflow_text(provider), "the workflow that answers /agent"),
+        ProposedFile(WORKFLOW, workflow_text(provider, detected), "the workflow that answers /agent"),
+        ProposedFile(ACTIONLINT, _ACTIONLINT, "keys that GitHub knows and actionlint does not"),
     ]
     if reviews:
         files.append(
@@ -123,9 +135,15 @@ def policy_text(
     return "".join(parts)
 
 
-def workflow_text(provider: str) -> str:
-    """A call of our workflow, which prepares the environment itself."""
-    return _filled("agent.yml", provider)
+def workflow_text(provider: str, detected: Detection = _NOTHING) -> str:
+    """The workflow with CI's own set-up steps; if there are none, a call of ours, which installs what the lock file
+    names."""
+    steps = prepare_steps(detected)
+    if not steps:
+        return _filled("agent.yml", provider)
+    # At once: a step of CI may hold the name of a part as well.
+    parts = {"$STEPS": steps, "$PREPARE": repeated_steps(detected)}
+    return re.sub(r"\$(STEPS|PREPARE)\b", lambda found: parts[found[0]], _filled("prepared.yml", provider))
 
 
 def _filled(template: str, provider: str) -> str:

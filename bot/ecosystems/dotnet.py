@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.record import Ecosystem, Files, own_lines, uses
+from bot.ecosystems.record import Ecosystem, Files, Setup, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
     yield "dotnet test"
+
+
+def _setup(files: Files, checks: Sequence[str]) -> Setup:
+    locked = any(path.endswith("packages.lock.json") for path in files.paths)
+    return Setup(f"dotnet restore{' --locked-mode' if locked else ''}", ("dotnet",))
 
 
 ECOSYSTEM = Ecosystem(
@@ -24,7 +29,9 @@ ECOSYSTEM = Ecosystem(
     ),
     runs_no_test=re.compile(r"--list-tests\b|(\s|^)-t\b"),
     checks=_checks,
-    setup=own_lines("dotnet", "dotnet restore"),
+    setup=_setup,
+    locks=("packages.lock.json", "Directory.Packages.props", "*.csproj", "*.fsproj"),
+    kept=(".nuget/packages",),
     compiles=True,
     suffixes=(".cs", ".fs", ".vb"),
     test="dotnet test",

@@ -12,7 +12,7 @@ def _checks(files: Files) -> Iterator[str]:
     yield "go test ./..."
 
 
-def _setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
+def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
     """Put dependencies into `vendor`, which Go uses by default."""
     if "require" not in (files.text("go.mod") or "") or "vendor/modules.txt" in files.paths:
         return None
@@ -32,6 +32,8 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"-run[= ]'?(\^\$|NONE|XXX|\^#)'?(?=\s|$)|\s--?(list|c)\b|-exec[= ]true"),
     checks=_checks,
     setup=_setup,
+    locks=("go.sum", "go.work.sum"),
+    kept=("go/pkg/mod", "go/bin"),
     compiles=True,
     suffixes=(".go",),
     test="go test ./...",

@@ -18,7 +18,6 @@ _LOCKS = {
     "package-lock.json": "npm",
     "npm-shrinkwrap.json": "npm",
 }
-_GLOBAL = re.compile(r" (-g|--global|--location=global)\b")
 
 
 def _manifest(files: Files) -> dict[str, Any]:
@@ -44,22 +43,19 @@ def _checks(files: Files) -> Iterator[str]:
         yield from [f"{manager} run {name}" for name in names if name in scripts][:1]
 
 
-def _setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
+def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
     content = _manifest(files)
     if not any(content.get(key) for key in ("dependencies", "devDependencies", "workspaces")):
         return None
     manager, version = _manager(files)
-    own = [line for line in installs if line.split()[0] == manager and not _GLOBAL.search(line)]
     if manager == "npm":
         locked = not {"package-lock.json", "npm-shrinkwrap.json"}.isdisjoint(files.paths)
-        return Setup(
-            own[0] if own else f"npm {'ci' if locked else 'install --no-package-lock'}", ("node",), MODULES
-        )
+        return Setup(f"npm {'ci' if locked else 'install --no-package-lock'}", ("node",), MODULES)
     is_berry = ".yarnrc.yml" in files.paths
     frozen = "--immutable" if is_berry else "--frozen-lockfile"
     locked = any(lock in files.paths for lock in _LOCKS)
     otherwise = f" {frozen}" if locked else "" if is_berry else " --no-lockfile"
-    install = (own[0] if own else f"{manager} install{otherwise}").removeprefix(manager)
+    install = f" install{otherwise}"
     package = _package(manager, version, files, is_berry=is_berry)
     # Without the manager on PATH it is put beside the packages, where checks find it.
     get = (
@@ -154,6 +150,9 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"--(listTests|list|dry-run|showConfig|passWithNoTests --listTests)\b"),
     checks=_checks,
     setup=_setup,
+    locks=(*_LOCKS, "bun.lock", "bun.lockb", "deno.lock"),
+    kept=(".cache/node/corepack", ".yarn/berry"),
+    packages=("bin", "lib/node_modules"),
     suffixes=(".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"),
     test="npm test",
     install="npm ci",

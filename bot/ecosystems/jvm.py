@@ -23,7 +23,7 @@ def _program(files: Files, name: str) -> str:
     return f"./{wrapper}" if wrapper in files.paths else name
 
 
-def _setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
+def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
     """Run one test class: Maven resolves some plugins only when a test runs. Gradle reads the sandbox's proxy from
     Maven's options."""
     if "pom.xml" not in files.paths:
@@ -55,6 +55,15 @@ ECOSYSTEM = Ecosystem(
     ),
     checks=_checks,
     setup=_setup,
+    locks=(
+        "pom.xml",
+        "*.gradle",
+        "*.gradle.kts",
+        "gradle.lockfile",
+        "*.versions.toml",
+        "*-wrapper.properties",
+    ),
+    kept=(".m2/repository", ".m2/wrapper", ".gradle/caches/modules-2", ".gradle/wrapper"),
     compiles=True,
     suffixes=(".java", ".kt", ".kts", ".scala", ".groovy"),
     test="mvn test",

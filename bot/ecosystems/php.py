@@ -34,6 +34,9 @@ ECOSYSTEM = Ecosystem(
     values=frozenset(("-d", "-c")),
     runs_no_test=re.compile(r"--list-(tests|suites|groups)\b|--dry-run\b"),
     checks=_checks,
+    # No install in the sandbox: Composer's archives lie at GitHub, where data could leave it.
+    locks=("composer.lock",),
+    kept=(".cache/composer", ".config/composer"),
     suffixes=(".php",),
     test="vendor/bin/phpunit",
     install="composer install",

@@ -13,11 +13,6 @@ from bot.ecosystems.record import Ecosystem, Files, Launch, Pin, Place, Server, 
 
 VENV = ".venv"
 _MANAGERS = ("uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox")
-# What only makes another environment, or belongs to the machine.
-_OTHER_ENVIRONMENT = re.compile(
-    r"uv (venv|python|tool)\b|(python\S* -m )?(venv|virtualenv)\b|pipx\b|poetry (config|self|env)\b|conda\b"
-)
-_FOR_ALL = re.compile(r" (--system|--user|--break-system-packages)\b")
 _GROUPS = ("test", "tests", "testing", "dev", "develop")
 _REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
 _VERSION_FROM_GIT = re.compile(
@@ -48,10 +43,9 @@ def _uses_pytest(tests: Sequence[str], files: Files) -> bool:
     )
 
 
-def _setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
-    """Return CI's installs in a virtual environment of the tree, else what the manifests ask for."""
-    lines = [_FOR_ALL.sub("", line) for line in installs if not _OTHER_ENVIRONMENT.match(line)]
-    lines = lines or _from_manifests(files, checks)
+def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
+    """Return the install, in a virtual environment of the tree."""
+    lines = _from_manifests(files, checks)
     if not lines:
         return None
     used = " ".join((*lines, *checks))
@@ -210,6 +204,16 @@ ECOSYSTEM = Ecosystem(
     ),
     checks=_checks,
     setup=_setup,
+    locks=("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "*requirements*.txt", "environment.y*ml"),
+    kept=(".local/lib", ".cache/pre-commit"),
+    installed=(
+        ".cache/pypoetry/virtualenvs",
+        ".local/share/virtualenvs",
+        ".local/share/pipx",
+        ".local/share/uv",
+        ".local/bin",
+    ),
+    packages=("bin", "lib/python3.*/site-packages"),
     suffixes=(".py", ".pyi"),
     test="python3 -m pytest",
     install="python3 -m venv .venv && .venv/bin/python -m pip install -e . pytest",

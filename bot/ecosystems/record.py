@@ -66,17 +66,8 @@ def no_checks(files: Files) -> Iterator[str]:
     return iter(())
 
 
-def no_setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
+def no_setup(files: Files, checks: Sequence[str]) -> Setup | None:
     return None
-
-
-def own_lines(egress: str, otherwise: str, makes: str = "") -> Callable[..., Setup]:
-    """Return the `setup` of an ecosystem whose installs work as CI writes them; `otherwise` is the usual command."""
-
-    def setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup:
-        return Setup(" && ".join(installs) or otherwise, (egress,), makes)
-
-    return setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +170,12 @@ class Ecosystem:
     argument" to a use, the first match counts; `None` says that it is no check. `scripts` are the prefixes of commands
     that run a script or target by its name, as `npm run`. `launchers` run the command that follows them, as `uv run`;
     `values` are their options that take a value. `runs_no_test` matches words by which a test runner only compiles or
-    lists. `checks` yields the commands that manifests suggest where CI runs no tests. `setup` takes the installs of CI
-    and the checks, and returns the command that makes the environment where none is there. `compiles`: its test command
-    builds what it needs. `suffixes` are those of its sources. `test`, `install` and `egress` are for advice to people.
+    lists. `checks` yields the commands that manifests suggest where CI runs no tests. `setup` takes the checks, and
+    returns the one install from the lock file, or else from the manifests, where no environment is there. `locks` are
+    the files, as patterns of names, that say what an install installs. `kept` are the folders in a home where installs
+    leave packages, `installed` those of them that hold their own path, and `packages` the folders of packages in a
+    tool's own folder. `compiles`: its test command builds what it needs. `suffixes` are those of its sources. `test`,
+    `install` and `egress` are for advice to people.
     `reports` are the JUnit files that its tools write by themselves. `counts` are lines by which its test runners say
     how many tests ran, with groups of `ran`, `passed`, `failed`, `errors` and `skipped`, for those without a report.
 
@@ -201,7 +195,11 @@ class Ecosystem:
     values: frozenset[str] = frozenset()
     runs_no_test: re.Pattern[str] | None = None
     checks: Callable[[Files], Iterable[str]] = no_checks
-    setup: Callable[[Files, Sequence[str], Sequence[str]], Setup | None] = no_setup
+    setup: Callable[[Files, Sequence[str]], Setup | None] = no_setup
+    locks: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    installed: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     compiles: bool = False
     suffixes: tuple[str, ...] = ()
     test: str = ""

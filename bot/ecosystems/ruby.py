@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.record import Ecosystem, Files, Pin, own_lines, uses
+from bot.ecosystems.record import Ecosystem, Files, Pin, Setup, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -19,6 +19,14 @@ def _checks(files: Files) -> Iterator[str]:
     if "Gemfile" in files.paths:
         yield f"bundle exec {command}"
     yield command  # with the gems of the system
+
+
+def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
+    if "Gemfile" not in files.paths:
+        return None
+    settings = ["path vendor/bundle", *(["frozen true"] if "Gemfile.lock" in files.paths else [])]
+    configure = [f"bundle config set --local {setting}" for setting in settings]
+    return Setup(" && ".join((*configure, "bundle install")), ("ruby",), "vendor/bundle")
 
 
 ECOSYSTEM = Ecosystem(
@@ -35,9 +43,10 @@ ECOSYSTEM = Ecosystem(
     launchers=("bundle exec",),
     runs_no_test=re.compile(r"--dry-run\b|\brake (-T|--tasks|-n|--dry-run)\b"),
     checks=_checks,
-    setup=own_lines(
-        "ruby", "bundle config set --local path vendor/bundle && bundle install", "vendor/bundle"
-    ),
+    setup=_setup,
+    locks=("Gemfile.lock", "gems.locked"),
+    kept=(".gem", ".local/share/gem"),
+    packages=("bin", "lib/ruby/gems"),
     suffixes=(".rb",),
     test="bundle exec rake test",
     install="bundle install",

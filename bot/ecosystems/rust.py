@@ -13,11 +13,8 @@ def _checks(files: Files) -> Iterator[str]:
     yield "cargo test --workspace" if is_workspace else "cargo test"
 
 
-def _setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
-    tools = [line for line in installs if line.startswith("cargo install ")]
-    return Setup(
-        " && ".join((f"cargo fetch{' --locked' if 'Cargo.lock' in files.paths else ''}", *tools)), ("rust",)
-    )
+def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
+    return Setup(f"cargo fetch{' --locked' if 'Cargo.lock' in files.paths else ''}", ("rust",))
 
 
 # No code of the project is run.
@@ -46,6 +43,8 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"--(no-run|list|help)\b|nextest list|-- --list"),
     checks=_checks,
     setup=_setup,
+    locks=("Cargo.lock",),
+    kept=(".cargo/registry", ".cargo/git", ".cargo/bin"),
     compiles=True,
     suffixes=(".rs",),
     test="cargo test",

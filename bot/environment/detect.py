@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from bot.ecosystems.python import version_tool
 from bot.ecosystems.record import Use, use_of_name
 from bot.ecosystems.registry import ecosystem_of, ecosystems, use_of
-from bot.environment.detection import DetectedCheck, Detection, Omission, Read, Step, is_writable, source_of
+from bot.environment.detection import (
+    CIStep,
+    DetectedCheck,
+    Detection,
+    Omission,
+    Read,
+    Step,
+    is_writable,
+    source_of,
+)
 from bot.environment.scripts import Statement, statements
-from bot.environment.workflows import CIStep, Workflows, read_workflows
+from bot.environment.workflows import Workflows, read_workflows
 from bot.parsing.parser import Parser
 
 _LARGEST = 400_000
@@ -34,7 +43,18 @@ _MOST_FOLDERS = 6
 _NO_PROJECT = re.compile(
     r"(?i)(test|example|fixture|sample|doc|bench|fuzz|demo|script|tool|third_?party|vendor)"
 )
-_ALWAYS_READ = {"pnpm-lock.yaml", "requirements.txt", "requirements-dev.txt", "go.work"}
+_VERSION = r"\A\s*v?(\d[\w./*-]*)\s*\Z|^{}(?:js|lang)?\s+(\d[\w.]*)$"
+_ALWAYS_READ = {
+    ".nvmrc",
+    ".node-version",
+    ".python-version",
+    ".ruby-version",
+    ".tool-versions",
+    "pnpm-lock.yaml",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "go.work",
+}
 _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
 _MIXED = "it installs and checks in one command that cannot be taken apart"
@@ -71,12 +91,15 @@ class _Detector:
     workflows: Workflows
     checks: list[DetectedCheck] = field(default_factory=list)
     omissions: list[Omission] = field(default_factory=list)
-    installs: dict[str, list[str]] = field(default_factory=dict)
-    """CI's installs by ecosystem."""
+    prepare: list[CIStep] = field(default_factory=list)
 
     def detected(self) -> Detection:
         for steps in self.workflows.jobs:
             self._job(steps)
+        of_jobs = bool(self.checks)
+        if self.workflows.copilot:
+            self.prepare.clear()
+            self._prepare(self.workflows.copilot)
         of_ci = any(check.use is Use.TESTS for check in self.checks)
         folders = self._project_folders()
         root = self.read.without(folders)
@@ -88,6 +111,12 @@ class _Detector:
             *self._setup("", root),
             *(step for one in folders for step in self._setup(one, self.read.below(one))),
         ]
+        # What compiles also downloads in its tests, so CI need not install.
+        self.prepare += [
+            CIStep("Download what the tests need", step.source, raw={"run": step.command})
+            for step in setup
+            if of_jobs and step.compiles and not self.workflows.copilot
+        ]
         return Detection(
             tuple(dict.fromkeys(setup)),
             tuple(self.checks),
@@ -95,29 +124,40 @@ class _Detector:
                 {(one.what, one.reason): one for one in (*self.omissions, *self.workflows.omissions)}.values()
             ),
             tuple(self.read.unread.values()),
+            tuple(self.prepare),
             version_tool(self.read) if any(step.egress == ("python",) for step in setup) else "",
         )
 
     def _job(self, steps: Sequence[CIStep]) -> None:
         """Take the checks of a job. Steps that only build are part of the checks that come after them."""
         builds: list[str] = []
-        installs: list[tuple[str, str]] = []
-        before = len(self.checks)
+        prepare: list[CIStep] = []
+        before, last = len(self.checks), 0
         for step in steps:
+            if not step.script:
+                prepare.append(step)
+                continue
             parts = statements(step.script)
             uses = {use for part in parts for use in part.uses} or _uses_of_title(step.name)
-            installs += [
-                (ecosystem_of(part.words), part.text)
-                for part in parts
-                if part.words and part.uses == {Use.INSTALL}
-            ]
             use = max(uses, default=None)
             kept = [part for part in parts if not part.installs]
+            checks = use is not None and use > Use.BUILD
+            alone = "\n".join(part.text for part in parts if part.installs)
+            mixed = any(part.uses & {Use.INSTALL, Use.SYSTEM} for part in kept)
+            if checks and mixed:
+                prepare.append(replace(step, reason=_MIXED))
+            elif checks and alone:
+                prepare.append(replace(step, raw={**step.raw, "run": alone}))
+            elif not checks:
+                # What it does is not known, or it is a build of the base: it may fail.
+                sure = {} if use is not None and use <= Use.INSTALL else {"continue-on-error": True}
+                prepare.append(replace(step, raw={**step.raw, **sure}))
+            last = len(prepare) if checks else last
             if use is None:
                 self._leave_out(step, _UNKNOWN)
             elif use <= Use.INSTALL:
                 self._leave_out(step, _INSTALLS)
-            elif any(part.uses & {Use.INSTALL, Use.SYSTEM} for part in kept):
+            elif mixed:
                 self._leave_out(step, _MIXED)
             elif use is Use.BUILD:
                 builds.append(_rendered(step, kept))
@@ -127,9 +167,26 @@ class _Detector:
                     if part.installs:
                         self.omissions.append(Omission(source_of(part.text), _INSTALLS, step.source))
         if len(self.checks) > before:
-            for name, text in installs:
-                lines = self.installs.setdefault(name, [])
-                lines += [text] if text not in lines and is_writable(text) and "$" not in text else []
+            self._prepare(prepare[:last])
+
+    def _prepare(self, steps: Iterable[CIStep]) -> None:
+        """Take set-up steps that are not there yet."""
+        for step in steps:
+            key = _key(step)
+            if key not in map(_key, self.prepare):
+                reason = step.reason or _unfit_elsewhere(step)
+                self.prepare.append(replace(step, reason=reason, versions=self._versions(step)))
+
+    def _versions(self, step: CIStep) -> dict[str, str]:
+        """Return, by input, the versions in files that an action reads, which the agent's job has not."""
+        given = step.raw.get("with") or {}
+        found: dict[str, str] = {}
+        for name, path in given.items():
+            tool, _, rest = name.partition("-version-")
+            pattern = _VERSION.format(re.escape(tool))
+            if rest == "file" and (match := re.search(pattern, self.read.text(path) or "", re.MULTILINE)):
+                found[name] = match[1] or match[2]
+        return found
 
     def _leave_out(self, step: CIStep, reason: str) -> None:
         self.omissions.append(Omission(source_of(step.name), reason, step.source))
@@ -178,15 +235,15 @@ class _Detector:
 
     def _setup(self, folder: str, read: Read) -> Iterator[Step]:
         for ecosystem in ecosystems():
-            installs = () if folder else self.installs.get(ecosystem.name, ())
             commands = [check.command for check in self.checks]
-            if not (installs or ecosystem.is_in(read)) or not self._is_used(ecosystem.name, commands):
+            if not ecosystem.is_in(read) or not self._is_used(ecosystem.name, commands):
                 continue
-            if setup := ecosystem.setup(read, installs, commands):
+            if setup := ecosystem.setup(read, commands):
                 inside = f"{folder}/" if folder else ""
                 command = f"cd {folder} && {setup.command}" if folder else setup.command
                 makes = f"{inside}{setup.makes}" if setup.makes else ""
-                yield Step(command, source_of(f"{inside}{ecosystem.name}"), setup.egress, makes)
+                source = source_of(f"{inside}{ecosystem.name}")
+                yield Step(command, source, setup.egress, makes, ecosystem.compiles)
 
     def _is_used(self, name: str, commands: Sequence[str]) -> bool:
         """Whether a check belongs to the ecosystem, or to none by its words."""
@@ -214,6 +271,20 @@ class _Detector:
         return next(
             name for name in (short, *(f"{short} ({number})" for number in range(2, 99))) if name not in taken
         )
+
+
+def _key(step: CIStep) -> str:
+    """Return what two steps have in common that do the same; of an action two versions do."""
+    return str(step.raw.get("uses", step.raw.get("run", step.name))).partition("@")[0]
+
+
+def _unfit_elsewhere(step: CIStep) -> str:
+    """Return why another job cannot take a step. A script with expressions would be open to injection."""
+    if "${{" in str(step.raw.get("run", "")):
+        return "it depends on values that only a run of the workflow has"
+    parts = (value.values() if isinstance(value, Mapping) else (value,) for value in step.raw.values())
+    texts = (str(text).replace("\n", "").replace("\t", "") for part in parts for text in part)
+    return "" if all(map(str.isprintable, texts)) else "it has characters that cannot be written down"
 
 
 def _uses_of_title(name: str) -> set[Use]:

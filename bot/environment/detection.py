@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,17 +17,34 @@ _SOURCE = re.compile(r"[^\w -~]")
 @dataclass(frozen=True, slots=True)
 class Step:
     """One command of the setup. `egress` names the presets of the registries that it uses. `makes` is the folder that
-    it creates; if that exists, the step is skipped."""
+    it creates; if that exists, the step is skipped. `compiles` is that of its ecosystem."""
 
     command: str
     source: str
     egress: tuple[str, ...] = ()
     makes: str = ""
+    compiles: bool = False
 
     @property
     def guarded(self) -> str:
         """The command, guarded by a test for `makes`."""
         return f"[ -d {self.makes} ] || ({self.command})" if self.makes else self.command
+
+
+@dataclass(frozen=True, slots=True)
+class CIStep:
+    """A step of CI with known expressions filled in: `script` if it runs one, `name` for people, `folder` relative to
+    the root, `raw` its keys for another job, with `reason` why none can take it."""
+
+    name: str
+    source: str
+    script: str = ""
+    folder: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Those in the files that its inputs name, by input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +119,8 @@ class Detection:
     omissions: tuple[Omission, ...] = ()
     unread: tuple[Omission, ...] = ()
     """Files that could not be parsed. The rest is as if they were not there."""
+    prepare: tuple[CIStep, ...] = ()
+    """CI's own set-up steps."""
     history: str = ""
     """The tool that computes the version from git tags and needs the whole history; empty for none."""
 

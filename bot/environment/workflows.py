@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.environment.detection import Omission, Read, source_of
+from bot.environment.detection import CIStep, Omission, Read, source_of
 from bot.environment.expressions import UNKNOWN, evaluate, substitute
 from bot.parsing.child import yaml_texts
 
 _FOLDER = ".github/workflows/"
+_COPILOT = f"{_FOLDER}copilot-setup-steps.yml"
 _MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_COMBINATIONS, _MOST_VARIABLES = 40, 100, 80, 64, 100
 _LONGEST_SCRIPT = 20_000
 _EVENTS = ("pull_request", "push", "merge_group", "workflow_call", "pull_request_target")
@@ -29,25 +30,21 @@ _IGNORED_VARIABLES = re.compile(
     r"(?i)^(FORCE_COLOR|PY_COLORS|CLICOLOR.*|CARGO_TERM_COLOR|.*TOKEN.*|.*CODECOV.*|COLUMNS|TERM|CI|NODE_OPTIONS|LD_.*"
     r"|BASH_.*|GIT_.*|PATH|HOME|TMPDIR|GITHUB_.*|RUNNER_.*|ACTIONS_.*|PIP_.*|UV_(?!NO_).*)$"
 )
+_ACTION = re.compile(r"(\./|[\w.-]+/)[\w./-]+(@[\w./-]+)?")
+# Contexts that another job has not, or that hold a token.
+_OF_ITS_JOB = re.compile(
+    r"(?i)\$\{\{[^}]*\b(matrix|needs|inputs|secrets|vars|strategy|github\.(token|event))\b"
+)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-@dataclass(frozen=True, slots=True)
-class CIStep:
-    """The script of a step, with known expressions filled in, `name` for people, `folder` relative to the root."""
-
-    name: str
-    source: str
-    script: str
-    folder: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Workflows:
-    """The steps of each job, and what of the workflows cannot be taken, with the reason."""
+    """The steps of each job, those of `copilot-setup-steps.yml`, and what of the workflows cannot be taken, with the
+    reason."""
 
     jobs: list[list[CIStep]] = field(default_factory=list)
+    copilot: list[CIStep] = field(default_factory=list)
     omissions: list[Omission] = field(default_factory=list)
 
 
@@ -58,6 +55,15 @@ def read_workflows(read: Read) -> Workflows:
         for path in read.paths
         if path.startswith(_FOLDER) and path.endswith((".yml", ".yaml")) and path.count("/") == 2
     )
+    if _COPILOT in files:
+        content = _mapping(read.parsed(_COPILOT, yaml_texts))
+        job = _mapping(_mapping(content.get("jobs")).get("copilot-setup-steps"))
+        own = Workflows(omissions=workflows.omissions)
+        _Job(source_of(_COPILOT), content, job, "pull_request", frozenset(), own).collect(
+            "copilot-setup-steps"
+        )
+        workflows.copilot = own.jobs[0] if own.jobs else []
+        files.remove(_COPILOT)
     for path in files[:_MOST_FILES]:
         content = _mapping(read.parsed(path, yaml_texts))
         event = _event(content.get("on"))
@@ -123,6 +129,8 @@ class _Job:
             return "it needs services such as a database"
         if "uses" in self.job:
             return "it calls another workflow"
+        if self.job.get("container"):
+            return "it runs in a container"
         if _OTHER_JOB.search(name):
             return "by its name it checks no change"
         if any("repository" in _mapping(_mapping(step).get("with")) for step in self._checkouts()):
@@ -160,12 +168,15 @@ class _Job:
         running = [leg for leg in legs if not self._condition(step, leg)]
         values = {**(running or legs)[0]}
         named = " ".join(re.sub(r"\$\{\{.*?\}\}", "", substitute(named, values)).split())
+        values |= _env_values(step, values)
+        reason = "" if running else self._condition(step, legs[0])
         if not isinstance(script, str):
+            if "checkout" not in str(step.get("uses")):
+                steps.append(self._action(named, step, values, reason))
             self._leave_out(named, "an action; what is installed here is used")
             return
-        values |= _env_values(step, values)
-        if not running:
-            reason = self._condition(step, legs[0])
+        if reason:
+            pass  # it is for something else
         elif "secrets." in script or any("secrets." in str(value) for value in _environment(step).values()):
             reason = "it needs a secret"
         elif len(script) > _LONGEST_SCRIPT or step.get("shell", "bash").split()[0] not in ("bash", "sh"):
@@ -174,13 +185,29 @@ class _Job:
             reason = "CI does not mind if it fails"
         else:
             environment = self._environment(step, values)
-            steps.append(
-                CIStep(
-                    named, self.source, substitute(script, values), self._folder(step, values), environment
-                )
-            )
+            text, folder = substitute(script, values), self._folder(step, values)
+            raw = {"env": environment, "working-directory": folder, "shell": step.get("shell"), "run": text}
+            steps.append(CIStep(named, self.source, text, folder, environment, raw))
             return
+        steps.append(CIStep(named, self.source, reason=reason))
         self._leave_out(named, reason)
+
+    def _action(self, named: str, step: Mapping[str, Any], values: Mapping[str, Any], reason: str) -> CIStep:
+        """Return a step that uses an action, which another job can take as it is."""
+        raw = {key: step[key] for key in ("id", "if", "uses") if key in step}
+        raw |= {
+            key: {
+                str(name): substitute(str(value), values) for name, value in _mapping(step.get(key)).items()
+            }
+            for key in ("env", "with")
+        }
+        if not _ACTION.fullmatch(str(step.get("uses"))):
+            reason = reason or "it is no action of a repository"
+        elif _OF_ITS_JOB.search(str(raw)):
+            reason = reason or "it needs a secret or another job"
+        if "steps." not in str(raw.get("if", "")):
+            raw.pop("if", None)
+        return CIStep(named, self.source, raw=raw, reason=reason)
 
     def _environment(self, step: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str]:
         """Return the variables of a step. Those that expressions of the workflow use are for the workflow."""

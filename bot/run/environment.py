@@ -9,6 +9,7 @@ from pathlib import Path
 from bot.checkout.git import Git
 from bot.contracts.request import Tier
 from bot.environment.detection import Detection, guarded_folder
+from bot.environment.prepared import facts, lock_files_digest
 from bot.evidence.check import Check
 from bot.policy.decide import allows_commands
 from bot.policy.tiers import run_budget
@@ -19,8 +20,8 @@ from bot.session.context.base import Preparation, checks_of, chosen_checks, dete
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import profile_of, without_commands
 from bot.session.workspaces import build_caches
-from bot.session.workspaces.environment_store import environment_store
 from bot.session.workspaces.network import Network
+from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive, downloaded_file
 from bot.session.workspaces.start import Workspaces
 from bot.session.workspaces.trees import Trees
 from bot.verbs.record import Profile
@@ -33,6 +34,10 @@ _NOT_PREPARED = (
     "What the checks need was not installed, since the sandbox of this run ({}) has no network. Leave the "
     "action's input setup-sandbox on, so that bubblewrap is used, or install it in an earlier step and name its folder "
     "under `bring:` in the policy."
+)
+_OTHER_LOCKS = (
+    "The lock files of this pull request differ from those of its base. Nothing was installed for it, so what needs "
+    "packages cannot run here."
 )
 _NO_SETUP = (
     "Setup was not run, since {} has no network: {}. Install bubblewrap "
@@ -68,9 +73,11 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
     """The workspaces of a run, the trees that its commands run in, and its checks. `skills` is the folder of those."""
     profile, policy, checkout = run.profile, run.policy, run.checkout
     prepares = profile.setup and run.environment.get("SLASH_AGENT_PREPARE") == "auto"
-    detects = (prepares or not profile.read_only) and not profile.unrun
-    detected = detected_at(checkout, policy) if detects else Detection()
+    wants = (prepares and not (policy.setup or policy.bring)) or not (profile.read_only or policy.checks)
+    detected = detected_at(checkout) if wants and not profile.unrun else Detection()
+    archive, unused = _archive(run) if prepares and not profile.unrun else (None, ())
     preparation, unprepared = _preparation(run, detected) if prepares else (None, ())
+    unprepared = () if archive else unprepared
     wanted, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
     setup, unset = _possible_setup(run, preparation.setup if preparation else wanted)
     tools = _tools(run)
@@ -85,7 +92,7 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
         journal=run.journal,
         network=network,
         limits=policy.sandbox.limits,
-        has_setup=bool(setup),
+        has_setup=bool(setup or archive),
         tools=lambda: tools,
     )
     trees = Trees(
@@ -101,11 +108,10 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
         own=lambda: tools.environments,
         share_all=run.tier is Tier.LOCAL and profile.setup,
         prepared_from=preparation.sha if preparation else "",
-        store=environment_store(preparation, checkout, run.origin, run.environment, run.request.repository)
-        if preparation
-        else None,
+        archive=archive,
+        variables=run.environment,
     )
-    every = () if profile.read_only else checks_of(policy, run.task, detected, preparation)
+    every = () if profile.read_only else checks_of(policy, run.task, detected)
     checks = chosen_checks(every, run.request.options)
     unread = (f"{one.what}: {one.reason}." for one in detected.unread)
     return RunEnvironment(
@@ -113,7 +119,7 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
         workspaces=workspaces,
         trees=trees,
         checks=checks,
-        notes=(*unprepared, *unset, *unread, *tools.notes),
+        notes=(*unused, *unprepared, *unset, *unread, *tools.notes),
         not_shown=tools.notes,
     )
 
@@ -121,9 +127,26 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
 def _preparation(run: Run, detected: Detection) -> tuple[Preparation | None, tuple[str, ...]]:
     """Return what the action's `prepare: auto` does, in a sandbox that can reach registries; or why it does nothing."""
     preparation = preparation_of(run.policy, run.checkout, detected)
-    if preparation is None or run.confinement.supports_egress:
-        return preparation, ()
-    return None, (_NOT_PREPARED.format(run.confinement.name),)
+    if preparation is None:
+        return None, ()
+    if lock_files_digest(_listing(run, preparation.sha)) != lock_files_digest(_listing(run)):
+        return None, (_OTHER_LOCKS,)
+    if not run.confinement.supports_egress:
+        return None, (_NOT_PREPARED.format(run.confinement.name),)
+    return preparation, ()
+
+
+def _archive(run: Run) -> tuple[PreparedArchive | None, tuple[str, ...]]:
+    """Return what the job `prepare` left, or a note on why it is not used."""
+    file = downloaded_file(run.environment)
+    if isinstance(file, Path) and run.confinement.moves and run.origin:
+        return PreparedArchive(file, facts(str(run.origin), run.environment, _listing(run))), ()
+    reason = file if isinstance(file, str) else f"{run.confinement.name} cannot show it at its path"
+    return None, ((UNUSED.format(reason),) if reason else ())
+
+
+def _listing(run: Run, sha: str = "") -> bytes:
+    return run.checkout.git.run("ls-tree", "-r", "-z", sha or run.checkout.base_sha)
 
 
 def _possible_setup(run: Run, setup: Sequence[SetupStep]) -> tuple[tuple[SetupStep, ...], tuple[str, ...]]:

@@ -118,7 +118,10 @@ def plan_start(
     )
     dependencies = replace(dependencies, folders=tuple(may_be_shown))
     inside = [folder for folder in dependencies.folders if folder.path]
-    inside = list(place_folders(tree, inside, moves=confinement.moves))
+    inside = [
+        *place_folders(tree, inside, moves=confinement.moves),
+        *(folder for folder in dependencies.folders if folder.at),
+    ]
     variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=confinement.moves)
     variables |= environment.of_tree(tree, root, variables["PATH"])
     caches = [folder for folder, _ in tools.caches] if with_caches else []

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.doctor.propose import workflow_text
+from bot.environment.detect import detect
 from slash_forge.bundled import REPORTER
-from tests.attacks.test_prepared_environment import BASE
 from tests.support.act import Act, WorkflowRun
 from tests.support.apps import make_app
 from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps
@@ -165,19 +166,46 @@ def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage) -> 
     )
 
 
-def test_what_the_checks_need_is_in_the_cache_before_the_agent_starts(stage: Stage) -> None:
-    """The next run would have it; act's machines have another path each, and so other keys."""
-    stage.forge.commit(stage.repo, BASE)
+CI = {"on": "pull_request", "jobs": {"test": {"runs-on": "ubuntu-24.04", "steps": []}}}
+SHAPES = {
+    "one step": ["mkdir installed && echo 1 > installed/a"],
+    "a step that fails, and one for people": ["echo hello", "exit 3", "mkdir installed"],
+    "more than is kept": ["mkdir installed && truncate -s 3G installed/a"],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_init_writes_prepares_in_a_job_of_its_own(stage: Stage, shape: str) -> None:
+    """act's machines have another path each, so that the run cannot use what the other left, and says that."""
+    steps = [{"run": line} for line in (*SHAPES[shape], "python -m unittest")]
+    ci = {**CI, "jobs": {"test": {**CI["jobs"]["test"], "steps": steps}}}  # type: ignore[index]
+    files = {".github/workflows/ci.yml": json.dumps(ci), ".gitignore": "installed\n"}
+    stage.forge.commit(stage.repo, files)
+    text = workflow_text("anthropic", detect({**files, "test_a.py": ""}, files.get))
     with ModelServer(fix_steps()) as server:
-        ran = act(stage, server, warm_venv()).run("agent.yml", stage.sample.event)
-    assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
-    _, before, after = ran.log.split(
-        "[run] ⭐ Run Main Run the agent"
-    )  # the action, and its step of that name
-    assert "Cache saved successfully" in before, ran.log
-    assert before.count("setup: [ -d .venv ]") == 1
-    assert "the environment is prepared already" in after
-    assert "setup:" not in after
+        ran = act(stage, server, warm_venv()).run("agent.yml", stage.sample.event, text=text)
+    assert ran.jobs == {"gate": "success", "prepare": "success", "run": "success", "publish": "success"}, (
+        ran.log
+    )
+    kept = shape != "more than is kept"
+    assert ("slash-agent-environment.tar" in {name.partition(".zip")[0] for name in ran.artifacts}) is kept, (
+        ran.artifacts
+    )
+    assert ("What the job `prepare` left is not used: this job has other workspace" in ran.log) is kept, (
+        ran.log
+    )
+    assert len(stage.pulls()) == 1
+
+
+def test_a122_a_stranger_starts_no_job_but_the_gate(stage: Stage) -> None:
+    files = {".github/workflows/ci.yml": json.dumps(CI | {"jobs": {"test": {"runs-on": "ubuntu-24.04", "steps": [
+        {"run": "pip install a"}, {"run": "python -m unittest"}]}}})}  # fmt: skip
+    text = workflow_text("anthropic", detect({**files, "test_a.py": ""}, files.get))
+    with ModelServer([DONE]) as server:
+        ran = act(stage, server, warm_venv()).run(
+            "agent.yml", stage.ask("/agent fix this", REPORTER), text=text
+        )
+    assert ran.jobs == {"gate": "success"}, ran.log
 
 
 def artifacts_of(*names: str) -> set[str]:

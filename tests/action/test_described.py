@@ -79,7 +79,8 @@ def test_each_output_is_set_by_the_program_and_documented(name: str) -> None:
             assert output in ("artifact-id", "artifact-url")
             continue
         verb = re.search(r"-m bot ([a-z]+)", described["run"])
-        program = (ROOT / "bot" / "cli" / f"{verb.group(1)}.py" if verb else FIRST).read_text()
+        script = FIRST.with_name("keep.py") if step == "keep" else FIRST
+        program = (ROOT / "bot" / "cli" / f"{verb.group(1)}.py" if verb else script).read_text()
         assert f'"{output}"' in program or f' {output} "$' in described["run"], f"nothing sets {output}"
     assert f"`{name}`" in (ROOT / "docs" / "action.md").read_text()
 
@@ -188,7 +189,7 @@ def test_a_call_gives_each_job_of_ours_what_it_asks_for(place: str) -> None:
 
 def test_the_workflows_in_one_job_that_the_pages_show_have_what_ours_has() -> None:
     """Without `actions: read` a private repository's runs cannot be counted, and a scheduled one is refused."""
-    [text] = re.findall(r"```yaml\n(on: .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    [text] = re.findall(r"```yaml\n(name: .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     ours = yaml.safe_load((ROOT / ".github" / "workflows" / "one-job.yml").read_text())["jobs"]["agent"]
     assert yaml.safe_load(text)["permissions"] == ours["permissions"]
     page = (ROOT / "docs" / "maintenance.md").read_text()
@@ -219,10 +220,13 @@ def test_nothing_is_installed_with_a_secret_in_the_environment_and_no_key_is_the
     names = list(secret)
     sandbox = names.index("Install Slash Agent") + 1
     assert names[:sandbox] == [
+        "Pack what the steps before this left",
+        "Keep it",
+        "See which artifact is to be fetched",
         "Look at the event and at who asks",
         "Install the sandbox",
         "Install Slash Agent",
     ]
-    assert [secret[name] for name in names[:sandbox]] == [["github-token"], [], []]
+    assert [secret[name] for name in names[:sandbox]] == [[], [], [], ["github-token"], [], []]
     before = {one for name in names[sandbox : names.index("Run the agent")] for one in secret[name]}
-    assert before == {"github-token", "app-private-key"}
+    assert not before

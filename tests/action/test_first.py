@@ -28,6 +28,7 @@ from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.events.requests import build_request
 from tests.support.runner import ROOT
 from tests.support.stage import Stage
+from tests.support.verb_runs import fork_pull
 
 SCRIPT = ROOT / ".github" / "action" / "first.py"
 FLOOD = 100
@@ -239,6 +240,36 @@ def test_only_the_gates_own_word_lets_by(stage: Stage, given: str) -> None:
 
 
 # -- what nobody wrote: a push to a pull request, a label, a failed run
+
+
+def test_a_question_needs_no_preparation(stage: Stage) -> None:
+    assert "commit" not in first(stage, stage.ask("/agent explain this"), **GATE).outputs
+    assert first(stage, stage.ask("/agent fix this"), **GATE).outputs["commit"] == "main"
+
+
+@pytest.mark.parametrize("changed", ["stats.py", "requirements.txt"])
+@pytest.mark.parametrize("is_fork", [True, False])
+def test_a122_only_a_head_of_this_repository_is_installed_and_only_if_its_lock_files_differ(
+    stage: Stage, changed: str, is_fork: bool
+) -> None:
+    if is_fork:
+        number = fork_pull(stage, {changed: "# changed\n"})
+    else:
+        stage.forge.commit(stage.repo, {changed: "# changed\n"}, branch="topic", author=MAINTAINER)
+        number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
+    pull = stage.get(f"pulls/{number}")
+    event = stage.ask("/agent fix this", number=number)
+    outputs = first(stage, event, GITHUB_SERVER_URL="https://github.com", **GATE).outputs
+    own = pull["base"]["sha"] if changed == "stats.py" else "" if is_fork else pull["head"]["sha"]
+    assert outputs.get("commit", "") == own
+    # A server that may not know `cache-mode`: what runs there could write the cache.
+    if not is_fork and changed == "requirements.txt":
+        assert "commit" not in first(stage, event, GITHUB_RUN_ATTEMPT="2", **GATE).outputs
+
+
+def test_a122_for_a_stranger_no_job_follows(stage: Stage) -> None:
+    outputs = first(stage, stage.ask("/agent fix this", REPORTER), **GATE).outputs
+    assert "commit" not in outputs and "gate" not in outputs
 
 
 def pull_event(stage: Stage, login: str, action: str = "synchronize", draft: bool = False) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def test_a94_the_head_of_a_pull_request_names_no_check(tmp_path: Path) -> None:
     commit_all(repo)
     checkout = replace(prepare(Source(str(repo), "HEAD"), tmp_path / "run", history="full"), policy_sha=base)
     policy = load_policy("version: 1\n")
-    [check] = checks_of(policy, None, detected_at(checkout, policy))
+    [check] = checks_of(policy, None, detected_at(checkout))
     assert check.command == "pytest -q"
 
 

@@ -23,7 +23,7 @@ from tests.session.test_on_pull import READING
 from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, make_repository
-from tests.support.stage import Stage
+from tests.support.stage import CommandResult, Stage
 from tests.support.verb_runs import fork_pull
 
 CI = """on: push
@@ -60,7 +60,7 @@ def of_pull(folder: Path) -> Checkout:
 
 def preparation(checkout: Checkout, policy: str) -> Preparation | None:
     loaded = load_policy(policy)
-    return preparation_of(loaded, checkout, detected_at(checkout, loaded))
+    return preparation_of(loaded, checkout, detected_at(checkout))
 
 
 def test_a06_the_head_of_a_pull_request_names_no_command_of_the_preparation(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a06_the_head_of_a_pull_request_names_no_command_of_the_preparation(tmp_
     assert "evil" not in step.command
 
 
-@pytest.mark.parametrize("text", ["checks: [make]", "setup: [make]", "bring: [.venv]"])
+@pytest.mark.parametrize("text", ["setup: [make]", "bring: [.venv]"])
 def test_a_policy_that_says_how_is_left_alone(tmp_path: Path, text: str) -> None:
     assert preparation(of_pull(tmp_path), f"version: 1\n{text}\n") is None
 
@@ -103,18 +103,33 @@ def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(t
 @pytest.mark.bubblewrap
 def test_a06_nor_in_a_whole_run(stage: Stage) -> None:
     """With a real environment of Python, which takes seconds to make."""
+    evil = {name: text for name, text in EVIL.items() if name != "requirements.txt"}
+    result = _fixed_on_head(stage, evil)
+    assert "setup: [ -d .venv ]" in result.output
+    assert "could not be prepared" not in result.output
+    [check] = [one for one in stage.outcome()["checks"] if one["name"] == "python -m unittest"]
+    assert (check["command"], check["after"]["state"]) == ("python -m unittest", "passed")
+
+
+@pytest.mark.bubblewrap
+def test_a06_for_a_head_with_other_lock_files_nothing_is_installed_and_that_is_said(stage: Stage) -> None:
+    result = _fixed_on_head(stage, EVIL)
+    assert "setup:" not in result.output
+    [note] = [one for one in stage.outcome()["notes"] if "lock files" in one]
+    assert "Nothing was installed" in note
+
+
+def _fixed_on_head(stage: Stage, head: dict[str, str]) -> CommandResult:
+    """A maintainer's fix on a pull request whose head has these files."""
     stage.forge.commit(stage.repo, BASE)
-    stage.forge.commit(stage.repo, EVIL, branch="topic", author=MAINTAINER)
+    stage.forge.commit(stage.repo, head, branch="topic", author=MAINTAINER)
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
     token = stage.forge.token(permissions=READING, repo=stage.repo)
     with ModelServer(fix_steps()) as server:
         event = stage.ask("/agent fix the rounding", number=number)
         result = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
     assert result.code == 0, result.output
-    assert "setup: [ -d .venv ]" in result.output
-    assert "could not be prepared" not in result.output
-    [check] = [one for one in stage.outcome()["checks"] if one["name"] == "python -m unittest"]
-    assert (check["command"], check["after"]["state"]) == ("python -m unittest", "passed")
+    return result
 
 
 @pytest.mark.bubblewrap

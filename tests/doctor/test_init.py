@@ -10,7 +10,16 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.doctor.propose import KEYS, MAINTENANCE, REVIEW, WORKFLOW, policy_text, propose, workflow_text
+from bot.doctor.propose import (
+    ACTIONLINT,
+    KEYS,
+    MAINTENANCE,
+    REVIEW,
+    WORKFLOW,
+    policy_text,
+    propose,
+    workflow_text,
+)
 from bot.ecosystems.record import Use
 from bot.environment.detect import detect
 from bot.environment.detection import DetectedCheck, Detection, Omission, Step
@@ -20,7 +29,7 @@ from tests.support import warm
 from tests.support.repositories import commit_all, make_repository
 from tests.support.runner import ROOT
 from tests.support.stage import CommandResult, command
-from tests.support.templates import two_jobs
+from tests.support.templates import prepared, two_jobs
 from tests.support.terminals import Terminal
 
 BIN = Path(sys.executable).parent
@@ -86,14 +95,14 @@ def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path
     done = warm.run(command("init", "--repo", repo, "--yes"))
     assert done.returncode == 0, done.stdout + done.stderr
     source = "(from .github/workflows/test.yml, job test)"
-    assert "! 2 files written, 1 of 2 checks pass\n" in done.stdout
+    assert "! 3 files written, 1 of 2 checks pass\n" in done.stdout
     assert f"  check     python -m unittest {source}: passed, 1 test, " in done.stdout
     assert f"  check     make lint {source}: could not run here: " in done.stdout
     assert "no-such-linter: No such file or directory\n" in done.stdout
     text = (repo / ".github" / "agent.yml").read_text()
     assert [check.name for check in load_policy(text).checks] == ["python -m unittest"]
     assert '#    command: "make lint"' in text
-    assert "add .github/agent.yml .github/workflows/agent.yml && git" in done.stdout
+    assert "add .github/agent.yml .github/workflows/agent.yml .github/actionlint.yaml && git" in done.stdout
     assert "note      .github/agent.yml has these as comments: make lint." in done.stdout
 
 
@@ -123,7 +132,7 @@ def test_the_result_fits_the_terminal_and_is_plain_if_no_colour_is_wanted(repo: 
         assert terminal.end() == 0
         assert b"\x1b" not in terminal.raw
         lines = terminal.text.splitlines()
-    assert lines[1] == "✔ 2 files written, 1 check found, not tried"
+    assert lines[1] == "✔ 3 files written, 1 check found, not tried"
     assert lines[3].startswith("  commit    git -C ")
     wrapped = [line for line in lines if line.startswith((" " * 12, "  check", "  file"))]
     assert max(map(len, wrapped)) < columns
@@ -164,7 +173,7 @@ def test_at_a_terminal_it_asks(repo: Path, answer: str, written: bool) -> None:
         os.write(ours, answer.encode())
         out, _ = process.communicate(timeout=60)
     os.close(ours)
-    assert "Write 2 files? [y/N]" in out
+    assert "Write 3 files? [y/N]" in out
     assert (repo / ".github").exists() is written
 
 
@@ -236,9 +245,9 @@ def test_doctor_finds_the_workflow_that_init_writes(repo: Path) -> None:
 
 def test_reviews_and_tasks_bring_the_workflows_that_run_them() -> None:
     paths = [file.path for file in propose(Detection(), "openai", tasks=True, reviews=True)]
-    assert paths[:4] == [".github/agent.yml", WORKFLOW, REVIEW, MAINTENANCE]
-    assert all(path.startswith(".github/agent/") for path in paths[4:])
-    assert len(paths) > 4
+    assert paths[:5] == [".github/agent.yml", WORKFLOW, ACTIONLINT, REVIEW, MAINTENANCE]
+    assert all(path.startswith(".github/agent/") for path in paths[5:])
+    assert len(paths) > 5
 
 
 def test_the_key_is_the_providers() -> None:
@@ -255,6 +264,11 @@ def test_the_workflow_to_copy_is_our_own_written_out() -> None:
     for name, value in given.items():
         shown = shown.replace(name, value)
     assert (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text().endswith(shown)
+
+
+def test_the_workflow_with_a_preparation_is_our_own_written_out() -> None:
+    ours = (ROOT / ".github" / "workflows" / "agent.yml").read_text()
+    assert (ROOT / "bot" / "doctor" / "templates" / "prepared.yml").read_text() == prepared(ours)
 
 
 TOX = "[tox]\nenvlist = py311,lint\n[testenv]\ndeps = -rrequirements/test.txt\ncommands = pytest {posargs}\n"

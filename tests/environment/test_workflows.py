@@ -265,26 +265,23 @@ def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named() -> No
 @pytest.mark.parametrize(
     ("files", "steps", "setup"),
     [
-        (PYTEST, "- run: pip install -e .[test]\n- run: pytest",
-         f"{VENV} && pip install -e .[test]"),
-        (PYTEST, "- run: uv venv\n- run: uv sync --group test\n- run: uv run pytest",
-         f"{VENV} && python -m pip install -q uv && uv sync --group test"),
         ({"poetry.lock": "", **PYTEST}, "- run: poetry run pytest",
          f"{VENV} && python -m pip install -q poetry && poetry install --no-interaction"),
-        (PYTEST, "- run: pip install --user tox\n- run: tox",
-         f"{VENV} && python -m pip install -q tox && pip install tox"),
         ({"package.json": '{"devDependencies": {"jest": "1"}}', "package-lock.json": ""}, "- run: npm test", "npm ci"),
         ({"package.json": '{"devDependencies": {"jest": "1"}}'}, "- run: npm i -g x\n- run: npm test",
          "npm install --no-package-lock"),
         ({"go.mod": "require x v1\n"}, "- run: go test ./...", "go mod vendor"),
         ({"Cargo.toml": "", "Cargo.lock": ""}, "- run: cargo install cargo-hack\n- run: cargo hack test",
-         "cargo fetch --locked && cargo install cargo-hack"),
+         "cargo fetch --locked"),
+        ({"Gemfile": "", "Gemfile.lock": ""}, "- run: bundle exec rspec",
+         "bundle config set --local path vendor/bundle && bundle config set --local frozen true && bundle install"),
+        ({"a.sln": "", "a/packages.lock.json": ""}, "- run: dotnet test", "dotnet restore --locked-mode"),
         ({"Gemfile": ""}, "- run: bundle exec rspec", "bundle config set --local path vendor/bundle && bundle install"),
         ({"pom.xml": "", "src/test/java/org/x/ATest.java": ""}, "- run: mvn verify",
          f"mvn -B verify -Dtest=ATest {ONE_TEST}"),
     ],
 )  # fmt: skip
-def test_where_nothing_is_installed_cis_installs_are_the_setup(
+def test_where_nothing_is_installed_the_setup_is_one_install_from_the_lock_file(
     files: dict[str, str], steps: str, setup: str
 ) -> None:
     [step] = detection(files, workflow(steps)).setup

@@ -11,6 +11,7 @@ import pytest
 from bot.contracts.writes import AddLabel, Writes
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle, write_bundle
+from bot.session.event.last_bundle import PREPARE_JOB
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
@@ -233,6 +234,18 @@ def test_the_bundle_of_an_earlier_attempt_is_published(stage: Stage) -> None:
     assert (stage.bundle / "changes.patch").read_bytes() == patch
     assert stage.publish().code == 0
     assert len(stage.pulls()) == 1
+
+
+def test_a123_a_bundle_that_code_of_the_repository_may_have_uploaded_is_not_gone_on_from(
+    stage: Stage,
+) -> None:
+    """Before the job `prepare` ended, its code could upload any bundle."""
+    event = stage.ask("/agent fix this")
+    _, run, _ = act(stage, fix_steps(), event)
+    stage.forge.add_job(stage.repo, run, PREPARE_JOB, conclusion="success")
+    shutil.rmtree(stage.bundle)
+    _, _, asked = act(stage, fix_steps(), event, run=run, GITHUB_RUN_ATTEMPT="2")
+    assert asked
 
 
 def test_long_outputs_and_proposed_writes_come_back_with_an_earlier_bundle(stage: Stage) -> None:

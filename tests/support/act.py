@@ -2,7 +2,7 @@
 
 act does not enforce `permissions:`. So each job's own action step is given a token of exactly the permissions that
 the job asks for; and act does not know `queue:` yet. Nothing else of a workflow is changed. Other people's actions are
-stand-ins: artifacts and caches go through GitHub's own clients to act's servers.
+stand-ins: artifacts go through GitHub's own client to act's server.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ VERSION = (ROOT / ".ci" / "act-version").read_text().strip()
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 ACT = CACHE / "slash-agent-tests" / f"act-{VERSION}" / "act"
 ARTIFACT = ("@actions/artifact", "2.3.2")
-CLIENT_OF_CACHES = ("@actions/cache", "4.0.5")
 STAND_INS = ROOT / "tests" / "action" / "stand-ins"
 TIMEOUT = 300
+PUBLISHED = "slash-agent/slash-agent@v0"
 
 # What the action is made of, and what a package installer must hear of this machine.
 _SOURCE = ("action.yml", ".github", "bot", "pyproject.toml", "requirements.lock")
@@ -66,8 +66,11 @@ class Act:
     settings: Mapping[str, str] = field(default_factory=dict)
     _process: subprocess.Popen[str] | None = None
 
-    def run(self, workflow: str, event: Mapping[str, Any], name: str = "issue_comment") -> WorkflowRun:
-        """One workflow file of ours, by its name, for one event."""
+    def run(
+        self, workflow: str, event: Mapping[str, Any], name: str = "issue_comment", text: str = ""
+    ) -> WorkflowRun:
+        """One workflow file of ours, by its name, for one event; or `text` of a repository's own, which checks out that
+        repository."""
         folder = self.stage.folder / "act"
         shutil.rmtree(folder, ignore_errors=True)
         _copy_source(folder / "source", with_bytecode=self.venv is not None)
@@ -81,7 +84,8 @@ class Act:
         if self.venv is not None:
             installer = folder / "source" / ".github" / "action" / "install.py"
             installer.write_text(f"import os, sys\nos.symlink({str(self.venv)!r}, sys.argv[1])\n")
-        text = (WORKFLOWS / workflow).read_text()
+        own = bool(text)
+        text = text or (WORKFLOWS / workflow).read_text()
         rewritten, tokens = self._with_tokens(text)
         file = folder / workflow
         file.write_text(rewritten)
@@ -92,8 +96,7 @@ class Act:
             "--eventpath", str(self.stage.event_file(event, "act-event.json")),
             "--platform", "ubuntu-24.04=-self-hosted",
             "--json", "--rm",
-            "--cache-server-path", str(self.stage.folder / "act-caches"),
-            "--cache-server-addr", "127.0.0.1",
+            "--no-cache-server",
             "--action-cache-path", str(folder / "cache"),
             "--artifact-server-path", str(folder / "artifacts"),
             "--artifact-server-addr", "127.0.0.1",
@@ -103,8 +106,11 @@ class Act:
             command += ["--secret", f"{key}={value}"]
         for key, value in self.settings.items():
             command += ["--var", f"{key}={value}"]
-        for key, value in self._runner(folder).items():
+        checkout = {"ACT_TEST_CHECKOUT": "yes"} if own else {}
+        for key, value in {**self._runner(folder), **checkout}.items():
             command += ["--env", f"{key}={value}"]
+        if own:
+            command += ["--local-repository", f"{PUBLISHED}={folder / 'source'}"]
         for action, stand_in in _of_others(text + (ROOT / "action.yml").read_text()).items():
             command += ["--local-repository", f"{action}={stand_in}"]
         return self._execute(command, folder)
@@ -150,25 +156,26 @@ class Act:
         tokens: dict[str, str] = {}
         lines: list[str] = []
         job, ours = "", False
-        text = re.sub(r"^ +queue: max.*\n", "", text, flags=re.MULTILINE)
+        text = re.sub(r"^ +(queue: max|cache-mode: ).*\n", "", text, flags=re.MULTILINE)
         for line in text.splitlines():
             lines.append(line)
             if match := re.fullmatch(r"  ([\w-]+):", line):
                 job = match.group(1)
             if match := re.match(r" +(?:- )?uses: (\S+)", line):
-                ours = match.group(1) == "./"
+                ours = match.group(1) in ("./", PUBLISHED)
             if ours and (match := re.fullmatch(r"( +)with:", line)):
                 secret = f"TOKEN_{job.upper().replace('-', '_')}"
                 permissions = permissions_of(workflow_data["jobs"][job])
                 tokens[secret] = self.stage.forge.token(permissions=permissions, repo=self.stage.repo)
                 lines.append(f"{match.group(1)}  github-token: ${{{{ secrets.{secret} }}}}")
                 ours = False
-        assert len(lines) == len(text.splitlines()) + text.count("uses: ./")
+        assert len(lines) == len(text.splitlines()) + len(
+            re.findall(rf"uses: (?:\./|{PUBLISHED})(?= |$)", text, re.MULTILINE)
+        )
         return "\n".join(lines) + "\n", tokens
 
     def _runner(self, folder: Path) -> dict[str, str]:
         artifacts = installed(*ARTIFACT) / "lib" / "artifact.js"
-        caches = installed(*CLIENT_OF_CACHES) / "lib" / "cache.js"
         return {
             "GITHUB_API_URL": self.stage.forge.api_url,
             "GITHUB_SERVER_URL": self.stage.forge.url,
@@ -178,7 +185,6 @@ class Act:
             "GITHUB_REF": "refs/heads/main",
             "SHA_REF": self.stage.branches()["main"],
             "ACT_TEST_ARTIFACT": str(artifacts),
-            "ACT_TEST_CACHE": str(caches),
             **self.variables,
         }
 

@@ -54,8 +54,6 @@ class Runner:
     venv: Path
     secrets: Mapping[str, str]
     variables: Mapping[str, str] = field(default_factory=dict)
-    caches: dict[str, Path] = field(default_factory=dict)
-    """Cache key to a copy of the cached folder."""
 
     def workflow(
         self, event: Mapping[str, Any], text: str = "", name: str = "issue_comment"
@@ -154,31 +152,23 @@ class _Machine:
         if action == "actions/upload-artifact":
             return self._upload(Path(inputs["path"]), inputs)
         if action == "actions/download-artifact":
-            shutil.copytree(self._artifacts[inputs["name"]], inputs["path"])
-            return Step("success")
-        if action == "actions/cache/restore":
-            return self._restore(inputs["key"], Path(inputs["path"]))
-        if action == "actions/cache/save":
-            self._runner.caches[inputs["key"]] = folder_copy = (
-                self._runner.stage.folder / "caches" / inputs["key"]
-            )
-            shutil.copytree(inputs["path"], folder_copy, symlinks=True)
+            artifact = self._artifacts[inputs.get("artifact-ids") or inputs["name"]]
+            if artifact.is_dir():
+                shutil.copytree(artifact, inputs["path"])
+            else:
+                Path(inputs["path"]).mkdir()
+                shutil.copy2(artifact, inputs["path"])
             return Step("success")
         assert action in ("./", "slash-agent/slash-agent"), action
         step_result = self.composite(inputs, context)
         return Step(step_result.result, step_result.outputs, step_result.log)
 
-    def _restore(self, key: str, path: Path) -> Step:
-        if key not in self._runner.caches:
-            return Step("success", {"cache-hit": ""})
-        shutil.copytree(self._runner.caches[key], path, symlinks=True)
-        return Step("success", {"cache-hit": "true"})
-
     def _upload(self, path: Path, inputs: Mapping[str, str]) -> Step:
         unpacked = inputs.get("archive") == "false"
         assert path.is_file() == unpacked
-        self._artifacts[path.name if unpacked else inputs["name"]] = path
-        stage, number = self._runner.stage, len(self._artifacts)
+        number = len(self._artifacts) // 2 + 1
+        self._artifacts |= dict.fromkeys((path.name if unpacked else inputs["name"], str(number)), path)
+        stage = self._runner.stage
         url = f"{stage.forge.url}/{stage.repo}/actions/runs/4711/artifacts/{number}"
         return Step("success", {"artifact-id": str(number), "artifact-url": url})
 

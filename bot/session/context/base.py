@@ -93,13 +93,9 @@ def _read_at(checkout: Checkout, sha: str, path: str) -> str | None:
         return None
 
 
-def checks_of(
-    policy: Policy, task: Task | None, detected: Detection, prepared: Preparation | None = None
-) -> tuple[Check, ...]:
-    """Return the checks of the policy, else those of `prepared`, else those that were detected; and the task's own."""
+def checks_of(policy: Policy, task: Task | None, detected: Detection) -> tuple[Check, ...]:
+    """Return the checks of the policy, else those that were detected; and the task's own."""
     own = _as_checks(task.checks if task else ())
-    if prepared is not None and prepared.checks:
-        return (*prepared.checks, *own)
     if policy.checks:
         return (*_as_checks(policy.checks), *own)
     return (
@@ -110,34 +106,25 @@ def checks_of(
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """How to prepare the environment if the policy does not say: `setup` runs in a tree of the commit `sha`, and
-    `checks` run after it."""
+    """How to prepare the environment if the policy does not say: `setup` runs in a tree of the commit `sha`."""
 
     sha: str
     setup: tuple[SetupStep, ...]
-    checks: tuple[Check, ...]
 
 
 def preparation_of(policy: Policy, checkout: Checkout, detected: Detection) -> Preparation | None:
-    """Return the setup and checks that were detected; `None` if the policy has setup or checks, or if there is nothing
-    to set up."""
-    if policy.setup or policy.bring or policy.checks or not detected.setup:
+    """Return the setup that was detected; `None` if the policy has its own, or if there is nothing to set up."""
+    if policy.setup or policy.bring or not detected.setup:
         return None
     steps = tuple(SetupStep(one.guarded, SETUP_TIMEOUT, one.egress) for one in detected.setup)
-    checks = tuple(
-        Check(one.name, one.command, detected=True, fallback=one.fallback) for one in detected.checks
-    )
-    return Preparation(checkout.policy_sha or checkout.base_sha, steps, checks)
+    return Preparation(checkout.policy_sha or checkout.base_sha, steps)
 
 
-def detected_at(checkout: Checkout, policy: Policy) -> Detection:
-    """Return how the repository is set up and checked, by its CI and manifests; nothing if the policy names checks.
+def detected_at(checkout: Checkout) -> Detection:
+    """Return how the repository is set up and checked, by its CI and manifests.
 
     They are the base branch's: the head of a pull request decides neither what is run nor on which files.
     """
-
-    if policy.checks:
-        return Detection()
     sha = checkout.policy_sha or checkout.base_sha
     listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", sha)
     paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]

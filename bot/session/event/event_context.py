@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Outcome
@@ -53,7 +53,6 @@ class EventOptions:
     """Options of the command line. With `dry_run` every write to GitHub is printed instead of sent.
 
     `instruction` and `task` are the workflow's inputs, for events that carry no text. `view` replaces the job's log.
-    With `prepare` only that phase of `prepare.py` runs.
     """
 
     name: str
@@ -67,14 +66,13 @@ class EventOptions:
     instruction: str = ""
     task: str = ""
     view: View | None = None
-    prepare: Literal["key", "make"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EventResult:
     """Result of an event. `outcome` and `bundle` are `None` if there was nothing to do, the request was refused, or it
-    was answered at once (`answered`). `finder` knows the repository's rules for secrets, if it has any. `prepared` are
-    the outputs of a prepare step. `kept_run` is the folder of a run whose tree stays."""
+    was answered at once (`answered`). `finder` knows the repository's rules for secrets, if it has any. `kept_run` is
+    the folder of a run whose tree stays."""
 
     exit_code: ExitCode
     reason: str
@@ -82,7 +80,6 @@ class EventResult:
     bundle: Path | None = None
     answered: bool = False
     finder: Finder | None = None
-    prepared: Mapping[str, str] = field(default_factory=dict)
     kept_run: RunFolder | None = None
 
 

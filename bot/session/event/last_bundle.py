@@ -10,6 +10,7 @@ import io
 import shutil
 import zipfile
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +57,9 @@ from bot.verbs.registry import DEFAULT
 _MOST_ZIPPED = 64 * 1024 * 1024
 _MOST_UNPACKED = 256 * 1024 * 1024
 _ARTIFACT = "slash-agent-bundle"
+PREPARE_JOB = "Prepare the environment"
+"""As the workflow that `init` writes names it."""
+_NEVER = datetime.max.replace(tzinfo=UTC)
 _LARGEST_JOURNAL = 64 * 1024 * 1024
 # What `continue` needs: not the page of the last run, and no journal that is too large.
 _FILES = (OUTCOME, PATCH, WITHHELD, MESSAGE, REVIEW, PLAN, WRITES, JOURNAL, OUTPUTS)
@@ -111,6 +115,12 @@ def fetch_bundle(github: GitHub, repository: str, run: int, folder: Path) -> boo
     """
     try:
         bundles = [one for one in github.artifacts(repository, run) if _is_bundle(one)]
+        if bundles:
+            # Code of the repository ran in this job, and could have uploaded what it likes, until it ended.
+            ends = [
+                job.completed_at or _NEVER for job in github.jobs(repository, run) if job.name == PREPARE_JOB
+            ]
+            bundles = [one for one in bundles if all(one.created_at and one.created_at > end for end in ends)]
         if not bundles:
             return False
         newest = max(bundles, key=lambda one: (one.created_at, one.id))

@@ -45,8 +45,6 @@ from bot.verbs.registry import INSTANT, VERBS, needs
 
 Say = Callable[[str], None]
 
-_CANCELED = "**The run was canceled** while what the checks need was installed. Nothing was changed."
-
 
 def run_event(
     options: EventOptions,
@@ -99,14 +97,11 @@ class EventHandler(EventContext):
             result = self.decide()
         except PolicyError as error:
             # Whoever could mend the file is told; to others it is no business of theirs.
-            waits = self.person_waits and not self.options.prepare
-            if waits and isinstance(self.build(self.event_request, load_policy(None)), Request):
+            if self.person_waits and isinstance(self.build(self.event_request, load_policy(None)), Request):
                 self.post_error(error)
             raise
         if isinstance(result, NoRequest):
             return EventResult(ExitCode.DONE, result.reason)
-        if self.options.prepare:
-            return self.prepare(result)
         if isinstance(result, Refusal):
             return self.refuse(result)
         try:
@@ -118,19 +113,6 @@ class EventHandler(EventContext):
             if self.person_waits:
                 self.post_error(error)
             raise
-
-    def prepare(self, result: Request | Refusal) -> EventResult:
-        if isinstance(result, Refusal):
-            return EventResult(ExitCode.DONE, result.reason)
-        from bot.session.event.prepare import prepare_environment
-
-        request = replace(result, policy_file=self.where.policy_file)
-        branch = self.event_request.repository.default_branch
-        outputs = prepare_environment(self.options, request, self.where, self.environment, branch, self.watch)
-        if "canceled" in outputs:
-            run = f" · [run]({self.where.run_url})" if self.where.run_url else ""
-            post_answer(self.host, self.thread_ref, f"{_CANCELED}{run}", self.watch)
-        return EventResult(ExitCode.DONE, "", prepared=outputs)
 
     def post_error(self, error: AgentError) -> None:
         post_answer(self.host, self.thread_ref, error_text(str(error), self.where.run_url), self.watch)

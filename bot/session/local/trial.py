@@ -15,6 +15,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import Provider
 from bot.contracts.outcome import CheckRun, CheckState
+from bot.environment.detection import Detection
 from bot.evidence.check import Check
 from bot.evidence.reruns import CheckExecution
 from bot.gate.disguised_secrets import Detector
@@ -83,7 +84,7 @@ def _try(
 ) -> list[Trial]:
     policy, source = load_policy(policy_text), Source(str(repo), "HEAD")
     checkout = prepare(source, folder.root, history=policy.history)
-    checks = checks_of(policy, None, detected_at(checkout, policy))
+    checks = checks_of(policy, None, Detection() if policy.checks else detected_at(checkout))
     with ExitStack() as stack:
         detector = Detector(Redactor(known_secrets(environment)))
         spec = RunSpec(

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -31,8 +31,8 @@ from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
-from bot.session.workspaces.environment_store import EnvironmentStore
 from bot.session.workspaces.network import refusal_notes
+from bot.session.workspaces.prepared_archive import UNFIT, UNUSED, PreparedArchive, unfit_reason
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace, WorkspaceError
 from bot.workspace.dependencies.editable import dependencies
@@ -57,16 +57,17 @@ _FAILED = (
 @dataclass(frozen=True, slots=True)
 class TreeEnvironment:
     """The additions to a tree's commit: shared folders of packages and, read-only and copied, the folder of setup's
-    other files and build caches."""
+    other files and build caches. `archive` is a file that commands unpack."""
 
     dependencies: Dependencies = NO_DEPENDENCIES
     setup_output: Path | None = None
     caches: tuple[BuildCache, ...] = ()
+    archive: Path | None = None
 
     @property
     def read_only(self) -> tuple[Path, ...]:
-        output = (self.setup_output,) if self.setup_output else ()
-        return (*output, *(one.source for one in self.caches))
+        single = (path for path in (self.setup_output, self.archive) if path)
+        return (*single, *(one.source for one in self.caches))
 
 
 class Open(Protocol):
@@ -104,7 +105,8 @@ class Trees:
     home.
 
     `prepared_from` is the commit whose files setup sees, if not the base. Nobody wrote that setup for the bot: if it
-    fails, `failure` says why, and the run continues without it. What is in `store` is not made again.
+    fails, `failure` says why, and the run continues without it. `archive` takes the place of that setup, and comes
+    before any other; `variables` are the run's.
     """
 
     checkout: Checkout
@@ -120,8 +122,10 @@ class Trees:
     downloads: Callable[[], Iterable[BuildCache]] = tuple
     share_all: bool = False
     prepared_from: str = ""
-    store: EnvironmentStore | None = None
+    archive: PreparedArchive | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
     failure: str = field(default="", init=False)
+    unused: str = field(default="", init=False)
     _shared: TreeEnvironment | None = field(default=None, init=False)
     _base_round: _BaseRound | None = field(default=None, init=False)
     _preparing: Background[_Prepared] | None = field(default=None, init=False)
@@ -129,7 +133,11 @@ class Trees:
     def begin(self, cancel: CancelToken) -> None:
         """Start the preparation on a thread, if there is one. A failed step raises a `SetupError` with its last output
         where the result is needed."""
-        if self._steps() or not {folder.path for folder in self._own_shared()}.issuperset(self.bring):
+        if (
+            self.archive
+            or self._steps()
+            or not {folder.path for folder in self._own_shared()}.issuperset(self.bring)
+        ):
             self._preparing = Background(lambda: self._prepare(cancel), "prepare")
 
     @property
@@ -175,12 +183,13 @@ class Trees:
     def notes(self) -> tuple[str, ...]:
         """Sentences for people: environments that are not shown; if one could not be prepared, the command and its
         last lines."""
+        left_out = (*([UNUSED.format(self.unused)] if self.unused else ()), *self.left_out())
         if not self.failure:
-            return self.left_out()
+            return left_out
         lines = (line.strip()[:300] for line in self.failure.splitlines())
         first, *rest = (line for line in lines if line and not line.startswith("[exit code"))
         errors = [line for line in rest if _ERROR_LINE.search(line)] or rest
-        return (*self.left_out(), _FAILED.format(" / ".join((first, *errors[-3:]))))
+        return (*left_out, _FAILED.format(" / ".join((first, *errors[-3:]))))
 
     def wait(self) -> None:
         """Wait for a running preparation, so that its workspace ends before its folder is removed."""
@@ -251,13 +260,7 @@ class Trees:
     def _prepare(self, cancel: CancelToken) -> _Prepared:
         if not self.prepared_from:
             return self._run_setup(cancel)
-        record = self.store.read() if self.store else None
-        if self.store and record and not record.failure:
-            self.say("the environment is prepared already")
-            return self._prepared_in(self.store.folder, record.made)
         try:
-            if record:
-                raise SetupError(record.failure)
             return self._run_setup(cancel)
         except SetupError as error:
             self.failure = str(error)
@@ -272,8 +275,10 @@ class Trees:
             if self.setup or name not in {folder.path for folder in own}:
                 self.say(f"bringing {name}")
                 self._copy_in(name, tree)
-        with self.open("setup", tree, TreeEnvironment()) as workspace:
-            for step in self._steps():
+        archive = self.archive.file if self.archive else None
+        with self.open("setup", tree, TreeEnvironment(archive=archive)) as workspace:
+            unpacked = self._unpack(workspace, cancel)
+            for step in () if unpacked and self.prepared_from else self._steps():
                 self.say(f"setup: {step.command}")
                 self.restrict(step.egress, workspace)
                 _run_step(workspace, step, cancel)
@@ -294,11 +299,25 @@ class Trees:
                 remove_special_files(written)
         except OSError as error:
             raise SetupError(f"what setup made could not be taken over: {error}") from error
-        return self._prepared_in(self.folder, left)
+        return self._prepared(left)
 
-    def _prepared_in(self, folder: RunFolder, left: frozenset[str]) -> _Prepared:
-        """What setup left in `folder`. Its processes must be dead: one could replace a folder with a link."""
-        tree = folder.prepared
+    def _unpack(self, workspace: Workspace, cancel: CancelToken) -> bool:
+        """Unpack the archive, if there is one that fits; else `unused` says why not."""
+        if self.archive is None:
+            return False
+        self.say("unpacking what the job `prepare` left")
+        self.restrict((), workspace)
+        outcome = workspace.call("bash", command_arguments(self.archive.command, _COPY_LIMIT), cancel)
+        code = outcome.metadata.get("exit_code")
+        if code == 0:
+            return True
+        self.unused = unfit_reason(outcome.content) if code == UNFIT else "it cannot be unpacked"
+        self.say(UNUSED.format(self.unused))
+        return False
+
+    def _prepared(self, left: frozenset[str]) -> _Prepared:
+        """What setup left. Its processes must be dead: one could replace a folder with a link."""
+        folder, tree = self.folder, self.folder.prepared
         written = (tree, folder.setup_output)
         own_left = [
             one
@@ -307,6 +326,9 @@ class Trees:
         ]
         setup_folders = marked_as_made(self._folders_in(tree))
         shared = self._dependencies((*setup_folders, *own_left), (tree,))
+        if self.archive and not self.unused:
+            outside = self.archive.folders(folder.home("setup").parent, self.variables)
+            shared = replace(shared, folders=(*shared.folders, *outside))
         caches = (
             *build_caches.home_caches(folder.home("setup")),
             *build_caches.checkout_caches((*setup_folders, *own_left)),

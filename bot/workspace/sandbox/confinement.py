@@ -22,7 +22,8 @@ class EnvironmentFolder:
 
     `source` is its path on this machine, `path` that in the work tree, empty for one outside of the checkout.
     `programs` is the folder in it that is added to PATH, empty for none. `created`: commands of the run made it, so we
-    open no file in it. `unshown` is the reason, as a clause, why it is not shown after all.
+    open no file in it. `unshown` is the reason, as a clause, why it is not shown after all. `at` is where it is shown,
+    if neither in the tree nor at `source`.
     """
 
     source: Path
@@ -30,6 +31,7 @@ class EnvironmentFolder:
     programs: str = ""
     created: bool = False
     unshown: str = ""
+    at: str = ""
 
     @property
     def is_node(self) -> bool:
@@ -43,7 +45,7 @@ class EnvironmentFolder:
 
     def path_in(self, root: str) -> str:
         """Its mount point; `root` is the path of the work tree."""
-        return f"{root}/{self.path}/{STORE}" if self.is_node else f"{root}/{self.path}"
+        return self.at or (f"{root}/{self.path}/{STORE}" if self.is_node else f"{root}/{self.path}")
 
     def credentials(self) -> Iterator[str]:
         """The paths in it, relative and without links, that are or contain credentials."""

@@ -1,0 +1,138 @@
+"""The last step of the job `prepare`: what CI's set-up steps left becomes one tar file.
+
+Usage: keep.py FILE, in the workspace. Standard library and our own standard-library modules only. Its outputs are the
+`file` and its `digest`; neither if nothing is kept. The job has no secret, and code of the repository ran in it: nobody
+relies on what this says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bot.environment.prepared import (  # noqa: E402
+    FACTS,
+    HOME,
+    MOST_BYTES,
+    OUTSIDE,
+    WORKSPACE,
+    facts,
+    is_lock_file,
+    kept_at_their_path,
+    kept_in_home,
+)
+from bot.github.actions import Actions  # noqa: E402
+from bot.policy.egress import PRESETS, targets  # noqa: E402
+
+# Where a registry of somebody's own is named.
+SETTINGS = (
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    "pip.conf",
+    ".pypirc",
+    "uv.toml",
+    "nuget.config",
+    ".bundle/config",
+)
+IN_HOME = (*SETTINGS, ".config/pip/pip.conf", ".m2/settings.xml", ".cargo/config.toml", ".gradle/init.gradle")
+REGISTRY = re.compile(r"(?i)registry|index_url|goproxy|mirror")
+ADDRESS = re.compile(r"https?://(?:[^/@\s\"'<>]*@)?([\w.-]+)")
+LOCKED = re.compile(r"(?:resolved\"?:?|registry =|source =|remote:)[^\n]*")
+
+
+def main(file: Path, variables: Mapping[str, str]) -> None:
+    actions = Actions(variables, sys.stdout)
+    workspace, home = Path.cwd(), Path.home()
+    if own := is_public(variables) and private_registry(workspace, home, variables):
+        actions.print(f"Nothing is kept: packages may be from {own}, and this repository is public.")
+        return
+    listing = git("ls-tree", "-r", "-z", "HEAD")
+    members = list(contents(workspace, home, variables))
+    size = sum(path.lstat().st_size for path, _ in members if not path.is_dir())
+    if size > MOST_BYTES:
+        actions.print(f"Nothing is kept: it is {size >> 20:,} MiB, and {MOST_BYTES >> 20:,} is the most.")
+        return
+    with tarfile.open(file, "w", format=tarfile.GNU_FORMAT) as tar:
+        text = facts(str(workspace), variables, listing).encode()
+        member = tarfile.TarInfo(FACTS)
+        member.size = len(text)
+        tar.addfile(member, io.BytesIO(text))
+        for name in (WORKSPACE, HOME, OUTSIDE):
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(folder)
+        for path, name in members:
+            tar.add(path, name, recursive=False)
+    with file.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    actions.set_output("file", str(file))
+    actions.set_output("digest", digest)
+    actions.print(f"Kept: {len(members):,} files and folders, {size >> 20:,} MiB")
+
+
+def contents(workspace: Path, home: Path, variables: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
+    """Yield each file and folder with its name in the archive: what git does not track, and what is new elsewhere."""
+    begun = min(entry.stat(follow_symlinks=False).st_ctime for entry in os.scandir(workspace / ".git"))
+    for name in git("ls-files", "--others", "--directory", "-z").split(b"\0"):
+        path = workspace / os.fsdecode(name.rstrip(b"/"))
+        if name and path.name != ".git":
+            yield from ((one, f"{WORKSPACE}/{one.relative_to(workspace)}") for one in below(path))
+    for folder in dict.fromkeys(home / name for name in kept_in_home()):
+        for one in below(folder):
+            if one.is_dir() or one.lstat().st_ctime >= begun:
+                yield one, f"{HOME}/{one.relative_to(home)}"
+    for folder in dict.fromkeys(kept_at_their_path(variables)):
+        found = list(below(folder))
+        if any(one.lstat().st_ctime >= begun for one in found):
+            yield from ((one, f"{OUTSIDE}{one}") for one in found)
+
+
+def below(path: Path) -> Iterator[Path]:
+    """Yield a file, or a folder and all that is in it, without sockets and the like."""
+    if path.is_symlink() or path.is_file():
+        yield path
+    elif path.is_dir():
+        yield path
+        with os.scandir(path) as entries:
+            for entry in entries:
+                yield from below(Path(entry.path))
+
+
+def is_public(variables: Mapping[str, str]) -> bool:
+    try:
+        event = json.loads(Path(variables["GITHUB_EVENT_PATH"]).read_bytes())
+        return event["repository"]["private"] is not True
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+
+
+def private_registry(workspace: Path, home: Path, variables: Mapping[str, str]) -> str:
+    """Return a host that packages may be from and that is no public registry; empty for none."""
+    known = {target.host for target in targets(PRESETS)} | {"registry.yarnpkg.com", "github.com"}
+    texts = [value for name, value in variables.items() if REGISTRY.search(name)]
+    files = [*(workspace / name for name in SETTINGS), *(home / name for name in IN_HOME)]
+    texts += [file.read_text(errors="replace") for file in files if file.is_file()]
+    locks = (file for file in workspace.iterdir() if is_lock_file(file.name) and file.is_file())
+    texts += [line for file in locks for line in LOCKED.findall(file.read_text(errors="replace"))]
+    hosts = (host for text in texts for host in ADDRESS.findall(text))
+    return next((host for host in hosts if host.lower() not in known), "")
+
+
+def git(*arguments: str) -> bytes:
+    return subprocess.run(["git", *arguments], check=True, stdout=subprocess.PIPE).stdout
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), os.environ)

@@ -1,0 +1,136 @@
+"""The job `prepare` of the workflow that `init` writes: CI's own set-up steps as they stand, in a job without secrets;
+and what the agent's job repeats of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import yaml
+
+from bot.environment.detection import CIStep, Detection, source_of
+
+
+class _Tool(NamedTuple):
+    """An action that installs a toolchain: its commit and version, the inputs that choose a version or an architecture,
+    and those that turn off what else it does by default."""
+
+    pin: str
+    inputs: str
+    off: Mapping[str, str] = {}
+
+
+TOOLS = {
+    "actions/setup-python": _Tool(
+        "5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0", "python-version architecture"
+    ),
+    "actions/setup-node": _Tool(
+        "820762786026740c76f36085b0efc47a31fe5020 # v7.0.0",
+        "node-version architecture",
+        {"package-manager-cache": "false"},
+    ),
+    "actions/setup-java": _Tool(
+        "c5195efecf7bdfc987ee8bae7a71cb8b11521c00 # v4.7.1",
+        "java-version distribution java-package architecture",
+    ),
+    "actions/setup-go": _Tool(
+        "924ae3a1cded613372ab5595356fb5720e22ba16 # v6.5.0", "go-version architecture", {"cache": "false"}
+    ),
+    "actions/setup-dotnet": _Tool("", "dotnet-version architecture"),
+    "astral-sh/setup-uv": _Tool(
+        "c771a70e6277c0a99b617c7a806ffedaca235ff9 # v9.0.0",
+        "version python-version",
+        {"enable-cache": "false"},
+    ),
+    "pnpm/action-setup": _Tool("26f6d4f2c533a43e6b5da0b4a5dd983f98f7b49a # v6.0.4", "version"),
+    "oven-sh/setup-bun": _Tool(
+        "0c5077e51419868618aeaa5fe8019c62421857d6 # v2", "bun-version", {"no-cache": "true"}
+    ),
+    "denoland/setup-deno": _Tool("667a34cdef165d8d2b2e98dde39547c9daac7282 # v2", "deno-version"),
+    "ruby/setup-ruby": _Tool(
+        "95ef2b042f9d7a56d8268cba8559e2842e2ad01b # v1.321.0", "ruby-version", {"bundler-cache": "false"}
+    ),
+    "shivammathur/setup-php": _Tool("", "php-version"),
+    "dtolnay/rust-toolchain": _Tool(
+        "4cda84d5c5c54efe2404f9d843567869ab1699d4 # stable", "toolchain components"
+    ),
+}
+_SYSTEM = re.compile(r"(sudo )?apt(-get)? (update|install)( [\w.+:~=-]+)*")
+_RUST_VERSION = re.compile(r"[\d.]+|beta|nightly[\d-]*")
+_SUPERFLUOUS = ("dtolnay/rust-toolchain@", "actions-rs/", "softprops/")
+"""Actions that zizmor would do without."""
+_PINNED = re.compile(r"[0-9a-f]{40}")
+
+
+def prepare_steps(detected: Detection) -> str:
+    """Return the steps of the job, each with a comment where it came from; those left out are comments. Empty if none
+    is left."""
+    if all(step.reason for step in detected.prepare):
+        return ""
+    lines: list[str] = []
+    for step in detected.prepare:
+        lines.append(f"      # {step.source}\n")
+        if step.reason:
+            lines.append(f"      #   left out: {source_of(step.name)}: {source_of(step.reason)}\n")
+        else:
+            name = step.name if step.name != step.raw.get("uses") else ""
+            lines.append(_rendered({"name": name, **step.raw}))
+    return "".join(lines)
+
+
+def repeated_steps(detected: Detection) -> str:
+    """Return what the agent's job repeats, before a secret is there: actions that are known to install a toolchain,
+    with the inputs that choose it, and literal installs of system packages."""
+    steps: dict[str, str] = {}
+    for step in detected.prepare:
+        if not step.reason and (rendered := "".join(_repeated(step))):
+            steps.setdefault(str(step.raw.get("uses", rendered)).partition("@")[0], rendered)
+    return "".join(steps.values())
+
+
+def _repeated(step: CIStep) -> Iterator[str]:
+    uses, script = str(step.raw.get("uses", "")), str(step.raw.get("run", ""))
+    name, _, version = uses.partition("@")
+    lines = [line.strip() for line in re.split(r"\n|&&", script) if line.strip()]
+    system = [line for line in lines if _SYSTEM.fullmatch(line)]
+    if system:
+        yield _rendered({"name": "System packages, as in CI", "run": "\n".join(system)})
+    tool = TOOLS.get(name)
+    pin = f"{version} # as in CI" if _PINNED.fullmatch(version) else tool.pin if tool else ""
+    if tool is None or not pin:
+        return
+    given = {
+        **step.raw.get("with", {}),
+        **{key.removesuffix("-file"): one for key, one in step.versions.items()},
+    }
+    if name == "dtolnay/rust-toolchain" and _RUST_VERSION.fullmatch(version):
+        given = {"toolchain": version, **given}
+    chosen = {key: value for key, value in given.items() if key in tool.inputs.split()}
+    if not any("${{" in value for value in chosen.values()):
+        title = f"Set up as CI does: {name}"
+        yield _rendered({"name": title, "uses": f"{name}@{pin}", "with": {**chosen, **tool.off}})
+
+
+def _rendered(raw: Mapping[str, Any]) -> str:
+    """Return one step as YAML. Every value of the repository is a value there, whatever is in it."""
+    action, _, comment = str(raw.get("uses", "")).partition(" # ")
+    step = {key: value for key, value in {**raw, "uses": action}.items() if value}
+    text = yaml.dump([step], Dumper=_Dumper, sort_keys=False, width=10_000, allow_unicode=True)
+    rules = [] if _PINNED.fullmatch(action.rpartition("@")[2]) else ["unpinned-uses"]
+    rules += ["superfluous-actions"] if action.startswith(_SUPERFLUOUS) else []
+    ignored = f"zizmor: ignore[{', '.join(rules)}] " if rules else ""
+    if action:
+        text = re.sub(r"(?m)^(.*\buses: .*)$", rf"\1 # {ignored}{comment or 'as CI has it'}", text, count=1)
+    return "".join(f"      {line}\n" if line else "\n" for line in text.splitlines())
+
+
+class _Dumper(yaml.SafeDumper):
+    """Scripts keep their lines."""
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)

@@ -1,0 +1,80 @@
+"""What the job `prepare` left (`bot.environment.prepared`), as a run takes it: a command in the sandbox unpacks it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.environment.prepared import FACTS, HOME, MOST_BYTES, OUTSIDE, WORKSPACE, kept_at_their_path
+from bot.workspace.sandbox.confinement import EnvironmentFolder
+from bot.workspace.sandbox.toolchains import SYSTEM_PATH
+from bot.workspace.start import BROUGHT
+
+UNFIT = 66
+UNUSED = "What the job `prepare` left is not used: {}."
+_UNPACK = f"""\
+set -e; export PATH={SYSTEM_PATH}
+a={{archive}}; [ ! -f {BROUGHT}"$a" ] || a={BROUGHT}"$a"
+printf %s {{facts}} > "$TMPDIR/expected"
+tar -tf "$a" > "$TMPDIR/members"
+if grep -qE '^/|(^|/)[.][.](/|$)' "$TMPDIR/members"; then exit 1; fi
+tar -xOf "$a" {FACTS} > "$TMPDIR/{FACTS}"
+diff "$TMPDIR/expected" "$TMPDIR/{FACTS}" | sed -n 's/^< \\([a-z0-9]*\\) .*/differs: \\1/p' | grep . && exit {UNFIT}
+mkdir "$TMPDIR/{OUTSIDE}"
+for part in .:{WORKSPACE} "$HOME":{HOME} "$TMPDIR/{OUTSIDE}":{OUTSIDE}; do
+  tar -xf "$a" -C "${{{{part%:*}}}}" --strip-components=1 --no-same-owner "${{{{part##*:}}}}"
+done
+"""
+_DIFFERS = re.compile(r"^differs: ([a-z0-9]+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedArchive:
+    """`file` is shown read-only to the command that unpacks it; `facts` are those of this run."""
+
+    file: Path
+    facts: str
+
+    @property
+    def command(self) -> str:
+        return _UNPACK.format(archive=shlex.quote(str(self.file)), facts=shlex.quote(self.facts))
+
+    def folders(self, unpacked: Path, variables: Mapping[str, str]) -> Iterator[EnvironmentFolder]:
+        """Yield the folders to be shown at their own path. It is this machine that says which; `unpacked` is where
+        commands, which are dead, put what was outside of the workspace."""
+        for place in dict.fromkeys(kept_at_their_path(variables)):
+            source = Path(f"{unpacked}/{OUTSIDE}{place}")
+            there = os.path.isdir(place) and os.path.realpath(place) == str(place)
+            in_home = place.is_relative_to(Path.home()) and not os.path.lexists(place)
+            if (there or in_home) and source.is_dir() and os.path.realpath(source) == str(source):
+                yield EnvironmentFolder(source, "", created=True, at=str(place))
+
+
+def downloaded_file(variables: Mapping[str, str]) -> Path | str:
+    """Return the file that the action downloaded, or why it is not used: a clause; empty if there is none to use."""
+    folder, digest = (
+        variables.get("SLASH_AGENT_ENVIRONMENT", ""),
+        variables.get("SLASH_AGENT_ENVIRONMENT_DIGEST"),
+    )
+    if not folder or not digest:
+        return ""
+    try:
+        [file] = Path(os.path.realpath(folder)).iterdir()
+        with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+            size = os.fstat(opened.fileno()).st_size
+            if size > MOST_BYTES:
+                return f"it has {size >> 20:,} MiB, and {MOST_BYTES >> 20:,} is the most"
+            found = hashlib.file_digest(opened, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return "it could not be downloaded"
+    return file if found == digest else "it is not the one that the job made"
+
+
+def unfit_reason(content: str) -> str:
+    """Return what differs, by the output of the command that unpacks."""
+    return f"this job has other {' and '.join(_DIFFERS.findall(content)) or 'facts'} than the one that prepared it"

@@ -1,0 +1,244 @@
+"""What the job `prepare` left is one file, which a run unpacks inside its sandbox. Any other file is not used, and the
+result says why."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.environment.prepared import MOST_BYTES
+from tests.support.fix_script import fix_steps
+from tests.support.model_server import ModelServer
+from tests.support.repositories import git
+from tests.support.runner import ROOT, read_outputs
+from tests.support.stage import Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+KEEP = ROOT / ".github" / "action" / "keep.py"
+TOOL = "Python/3.12.4/x64"
+CHECK = "test -f installed/a && test -f ~/go/pkg/mod/b && {}/bin/tool"
+POLICY = "version: 1\ndiagnostics: {{checkers: []}}\nchecks:\n  - {}\n"
+UNUSED = "What the job `prepare` left is not used: "
+
+
+@dataclass
+class Prepared:
+    """A finished job `prepare`, and what the run's job finds."""
+
+    stage: Stage
+    folder: Path
+    digest: str
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "slash-agent-environment.tar"
+
+    def run(self, **variables: str) -> dict[str, object]:
+        with ModelServer(fix_steps()) as server:
+            done = self.stage.run(
+                model=server,
+                SLASH_AGENT_PREPARE="auto",
+                SLASH_AGENT_ENVIRONMENT=str(self.folder),
+                SLASH_AGENT_ENVIRONMENT_DIGEST=self.digest,
+                **{**machine(self.stage), **variables},
+            )
+        assert done.code == 0, done.output
+        return json.loads((self.stage.bundle / "outcome.json").read_text())
+
+    def rewrite(self, change: Callable[[tarfile.TarFile], None]) -> None:
+        """As a job would whose code writes what it likes: the digest is of the new file."""
+        with tarfile.open(self.file, "a") as tar:
+            change(tar)
+        self.digest = subprocess.run(
+            ["sha256sum", self.file], capture_output=True, text=True, check=True
+        ).stdout.split()[0]
+
+
+def machine(stage: Stage) -> dict[str, str]:
+    return {
+        "GITHUB_WORKSPACE": str(stage.folder / "work"),
+        "RUNNER_TOOL_CACHE": str(stage.folder / "tools"),
+        "ImageOS": "ubuntu24",
+        "ImageVersion": "20261101.1",
+    }
+
+
+def keep(stage: Stage, **variables: str) -> dict[str, str]:
+    """Run the job's last step; its outputs."""
+    folder = stage.folder / "kept"
+    folder.mkdir(exist_ok=True)
+    outputs = stage.folder / "keep-outputs"
+    outputs.write_text("")
+    event = stage.event_file(stage.sample.event, "keep-event.json")
+    given = {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": str(outputs), "GITHUB_EVENT_PATH": str(event)}
+    subprocess.run(
+        [sys.executable, "-I", KEEP, folder / "slash-agent-environment.tar"],
+        cwd=stage.folder / "work",
+        env=stage.environment(**{**given, **machine(stage), **variables}),
+        check=True,
+    )
+    return read_outputs(outputs.read_text())
+
+
+def installed(stage: Stage) -> None:
+    """A checkout, in which steps of CI have installed something everywhere."""
+    stage.forge.commit(
+        stage.repo,
+        {
+            ".gitignore": "installed/\n",
+            "go.sum": "a v1 h1:x\n",
+            ".github/agent.yml": POLICY.format(json.dumps(CHECK.format(stage.folder / "tools" / TOOL))),
+        },
+    )
+    work, home = stage.folder / "work", stage.folder / "home"
+    tool = stage.folder / "tools" / TOOL / "bin"
+    tool.mkdir(parents=True)
+    work.mkdir()
+    git(work, "clone", "-q", f"{stage.forge.url}/{stage.repo}.git", ".")
+    for file in (work / "installed/a", home / "go/pkg/mod/b", tool / "tool"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("#!/bin/sh\n")
+        file.chmod(0o755)
+
+
+@pytest.fixture
+def prepared(stage: Stage) -> Prepared:
+    installed(stage)
+    outputs = keep(stage)
+    # The run has another machine, with the same tools.
+    shutil.rmtree(stage.folder / "work")
+    (stage.folder / "work").mkdir()
+    shutil.rmtree(stage.folder / "home" / "go")
+    (stage.folder / "tools" / TOOL / "bin" / "tool").unlink()
+    return Prepared(stage, stage.folder / "kept", outputs["digest"])
+
+
+def states(outcome: dict[str, object]) -> list[str]:
+    [check] = outcome["checks"]  # type: ignore[misc]
+    return [check[when]["state"] for when in ("before", "after")]
+
+
+def unused(outcome: dict[str, object]) -> str:
+    [note] = [one for one in outcome["notes"] if one.startswith(UNUSED)]  # type: ignore[attr-defined]
+    return note.removeprefix(UNUSED)
+
+
+def test_what_was_installed_is_there_in_workspace_home_and_tool_cache(prepared: Prepared) -> None:
+    outcome = prepared.run()
+    assert states(outcome) == ["passed", "passed"], json.dumps(outcome["checks"])
+    assert not [one for one in outcome["notes"] if UNUSED in one]  # type: ignore[attr-defined]
+    assert not (prepared.stage.folder / "work" / "installed").exists()
+    assert not (prepared.stage.folder / "tools" / TOOL / "bin" / "tool").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variables", "reason"),
+    [({"ImageVersion": "20261115.1"}, "image"), ({"PATH": "{own}:{path}"}, "ruby")],
+)
+def test_another_image_or_interpreter_has_no_use_for_it(
+    prepared: Prepared, variables: dict[str, str], reason: str
+) -> None:
+    own = prepared.stage.folder / "own"
+    own.mkdir()
+    (own / "ruby").write_text("#!/bin/sh\n")
+    (own / "ruby").chmod(0o755)
+    given = {name: value.format(own=own, path=os.environ["PATH"]) for name, value in variables.items()}
+    assert unused(prepared.run(**given)) == f"this job has other {reason} than the one that prepared it."
+
+
+@pytest.mark.slow
+def test_lock_files_that_changed_since_have_no_use_for_it(prepared: Prepared) -> None:
+    prepared.stage.forge.commit(prepared.stage.repo, {"go.sum": "a v2 h1:x\n"})
+    assert unused(prepared.run()) == "this job has other locks than the one that prepared it."
+
+
+def _missing(prepared: Prepared) -> None:
+    prepared.file.unlink()
+
+
+def _swapped(prepared: Prepared) -> None:
+    prepared.file.write_bytes(b"another")
+
+
+def _link(prepared: Prepared) -> None:
+    prepared.file.rename(prepared.stage.folder / "elsewhere.tar")
+    prepared.file.symlink_to(prepared.stage.folder / "elsewhere.tar")
+
+
+def _large(prepared: Prepared) -> None:
+    os.truncate(prepared.file, 5 << 30)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_missing, "it could not be downloaded."),
+        (_swapped, "it is not the one that the job made."),
+        (_link, "it could not be downloaded."),
+        (_large, "it has 5,120 MiB, and 2,048 is the most."),
+    ],
+)
+def test_a120_an_artifact_that_is_missing_swapped_or_too_large_is_not_used(
+    prepared: Prepared, change: Callable[[Prepared], None], reason: str
+) -> None:
+    change(prepared)
+    assert unused(prepared.run()) == reason
+
+
+@pytest.mark.parametrize("leads_out", [True, False])
+def test_a121_a_forged_file_reaches_nothing_outside_of_the_sandbox(
+    prepared: Prepared, leads_out: bool
+) -> None:
+    """Its members lead out of every folder, or a folder of packages is a link to the runner's files."""
+    secret = prepared.stage.folder / "secret"
+    secret.mkdir()
+    (secret / "tool").write_text("#!/bin/sh\n")
+    (secret / "tool").chmod(0o755)
+    place = f"outside{prepared.stage.folder}/tools/{TOOL}/bin"
+
+    def forge(tar: tarfile.TarFile) -> None:
+        names = ("workspace/../../../escaped", f"outside/../../../..{prepared.stage.folder}/escaped")
+        for name in names if leads_out else ():
+            tar.addfile(tarfile.TarInfo(name), io.BytesIO())
+        link = tarfile.TarInfo(place)
+        link.type, link.linkname = tarfile.SYMTYPE, str(secret)
+        tar.addfile(link)
+
+    with tarfile.open(prepared.file) as tar:
+        kept = [one for one in tar.getmembers() if not one.name.startswith(place)]
+        contents = {one.name: tar.extractfile(one).read() for one in kept if one.isfile()}  # type: ignore[union-attr]
+    with tarfile.open(prepared.file, "w") as tar:
+        for member in kept:
+            tar.addfile(member, io.BytesIO(contents.get(member.name, b"")))
+    prepared.rewrite(forge)
+    outcome = prepared.run()
+    assert "passed" not in states(outcome)
+    assert ("it cannot be unpacked." in str(outcome["notes"])) is leads_out
+    assert not list(prepared.stage.folder.rglob("escaped"))
+
+
+def test_nothing_from_a_registry_of_ones_own_is_kept_for_a_public_repository(stage: Stage) -> None:
+    installed(stage)
+    own = {"PIP_INDEX_URL": "https://user:key@packages.example/simple"}
+    assert keep(stage, **own) == {}
+    stage.sample.event["repository"]["private"] = True
+    assert set(keep(stage, **own)) == {"file", "digest"}
+
+
+def test_what_is_over_two_gib_is_not_kept(stage: Stage) -> None:
+    installed(stage)
+    with (stage.folder / "work/installed/large").open("wb") as file:
+        file.truncate(MOST_BYTES)
+    assert keep(stage) == {}
