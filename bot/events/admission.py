@@ -72,35 +72,27 @@ class Admission:
         """Return the command in the event, or the one that the policy derives from it."""
         if event_request.command is not None:
             return event_request.command
-        if event_request.cause is Cause.LABEL:
-            return self._label_command(event_request.detail)
-        if event_request.cause is Cause.ASSIGNMENT:
-            if self.assignee and _login(event_request.detail) == _login(self.assignee):
-                return Command(started_by(event_request.cause))
-            return NoRequest("Nothing to do: the policy makes no command of this assignment.")
-        if event_request.cause is Cause.PULL_REQUEST:
-            return self._review_command(event_request)
-        if self.failed_runs:
-            return Command(started_by(event_request.cause), FIX_FAILED_RUN)
-        return NoRequest("Nothing to do: the policy makes no command of a failed run.")
-
-    def _review_command(self, event_request: EventRequest) -> Command | NoRequest:
-        if event_request.detail not in self.reviews:
-            return NoRequest(
-                f"Nothing to do: the policy asks for no review at `{event_request.detail}` of a pull request."
-            )
-        if event_request.subject is not None and event_request.subject.draft and not self.drafts:
-            return NoRequest(
-                "Nothing to do: the pull request is a draft; it is reviewed when it is ready, or when asked."
-            )
-        return Command(started_by(event_request.cause))
-
-    def _label_command(self, label: str) -> Command | NoRequest:
-        # GitHub's labels are unique ignoring case.
-        verb = next((verb for name, verb in self.labels.items() if name.casefold() == label.casefold()), None)
-        if verb is None:
-            return NoRequest("Nothing to do: the policy makes no command of this label.")
-        return Command(verb)
+        cause, detail = event_request.cause, event_request.detail
+        verb, why, instruction = started_by(cause), "", ""
+        match cause:
+            case Cause.LABEL:
+                # GitHub's labels are unique ignoring case.
+                labels = {name.casefold(): verb for name, verb in self.labels.items()}
+                verb = labels.get(detail.casefold(), "")
+                why = "" if verb else "the policy makes no command of this label"
+            case Cause.ASSIGNMENT:
+                if not self.assignee or _login(detail) != _login(self.assignee):
+                    why = "the policy makes no command of this assignment"
+            case Cause.PULL_REQUEST:
+                subject = event_request.subject
+                if detail not in self.reviews:
+                    why = f"the policy asks for no review at `{detail}` of a pull request"
+                elif subject is not None and subject.draft and not self.drafts:
+                    why = "the pull request is a draft; it is reviewed when it is ready, or when asked"
+            case _:
+                instruction = FIX_FAILED_RUN
+                why = "" if self.failed_runs else "the policy makes no command of a failed run"
+        return NoRequest(f"Nothing to do: {why}.") if why else Command(verb, instruction)
 
 
 def _login(login: str) -> str:

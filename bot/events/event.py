@@ -56,9 +56,10 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class CommentEvent:
-    """A comment in a conversation (`issue_comment`) or on lines of a diff (`pull_request_review_comment`).
+    """A comment in a conversation (`issue_comment`) or on lines of a diff (`pull_request_review_comment`), or the own
+    text of a review (`pull_request_review`).
 
-    The two have ids of their own. `requested_at` is when it became visible: a comment on lines that belongs to a
+    Each kind has ids of its own. `requested_at` is when it became visible: a comment on lines that belongs to a
     review is created with its first word and changed once more when the review is submitted. `sender` is the account
     that caused the event, which for an edit need not be the author. `anchor` is its location in the diff, without
     the thread's comments.
@@ -75,22 +76,6 @@ class CommentEvent:
     requested_at: str
     author: Account | None
     anchor: ReviewThread | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewEvent:
-    """A `pull_request_review` event: the review's own text, not the comments on lines that came with it."""
-
-    action: str
-    repository: RepositoryData
-    subject: Subject
-    sender: Account | None
-    id: int
-    url: str
-    body: str
-    submitted_at: str
-    author: Account | None
-    name: str = REVIEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,26 +97,19 @@ class ThreadEvent:
 
 @dataclass(frozen=True, slots=True)
 class DispatchEvent:
-    """A workflow that an account with write access started by hand or through the API.
+    """A workflow that an account with write access started by hand or through the API, or that a schedule started.
 
     The inputs (or the client's payload) `instruction`, `number` and `task` are read; `number` is the issue or pull
-    request, or 0.
+    request, or 0. A schedule has no `sender`, and `repository` is `None` where its payload does not name it, as
+    GitHub's often does not.
     """
 
     name: str
-    repository: RepositoryData
-    sender: Account | None
-    instruction: str
-    number: int
-    task: str
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleEvent:
-    """A schedule fired. `repository` is `None` where the payload does not name it, as GitHub's often does not."""
-
     repository: RepositoryData | None
-    name: str = SCHEDULE
+    sender: Account | None = None
+    instruction: str = ""
+    number: int = 0
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +142,7 @@ class OtherEvent:
     action: str
 
 
-Event = CommentEvent | ReviewEvent | ThreadEvent | DispatchEvent | ScheduleEvent | RunEvent | OtherEvent
+Event = CommentEvent | ThreadEvent | DispatchEvent | RunEvent | OtherEvent
 
 
 def read_event(name: str, path: Path) -> Event:
@@ -213,11 +191,12 @@ def _anchor(fields: Fields) -> ReviewThread:
     )
 
 
-def _review(fields: Fields) -> ReviewEvent:
+def _review(fields: Fields) -> CommentEvent:
     subject = _subject(fields, "pull_request")
     # An old dismissed review has no time, and starts nothing.
     submitted = fields.time("review.submitted_at") if fields.has("review.submitted_at") else ""
-    return ReviewEvent(
+    return CommentEvent(
+        name=REVIEW,
         action=fields.text("action"),
         repository=fields.repository(),
         subject=subject,
@@ -225,7 +204,7 @@ def _review(fields: Fields) -> ReviewEvent:
         id=fields.number("review.id"),
         url=fields.text("review.html_url"),
         body=fields.text("review.body", default=""),
-        submitted_at=submitted or subject.updated_at,
+        requested_at=submitted or subject.updated_at,
         author=fields.account("review.user"),
     )
 
@@ -255,8 +234,8 @@ def _dispatch(name: str, inputs: str, fields: Fields) -> DispatchEvent:
     )
 
 
-def _schedule(fields: Fields) -> ScheduleEvent:
-    return ScheduleEvent(fields.repository() if fields.has("repository") else None)
+def _schedule(fields: Fields) -> DispatchEvent:
+    return DispatchEvent(SCHEDULE, fields.repository() if fields.has("repository") else None)
 
 
 def _run(fields: Fields) -> RunEvent:

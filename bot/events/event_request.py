@@ -14,13 +14,15 @@ from bot.contracts.request import Tier, Trigger
 from bot.contracts.threads import OWN_MARKER, Account, RepositoryData, TextKind
 from bot.events.command import Command, mentions_agent, near_miss_command, parse_command
 from bot.events.event import (
+    ISSUE_COMMENT,
+    REVIEW,
+    REVIEW_COMMENT,
+    SCHEDULE,
     CommentEvent,
     DispatchEvent,
     Event,
     OtherEvent,
-    ReviewEvent,
     RunEvent,
-    ScheduleEvent,
     Subject,
     ThreadEvent,
 )
@@ -29,6 +31,11 @@ OWN_BRANCHES = "agent/"
 """Only the bot pushes to these branches; events on a pull request of such a branch start nothing."""
 
 _REVIEWABLE = ("opened", "reopened", "ready_for_review", "synchronize")
+_KINDS = {
+    ISSUE_COMMENT: TextKind.COMMENT,
+    REVIEW_COMMENT: TextKind.REVIEW_COMMENT,
+    REVIEW: TextKind.REVIEW,
+}
 _OF_PULLS = ("pull_request", "pull_request_target")
 
 
@@ -118,14 +125,10 @@ def parse_event_request(event: Event, inputs: WorkflowInputs = NO_INPUTS) -> Eve
     match event:
         case CommentEvent():
             return _from_comment(event)
-        case ReviewEvent():
-            return _from_review(event)
         case ThreadEvent():
             return _from_thread_event(event)
         case DispatchEvent():
             return _from_dispatch(event, inputs)
-        case ScheduleEvent():
-            return _from_schedule(event, inputs)
         case RunEvent():
             return _from_run(event)
         case OtherEvent(name="push"):
@@ -142,31 +145,18 @@ def is_own(body: str) -> bool:
 
 
 def _from_comment(event: CommentEvent) -> EventRequest | NoRequest:
-    if event.action != "created":
+    is_review = event.name == REVIEW
+    noun, new = ("review", "submitted") if is_review else ("comment", "created")
+    if event.action != new:
         return NoRequest(
-            f"Nothing to do: the comment was {_word(event.action)}, and only a new comment is a command."
+            f"Nothing to do: the {noun} was {_word(event.action)}, and only a new {noun} is a command."
         )
-    command = command_in(event.body, "comment")
+    command = command_in(event.body, noun)
     if isinstance(command, NoRequest):
         return command
-    trigger = Trigger(event.name, event.id, event.url, event.requested_at)
-    kind = TextKind.COMMENT if event.anchor is None else TextKind.REVIEW_COMMENT
-    source = CommandSource(kind, event.id, event.body)
+    trigger = Trigger(event.name, 0 if is_review else event.id, event.url, event.requested_at)
+    source = CommandSource(_KINDS[event.name], event.id, event.body)
     return replace(_for_thread(event, trigger, event.author, command, source), anchor=event.anchor)
-
-
-def _from_review(event: ReviewEvent) -> EventRequest | NoRequest:
-    if event.action != "submitted":
-        return NoRequest(
-            f"Nothing to do: the review was {_word(event.action)}, and only a new review is a command."
-        )
-    command = command_in(event.body, "review")
-    if isinstance(command, NoRequest):
-        return command
-    trigger = Trigger(event.name, 0, event.url, event.submitted_at)
-    return _for_thread(
-        event, trigger, event.author, command, CommandSource(TextKind.REVIEW, event.id, event.body)
-    )
 
 
 def _from_thread_event(event: ThreadEvent) -> EventRequest | NoRequest:
@@ -201,7 +191,7 @@ def _from_action(event: ThreadEvent, cause: Cause, detail: str) -> EventRequest:
 
 
 def _for_thread(
-    event: CommentEvent | ReviewEvent | ThreadEvent,
+    event: CommentEvent | ThreadEvent,
     trigger: Trigger,
     actor: Account | None,
     command: Command | None = None,
@@ -228,32 +218,24 @@ def _for_thread(
 
 
 def _from_dispatch(event: DispatchEvent, inputs: WorkflowInputs) -> EventRequest | NoRequest:
+    """Return the request in a workflow's inputs."""
     instruction, task = event.instruction or inputs.instruction, event.task or inputs.task
-    event_request = _from_inputs(event, inputs, instruction, task)
-    if isinstance(event_request, NoRequest):
-        return event_request
-    # The number is one of the event's repository, which need not be the task's.
-    number = event.number if event_request.repository == event.repository else 0
-    return replace(event_request, actor=event.sender, sender=event.sender, number=number)
-
-
-def _from_schedule(event: ScheduleEvent, inputs: WorkflowInputs) -> EventRequest | NoRequest:
-    event_request = _from_inputs(event, inputs, inputs.instruction, inputs.task)
-    return (
-        event_request if isinstance(event_request, NoRequest) else replace(event_request, tier=Tier.SCHEDULE)
-    )
-
-
-def _from_inputs(
-    event: DispatchEvent | ScheduleEvent, inputs: WorkflowInputs, instruction: str, task: str
-) -> EventRequest | NoRequest:
-    """Return the request in a workflow's inputs, without an actor."""
     command = _command_from_inputs(instruction, task)
     if command is None:
         return NoRequest(f"Nothing to do: the `{event.name}` has neither an `instruction` nor a `task`.")
     trigger = Trigger(event.name, 0, inputs.url, inputs.now)
+    repository = _target_repository(event.repository, inputs)
     return EventRequest(
-        _target_repository(event.repository, inputs), trigger, Cause.COMMAND, None, None, command, task=task
+        repository=repository,
+        trigger=trigger,
+        cause=Cause.COMMAND,
+        actor=event.sender,
+        sender=event.sender,
+        command=command,
+        # The number is one of the event's repository, which need not be the task's.
+        number=event.number if repository == event.repository else 0,
+        task=task,
+        tier=Tier.SCHEDULE if event.name == SCHEDULE else None,
     )
 
 

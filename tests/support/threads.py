@@ -19,7 +19,7 @@ from bot.contracts.threads import (
     RepositoryData,
     TextKind,
 )
-from bot.events.event import CommentEvent, Event, ReviewEvent, ThreadEvent
+from bot.events.event import CommentEvent, Event, ThreadEvent
 from slash_forge.rendering import to_html
 
 AT = "2026-03-01T12:00:00Z"
@@ -115,11 +115,10 @@ class Threads:
     def remember(self, event: Event) -> None:
         """GitHub has the texts of the payload."""
         if isinstance(event, CommentEvent):
-            kind = TextKind.COMMENT if event.anchor is None else TextKind.REVIEW_COMMENT
+            on_diff = TextKind.REVIEW if event.anchor is None else TextKind.REVIEW_COMMENT
+            kind = TextKind.COMMENT if event.name == "issue_comment" else on_diff
             self.texts.setdefault((kind, event.id), event.body)
-        if isinstance(event, ReviewEvent):
-            self.texts.setdefault((TextKind.REVIEW, event.id), event.body)
-        if isinstance(event, CommentEvent | ReviewEvent | ThreadEvent):
+        if isinstance(event, CommentEvent | ThreadEvent):
             self.texts.setdefault((TextKind.THREAD, 0), event.subject.body)
 
     def rendered_text(self, repository: str, kind: TextKind, number: int, identity: int) -> FakeText | None:
