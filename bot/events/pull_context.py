@@ -5,8 +5,9 @@ All of it is other people's text: cleaned and cut to budgets, with notes on what
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewText, ReviewThread
@@ -26,6 +27,7 @@ MAX_LOG = 12_000
 MAX_SUMMARY = 4_000
 MAX_LINE = 500
 MAX_ANNOTATIONS = 50
+_Item = TypeVar("_Item")
 _INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 
 
@@ -62,132 +64,119 @@ def read_pull_context(
 ) -> PullContext:
     """Read the context of a pull request. `anchor` is the payload's location of a review comment. What GitHub does not
     return is noted, not raised: a request can do without it. Raises `EditedTextError`."""
-    counts, cleaner, html = _Counts(), TextCleaner(), ThreadHtml(reader, repository, number)
-    missing: list[str] = []
-    threads: Sequence[ReviewThread] = ()
-    failed_checks: Sequence[FailedCheck] = ()
-    try:
-        threads = reader.review_threads(repository, number)
-    except AgentError as error:
-        missing.append(f"the review threads, which could not be read ({_clause(error)})")
-    anchor_thread = _anchor_thread(anchor, threads, trigger, counts, cleaner, html) if anchor else None
+    context = _ContextReader(trigger, ThreadHtml(reader, repository, number))
+    threads = context.tried("review threads", lambda: reader.review_threads(repository, number))
+    anchor_thread = context.anchor_thread(anchor, threads) if anchor else None
     open_threads = [
         thread for thread in threads if not thread.resolved and not _contains_anchor(thread, anchor)
     ]
-    unresolved = _newest_threads(open_threads, trigger, counts, cleaner, html)
+    unresolved = context.newest_threads(open_threads)
+    failed_checks: list[FailedCheck] = []
     if with_failures:
-        try:
-            failed_checks = reader.failed_checks(repository, head_sha)
-        except AgentError as error:
-            missing.append(f"the failed checks, which could not be read ({_clause(error)})")
-        try:
-            failed_checks = [*failed_checks, *reader.failed_statuses(repository, head_sha)]
-        except AgentError as error:
-            missing.append(f"the commit statuses, which could not be read ({_clause(error)})")
-    failures = _failures(failed_checks, counts, cleaner)
-    reviews: tuple[Comment, ...] = ()
-    try:
-        reviews = _reviews(reader.newest_reviews(repository, number), trigger, counts, cleaner, html)
-    except AgentError as error:
-        missing.append(f"the texts of reviews, which could not be read ({_clause(error)})")
-    left_out = (*missing, *_omission_notes(counts), *cleaner.notes())
-    return PullContext(anchor_thread, unresolved, failures, reviews, left_out)
-
-
-def _reviews(
-    newest: Iterable[ReviewText], trigger: Trigger, counts: _Counts, cleaner: TextCleaner, html: ThreadHtml
-) -> tuple[Comment, ...]:
-    """Return the texts of reviews by others, oldest first; the newest, if they are too long together.
-
-    GitHub does not report edits of them, so only those of the repository's own people count.
-    """
-    selected: list[Comment] = []
-    size = 0
-    for review in newest:
-        if not review.body.strip() or OWN_MARKER in review.body:
-            continue
-        time = comment_time(trigger, REVIEW, review.id, review.submitted_at, review.submitted_at)
-        if time is CommentTime.AFTER:
-            counts.later_reviews += 1
-        elif time is not CommentTime.BEFORE:
-            continue
-        elif review.association not in _INSIDERS:
-            counts.strangers += 1
-        elif counts.reviews or size + len(review.body[:MAX_COMMENT]) > REVIEWS_BUDGET:
-            counts.reviews += 1
-        else:
-            state = review.state.lower().replace("_", " ")
-            shown = html.shown(TextKind.REVIEW, review.id, review.body)
-            body = f"(A review: {state}.) {cleaner.shortened(shown, MAX_COMMENT)}"
-            size += len(body)
-            at = review.submitted_at
-            selected.append(Comment(review.id, review.author, body, at, at, of_review=True))
-    return tuple(reversed(selected))
-
-
-def _anchor_thread(
-    anchor: ReviewThread,
-    threads: Sequence[ReviewThread],
-    trigger: Trigger,
-    counts: _Counts,
-    cleaner: TextCleaner,
-    html: ThreadHtml,
-) -> ReviewThread:
-    """Return the payload's lines, which are those of the head, with the comments of the thread."""
-    known = next((thread for thread in threads if _contains_anchor(thread, anchor)), None)
-    comments = _comments_at_trigger(known, trigger, counts, cleaner, html) if known else ()
-    return replace(
-        _clean_thread(anchor, cleaner), comments=comments, resolved=known.resolved if known else False
+        failed_checks += context.tried("failed checks", lambda: reader.failed_checks(repository, head_sha))
+        failed_checks += context.tried(
+            "commit statuses", lambda: reader.failed_statuses(repository, head_sha)
+        )
+    failures = _failures(failed_checks, context.counts, context.cleaner)
+    reviews = context.tried(
+        "texts of reviews", lambda: context.reviews(reader.newest_reviews(repository, number))
     )
+    left_out = (*context.missing, *_omission_notes(context.counts), *context.cleaner.notes())
+    return PullContext(anchor_thread, unresolved, failures, tuple(reviews), left_out)
+
+
+@dataclass(slots=True)
+class _ContextReader:
+    """Takes over what people see of a pull request at the trigger, and notes what is left out. `missing` is what GitHub
+    did not return."""
+
+    trigger: Trigger
+    html: ThreadHtml
+    counts: _Counts = field(default_factory=_Counts)
+    cleaner: TextCleaner = field(default_factory=TextCleaner)
+    missing: list[str] = field(default_factory=list)
+
+    def tried(self, what: str, read: Callable[[], Sequence[_Item]]) -> Sequence[_Item]:
+        try:
+            return read()
+        except AgentError as error:
+            self.missing.append(f"the {what}, which could not be read ({_clause(error)})")
+            return ()
+
+    def reviews(self, newest: Iterable[ReviewText]) -> tuple[Comment, ...]:
+        """Return the texts of reviews by others, oldest first; the newest, if they are too long together.
+
+        GitHub does not report edits of them, so only those of the repository's own people count.
+        """
+        selected: list[Comment] = []
+        counts, size = self.counts, 0
+        for review in newest:
+            if not review.body.strip() or OWN_MARKER in review.body:
+                continue
+            time = comment_time(self.trigger, REVIEW, review.id, review.submitted_at, review.submitted_at)
+            if time is CommentTime.AFTER:
+                counts.later_reviews += 1
+            elif time is not CommentTime.BEFORE:
+                continue
+            elif review.association not in _INSIDERS:
+                counts.strangers += 1
+            elif counts.reviews or size + len(review.body[:MAX_COMMENT]) > REVIEWS_BUDGET:
+                counts.reviews += 1
+            else:
+                state = review.state.lower().replace("_", " ")
+                shown = self.html.shown(TextKind.REVIEW, review.id, review.body)
+                body = f"(A review: {state}.) {self.cleaner.shortened(shown, MAX_COMMENT)}"
+                size += len(body)
+                at = review.submitted_at
+                selected.append(Comment(review.id, review.author, body, at, at, of_review=True))
+        return tuple(reversed(selected))
+
+    def anchor_thread(self, anchor: ReviewThread, threads: Sequence[ReviewThread]) -> ReviewThread:
+        """Return the payload's lines, which are those of the head, with the comments of the thread."""
+        known = next((thread for thread in threads if _contains_anchor(thread, anchor)), None)
+        comments = self._comments(known) if known else ()
+        resolved = known.resolved if known else False
+        return replace(_clean_thread(anchor, self.cleaner), comments=comments, resolved=resolved)
+
+    def newest_threads(self, threads: Sequence[ReviewThread]) -> tuple[ReviewThread, ...]:
+        """Return the threads in their order; if they are too long together, those with the newest comments."""
+        remaining = [
+            replace(thread, comments=comments) for thread in threads if (comments := self._comments(thread))
+        ]
+        selected: list[ReviewThread] = []
+        size = 0
+        for thread in sorted(remaining, key=lambda thread: thread.comments[-1].created_at, reverse=True):
+            size += len(thread.hunk[:MAX_HUNK]) + sum(len(comment.body) for comment in thread.comments)
+            if size > THREADS_BUDGET:
+                self.counts.threads += 1
+            else:
+                selected.append(thread)
+        selected_ids = {id(thread) for thread in selected}
+        return tuple(
+            _clean_thread(thread, self.cleaner) for thread in remaining if id(thread) in selected_ids
+        )
+
+    def _comments(self, thread: ReviewThread) -> tuple[Comment, ...]:
+        """Return the comments of a thread at the trigger, our own included, since others answer them."""
+        comments = []
+        for comment in thread.comments:
+            at = comment.created_at, comment.updated_at
+            time = comment_time(self.trigger, REVIEW_COMMENT, comment.id, *at)
+            if time is CommentTime.BEFORE:
+                by_bot = comment.author.endswith("[bot]")
+                shown = self.html.shown(TextKind.REVIEW_COMMENT, comment.id, comment.body, by_bot=by_bot)
+                comments.append(replace(comment, body=self.cleaner.shortened(shown, MAX_COMMENT)))
+            elif time is CommentTime.AFTER:
+                self.counts.after += 1
+            elif time is CommentTime.EDITED:
+                self.counts.edited += 1
+        return tuple(comments)
 
 
 def _contains_anchor(thread: ReviewThread, anchor: ReviewThread | None) -> bool:
     if anchor is None:
         return False
     return thread.id == anchor.id or any(comment.id == anchor.id for comment in thread.comments)
-
-
-def _newest_threads(
-    threads: Sequence[ReviewThread],
-    trigger: Trigger,
-    counts: _Counts,
-    cleaner: TextCleaner,
-    html: ThreadHtml,
-) -> tuple[ReviewThread, ...]:
-    """Return the threads in their order; if they are too long together, those with the newest comments."""
-    remaining = [
-        replace(thread, comments=comments)
-        for thread in threads
-        if (comments := _comments_at_trigger(thread, trigger, counts, cleaner, html))
-    ]
-    selected: list[ReviewThread] = []
-    size = 0
-    for thread in sorted(remaining, key=lambda thread: thread.comments[-1].created_at, reverse=True):
-        size += len(thread.hunk[:MAX_HUNK]) + sum(len(comment.body) for comment in thread.comments)
-        if size > THREADS_BUDGET:
-            counts.threads += 1
-        else:
-            selected.append(thread)
-    selected_ids = {id(thread) for thread in selected}
-    return tuple(_clean_thread(thread, cleaner) for thread in remaining if id(thread) in selected_ids)
-
-
-def _comments_at_trigger(
-    thread: ReviewThread, trigger: Trigger, counts: _Counts, cleaner: TextCleaner, html: ThreadHtml
-) -> tuple[Comment, ...]:
-    """Return the comments of a thread at the trigger, our own included, since others answer them."""
-    comments = []
-    for comment in thread.comments:
-        time = comment_time(trigger, REVIEW_COMMENT, comment.id, comment.created_at, comment.updated_at)
-        if time is CommentTime.BEFORE:
-            by_bot = comment.author.endswith("[bot]")
-            shown = html.shown(TextKind.REVIEW_COMMENT, comment.id, comment.body, by_bot=by_bot)
-            comments.append(replace(comment, body=cleaner.shortened(shown, MAX_COMMENT)))
-        elif time is CommentTime.AFTER:
-            counts.after += 1
-        elif time is CommentTime.EDITED:
-            counts.edited += 1
-    return tuple(comments)
 
 
 def _clean_thread(thread: ReviewThread, cleaner: TextCleaner) -> ReviewThread:
