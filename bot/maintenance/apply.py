@@ -40,7 +40,7 @@ def _rules(task: Task) -> tuple[PathRule, ...]:
             effect=Effect.DENY,
             reason=f"it may change only {only}",
             tiers=frozenset(Tier),
-            globs=("**",),
+            paths=("**",),
             exceptions=task.paths,
             tools=WRITING_TOOLS,
         ),

@@ -19,7 +19,8 @@ from bot.contracts.writes import MAX_LABEL, WriteCaps
 from bot.policy.kinds import As, Glob, Line, problem, raise_problems, whole
 from bot.policy.limits import Budget
 from bot.policy.problems import Location
-from bot.policy.values import Checks, Folders, Label
+from bot.policy.publishing import Label
+from bot.policy.running import Checks, Folders
 from bot.policy.writes import HIGHEST
 from bot.verbs import registry
 

@@ -15,8 +15,9 @@ from bot.contracts.request import Tier
 from bot.policy import globs, matching
 from bot.policy.dangerous import dangerous
 from bot.policy.protected import ProtectedFiles
+from bot.policy.publishing import DiffPolicy
 from bot.policy.rule import CommandRule, Effect
-from bot.policy.values import DiffPolicy, Policy
+from bot.policy.values import Policy
 
 if TYPE_CHECKING:
     from bot.policy.rule import Rule

@@ -106,7 +106,7 @@ def _nearest_path(rule: PathRule, rules: Sequence[PathRule], tool: str, path: st
             return f"`view` of {path}"
     welcome = [*rule.exceptions]
     welcome += [
-        glob for one in rules if one.effect is Effect.ALLOW and tool in one.tools for glob in one.globs
+        glob for one in rules if one.effect is Effect.ALLOW and tool in one.tools for glob in one.paths
     ]
     closest = difflib.get_close_matches(path[:_COMPARED], welcome, n=1, cutoff=0.0)
     return f"`{tool}` under {closest[0]}" if closest else ""
@@ -124,7 +124,7 @@ def _nearest_command(
     welcome = [*rule.exceptions]
     for one in commands:
         if one.effect is Effect.ALLOW:
-            welcome += one.patterns
+            welcome += one.commands
     refusing = [one for one in commands if one.effect is not Effect.ALLOW]
     spelled = [
         " ".join(words)
@@ -144,7 +144,7 @@ def covers_path(rule: PathRule, path: str, written: str = "") -> bool:
     if plain is None:
         return False
     excepted = _any_glob(rule.exceptions, plain) or (bool(written) and _any_glob(rule.exceptions, written))
-    return _any_glob(rule.globs, plain) and not excepted
+    return _any_glob(rule.paths, plain) and not excepted
 
 
 def covers_command(rule: CommandRule, command: str) -> bool:
@@ -161,14 +161,14 @@ def covers_shell(rule: CommandRule, shell: ShellCommand) -> bool:
 
 def allows_words(rule: CommandRule, words: Words) -> bool:
     """Compare the name as written: `./git` is a file of the repository."""
-    return _any_pattern(rule.patterns, words) and not _any_pattern(rule.exceptions, words)
+    return _any_pattern(rule.commands, words) and not _any_pattern(rule.exceptions, words)
 
 
 def _hits_words(rule: CommandRule, words: Words) -> bool:
     """Compare the base name: `/usr/bin/git` is git. Options before a subcommand are skipped."""
     plain = (posixpath.basename(words[0]), *words[1:])
     return any(
-        any(_begins_loosely(pattern, one) for pattern in rule.patterns)
+        any(_begins_loosely(pattern, one) for pattern in rule.commands)
         and not _any_pattern(rule.exceptions, one)
         for one in {words, plain}
     )

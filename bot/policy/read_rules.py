@@ -16,172 +16,39 @@ rules:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo
 
-from bot.contracts.request import Tier
-from bot.policy.kinds import (
-    ONE_OR_MORE,
-    As,
-    Glob,
-    Line,
-    Scalar,
-    Text,
-    about,
-    key,
-    one_of,
-    problem,
-    raise_problems,
-    truth,
-)
+from bot.policy.kinds import As, raise_problems
 from bot.policy.matching import covers_command, covers_path
-from bot.policy.problems import Location, Reading
-from bot.policy.rule import (
-    READING_TOOLS,
-    WRITING_TOOLS,
-    CommandRule,
-    Effect,
-    OpaqueRule,
-    PathRule,
-    Rule,
-)
+from bot.policy.problems import KEY, Location, Reading
+from bot.policy.rule import CommandRule, Effect, OpaqueRule, PathRule, Rule
 from bot.policy.wrappers import allow_warning, runs_another
 
 MAX_RULES = 500
 _MOST_SPELLINGS = 1000
 
 
-def _not_alone(value: object) -> object:
-    if isinstance(value, Scalar):
-        words = ", ".join(value.split()[:4])
-        raise problem(f"each command is a list of its words: `[[{words}]]` has one command")
-    return value
-
-
-_Globs = Annotated[tuple[Glob, ...], Field(min_length=1)]
-_Word = Annotated[frozenset[Line], Field(min_length=1), ONE_OR_MORE]
-_Pattern = Annotated[tuple[_Word, ...], Field(min_length=1), BeforeValidator(_not_alone)]
-_Patterns = Annotated[
-    tuple[_Pattern, ...], Field(min_length=1, title="a list of commands, each a list of words")
-]
-_Tools = Annotated[
-    frozenset[Annotated[str, one_of(sorted(WRITING_TOOLS | READING_TOOLS))]], Field(min_length=1)
-]
-_EXCEPT = about(
-    "What the rule leaves alone.", alias="except", title="a list of globs, or of commands, as the rule has"
-)
-_EFFECT = about(
-    "What a match does. allow: no question is asked; ask: a person decides, and deny if nobody is there."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
-    """The keys of every rule."""
-
-    effect: Annotated[Effect, _EFFECT]
-    tiers: frozenset[Tier] = key(frozenset(Tier), "Who is asking; by default everybody.", min_length=1)
-    reason: Line = key("", "Said to the model, and to people, when the rule decides.")
-
-    @property
-    def all_tiers(self) -> frozenset[Tier]:
-        """`tiers`, and a person at their own terminal where a maintainer is meant."""
-        return self.tiers | {Tier.LOCAL} if Tier.MAINTAINER in self.tiers else self.tiers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _WithExamples(_Entry):
-    examples: tuple[Text, ...] = key(
-        (), "Paths or commands that the rule must match, or the file is refused."
-    )
-    counterexamples: tuple[Text, ...] = key((), "Paths or commands that it must not match.")
-
-    def contradicted(self, rule: PathRule | CommandRule) -> Iterator[tuple[Location, str]]:
-        """Return the problems of examples that the rule treats otherwise."""
-        for name, expected in (("examples", True), ("counterexamples", False)):
-            for number, text in enumerate(getattr(self, name)):
-                covers = covers_path(rule, text) if isinstance(rule, PathRule) else covers_command(rule, text)
-                if covers != expected:
-                    yield (
-                        (name, number),
-                        f"this {name[:-1]} is {'not ' if expected else ''}matched by its rule",
-                    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathEntry(_WithExamples):
-    paths: Annotated[_Globs, about("Globs from the root: `*` stays within a name, `**` stands for folders.")]
-    exceptions: Annotated[_Globs, _EXCEPT] = ()
-    tools: _Tools = key(WRITING_TOOLS, "For paths: whose calls.")
-
-    def rule(self, name: str) -> PathRule:
-        return PathRule(
-            name, self.effect, self.reason, self.all_tiers, self.paths, self.exceptions, self.tools
-        )
-
-    def problems(self, rule: PathRule) -> Iterator[tuple[Location, str]]:
-        return self.contradicted(rule)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandEntry(_WithExamples):
-    commands: Annotated[
-        _Patterns, about("The words a command begins with, each a word or a list of alternatives.")
-    ]
-    exceptions: Annotated[_Patterns, _EXCEPT] = ()
-
-    def rule(self, name: str) -> CommandRule:
-        return CommandRule(name, self.effect, self.reason, self.all_tiers, self.commands, self.exceptions)
-
-    def problems(self, rule: CommandRule) -> Iterator[tuple[Location, str]]:
-        """An allow rule for a command that is always opaque can never match."""
-        lists = {"commands": self.commands, "except": self.exceptions} if self.effect is Effect.ALLOW else {}
-        for name, patterns in lists.items():
-            for number, pattern in enumerate(patterns):
-                spelled = islice(product(*(sorted(token) for token in pattern[:3])), _MOST_SPELLINGS)
-                if words := next(filter(runs_another, spelled), None):
-                    yield (
-                        (name, number),
-                        f"`{' '.join(words)}` can run anything, so it is opaque and no rule allows it",
-                    )
-        yield from self.contradicted(rule)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpaqueEntry(_Entry):
-    effect: Annotated[Effect, one_of(("ask", "deny")), _EFFECT]
-    opaque: Annotated[
-        Literal[True], BeforeValidator(truth), about("Commands that the shell grammar cannot prove simple.")
-    ]
-
-    def rule(self, name: str) -> OpaqueRule:
-        return OpaqueRule(name, self.effect, self.reason, self.all_tiers)
-
-    def problems(self, rule: OpaqueRule) -> Iterator[tuple[Location, str]]:
-        return iter(())
-
-
-_SUBJECTS = {"paths": PathEntry, "commands": CommandEntry, "opaque": OpaqueEntry}
+_SUBJECTS = {"paths": PathRule, "commands": CommandRule, "opaque": OpaqueRule}
 """The key that decides what kind of rule it is."""
 
 
-def _tag(entry: type) -> str:
+def _tag(rule: type) -> str:
     """Return a step of pydantic's locations that is the kind's place in the JSON Schema."""
-    return f"#/$defs/{entry.__name__}"
+    return f"#/$defs/{rule.__name__}"
 
 
 def _tag_of(value: Any) -> str | None:
-    subjects = [entry for name, entry in _SUBJECTS.items() if isinstance(value, dict) and name in value]
+    subjects = [rule for name, rule in _SUBJECTS.items() if isinstance(value, dict) and name in value]
     return _tag(subjects[0]) if len(subjects) == 1 else None
 
 
-_AnyEntry = Annotated[
-    Annotated[PathEntry, Tag(_tag(PathEntry))]
-    | Annotated[CommandEntry, Tag(_tag(CommandEntry))]
-    | Annotated[OpaqueEntry, Tag(_tag(OpaqueEntry))],
+_OneRule = Annotated[
+    Annotated[PathRule, Tag(_tag(PathRule))]
+    | Annotated[CommandRule, Tag(_tag(CommandRule))]
+    | Annotated[OpaqueRule, Tag(_tag(OpaqueRule))],
     Discriminator(
         _tag_of,
         custom_error_type="problem",
@@ -190,21 +57,61 @@ _AnyEntry = Annotated[
 ]
 
 
-def _as_rules(entries: Sequence[Any], info: ValidationInfo) -> tuple[Rule, ...]:
-    """Return the rules. Raises the problems of rules as they stand together."""
+def _named(rules: object, info: ValidationInfo) -> object:
+    """Name each rule by its place."""
+    if not isinstance(rules, list):
+        return rules
+    raise_problems(
+        ((number, "name", KEY), "unknown key `name`: a rule is named by its place")
+        for number, rule in enumerate(rules)
+        if isinstance(rule, dict) and "name" in rule
+    )
     reading = cast(Reading, info.context)
-    rules = [
-        entry.rule(f"rules[{number}] ({reading.source}:{reading.node(('rules', number)).line})")
-        for number, entry in enumerate(entries)
+    places = (f"({reading.source}:{reading.node(('rules', number)).line})" for number in range(len(rules)))
+    return [
+        {**rule, "name": f"rules[{number}] {place}"} if isinstance(rule, dict) else rule
+        for number, (rule, place) in enumerate(zip(rules, places, strict=True))
     ]
+
+
+def _consistent(rules: tuple[Rule, ...], info: ValidationInfo) -> tuple[Rule, ...]:
+    """Raise the problems of rules as they stand together."""
     raise_problems(
         ((number, *where), message)
-        for number, (entry, rule) in enumerate(zip(entries, rules, strict=True))
-        for where, message in entry.problems(rule)
+        for number, rule in enumerate(rules)
+        for where, message in (*_never_allowed(rule), *_contradicted(rule))
     )
     raise_problems(_idle(rules))
-    _warn_of_allow_rules(rules, reading)
-    return tuple(rules)
+    _warn_of_allow_rules(rules, cast(Reading, info.context))
+    return rules
+
+
+def _never_allowed(rule: Rule) -> Iterator[tuple[Location, str]]:
+    """Return the problems of an allow rule for a command that is always opaque: it can never match."""
+    if not isinstance(rule, CommandRule) or rule.effect is not Effect.ALLOW:
+        return
+    for name, patterns in (("commands", rule.commands), ("except", rule.exceptions)):
+        for number, pattern in enumerate(patterns):
+            spelled = islice(product(*(sorted(token) for token in pattern[:3])), _MOST_SPELLINGS)
+            if words := next(filter(runs_another, spelled), None):
+                yield (
+                    (name, number),
+                    f"`{' '.join(words)}` can run anything, so it is opaque and no rule allows it",
+                )
+
+
+def _contradicted(rule: Rule) -> Iterator[tuple[Location, str]]:
+    """Return the problems of examples that the rule treats otherwise."""
+    if isinstance(rule, OpaqueRule):
+        return
+    for name, expected in (("examples", True), ("counterexamples", False)):
+        for number, text in enumerate(getattr(rule, name)):
+            covers = covers_path(rule, text) if isinstance(rule, PathRule) else covers_command(rule, text)
+            if covers != expected:
+                yield (
+                    (name, number),
+                    f"this {name[:-1]} is {'not ' if expected else ''}matched by its rule",
+                )
 
 
 def _idle(rules: Sequence[Rule]) -> Iterator[tuple[Location, str]]:
@@ -220,10 +127,10 @@ def _idle(rules: Sequence[Rule]) -> Iterator[tuple[Location, str]]:
 def _says_the_same(rule: Rule, other: Rule) -> bool:
     """Whether `other` covers all of `rule`."""
     if isinstance(rule, PathRule) and isinstance(other, PathRule):
-        globs = set(rule.globs) <= set(other.globs) and rule.tools <= other.tools
+        globs = set(rule.paths) <= set(other.paths) and rule.tools <= other.tools
         return globs and set(other.exceptions) <= set(rule.exceptions)
     if isinstance(rule, CommandRule) and isinstance(other, CommandRule):
-        patterns = set(rule.patterns) <= set(other.patterns)
+        patterns = set(rule.commands) <= set(other.commands)
         return patterns and set(other.exceptions) <= set(rule.exceptions)
     return isinstance(rule, OpaqueRule) and isinstance(other, OpaqueRule)
 
@@ -233,10 +140,17 @@ def _warn_of_allow_rules(rules: Sequence[Rule], reading: Reading) -> None:
         if not isinstance(rule, CommandRule) or rule.effect is not Effect.ALLOW:
             continue
         ruled = any(isinstance(other, OpaqueRule) and other.tiers >= rule.tiers for other in rules)
-        for index, pattern in enumerate(rule.patterns):
+        for index, pattern in enumerate(rule.commands):
             if warning := allow_warning(pattern, opaque_is_ruled=ruled):
                 reading.warnings.append(reading.problem(("rules", number, "commands", index), warning))
 
 
-RULES = As(Annotated[tuple[_AnyEntry, ...], Field(max_length=MAX_RULES), AfterValidator(_as_rules)])
+RULES = As(
+    Annotated[
+        tuple[_OneRule, ...],
+        Field(max_length=MAX_RULES),
+        BeforeValidator(_named),
+        AfterValidator(_consistent),
+    ]
+)
 """The annotation of the `rules` key."""

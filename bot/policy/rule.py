@@ -1,11 +1,16 @@
-"""The three kinds of rules. `name` is the rule and its position: `rules[2] (.github/agent.yml:14)`."""
+"""The three kinds of rules, as the policy file spells them: pydantic reads these dataclasses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.request import Tier
+from bot.policy.kinds import ONE_OR_MORE, Glob, Line, Scalar, Text, about, key, one_of, problem, truth
 
 # The tools that change a path, those that only read one, and the shell.
 PATCH_TOOL = "patch"
@@ -30,39 +35,83 @@ class Effect(StrEnum):
         return tuple(Effect).index(self)
 
 
-@dataclass(frozen=True, slots=True)
-class PathRule:
+def _not_alone(value: object) -> object:
+    if isinstance(value, Scalar):
+        words = ", ".join(value.split()[:4])
+        raise problem(f"each command is a list of its words: `[[{words}]]` has one command")
+    return value
+
+
+def _with_local(tiers: frozenset[Tier]) -> frozenset[Tier]:
+    """A person at their own terminal is meant where a maintainer is."""
+    return tiers | {Tier.LOCAL} if Tier.MAINTAINER in tiers else tiers
+
+
+_Globs = Annotated[tuple[Glob, ...], Field(min_length=1)]
+_Word = Annotated[frozenset[Line], Field(min_length=1), ONE_OR_MORE]
+_Pattern = Annotated[tuple[_Word, ...], Field(min_length=1), BeforeValidator(_not_alone)]
+_Patterns = Annotated[
+    tuple[_Pattern, ...], Field(min_length=1, title="a list of commands, each a list of words")
+]
+_Tools = Annotated[
+    frozenset[Annotated[str, one_of(sorted(WRITING_TOOLS | READING_TOOLS))]], Field(min_length=1)
+]
+_EXCEPT = about(
+    "What the rule leaves alone.", alias="except", title="a list of globs, or of commands, as the rule has"
+)
+_EFFECT = about(
+    "What a match does. allow: no question is asked; ask: a person decides, and deny if nobody is there."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AnyRule:
+    """The keys of every rule. `name` is the rule and its position, as in `rules[2] (.github/agent.yml:14)`; the reader
+    sets it, and no file does."""
+
+    effect: Annotated[Effect, _EFFECT]
+    tiers: Annotated[frozenset[Tier], AfterValidator(_with_local)] = key(
+        frozenset(Tier), "Who is asking; by default everybody.", min_length=1
+    )
+    reason: Line = key("", "Said to the model, and to people, when the rule decides.")
+    name: SkipJsonSchema[str] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WithExamples(_AnyRule):
+    examples: tuple[Text, ...] = key(
+        (), "Paths or commands that the rule must match, or the file is refused."
+    )
+    counterexamples: tuple[Text, ...] = key((), "Paths or commands that it must not match.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathRule(_WithExamples):
     """Globs relative to the root, for calls of `tools`; `exceptions` are globs that the rule does not cover."""
 
-    name: str
-    effect: Effect
-    reason: str
-    tiers: frozenset[Tier]
-    globs: tuple[str, ...]
-    exceptions: tuple[str, ...]
-    tools: frozenset[str]
+    paths: Annotated[_Globs, about("Globs from the root: `*` stays within a name, `**` stands for folders.")]
+    exceptions: Annotated[_Globs, _EXCEPT] = ()
+    tools: _Tools = key(WRITING_TOOLS, "For paths: whose calls.")
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRule:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRule(_WithExamples):
     """Token lists that a command begins with; `exceptions` are longer ones that the rule does not cover."""
 
-    name: str
-    effect: Effect
-    reason: str
-    tiers: frozenset[Tier]
-    patterns: tuple[CommandPattern, ...]
-    exceptions: tuple[CommandPattern, ...]
+    commands: Annotated[
+        _Patterns, about("The words a command begins with, each a word or a list of alternatives.")
+    ]
+    exceptions: Annotated[_Patterns, _EXCEPT] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OpaqueRule:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpaqueRule(_AnyRule):
     """For commands that the shell grammar cannot prove simple. Without one they are allowed."""
 
-    name: str
-    effect: Effect
-    reason: str
-    tiers: frozenset[Tier]
+    effect: Annotated[Effect, one_of(("ask", "deny")), _EFFECT]
+    opaque: Annotated[
+        Literal[True], BeforeValidator(truth), about("Commands that the shell grammar cannot prove simple.")
+    ]
 
 
 Rule = PathRule | CommandRule | OpaqueRule

@@ -17,7 +17,7 @@ from bot.gate.secrets import Finder
 from bot.gate.withheld import MayWrite
 from bot.github.client import GitHub
 from bot.github.tokens import token_facts
-from bot.policy.values import Identity
+from bot.policy.publishing import Identity
 from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.write import Bundle
 from bot.publish.remote import Remote

@@ -12,8 +12,9 @@ from bot.environment.detection import Detection, guarded_folder
 from bot.environment.prepared import facts, lock_files_digest
 from bot.evidence.check import Check
 from bot.policy.decide import allows_commands
+from bot.policy.running import SetupStep
 from bot.policy.tiers import run_budget
-from bot.policy.values import Policy, SetupStep
+from bot.policy.values import Policy
 from bot.publish.bundle.write import Bundle
 from bot.run.value import Run, RunSpec
 from bot.session.context.base import Preparation, checks_of, chosen_checks, detected_at, preparation_of

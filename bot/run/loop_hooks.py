@@ -26,7 +26,7 @@ from bot.contracts.plain_text import printable, quoted_lines
 from bot.evidence.failing_checks import failing, failing_checks_message
 from bot.evidence.problems import new_errors, new_errors_message
 from bot.gate.errors import OutOfCapacity, quoted_path
-from bot.policy.values import StopHookPolicy
+from bot.policy.running import StopHookPolicy
 from bot.run.parts import Parts
 from bot.run.value import Run
 from bot.session.context.profiles import FINAL

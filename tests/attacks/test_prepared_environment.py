@@ -12,7 +12,7 @@ import pytest
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.contracts.cancel import CancelToken
 from bot.policy.load import load_policy
-from bot.policy.values import SetupStep
+from bot.policy.running import SetupStep
 from bot.session.context.base import Preparation, detected_at, preparation_of
 from bot.session.run_folder import RunFolder
 from bot.session.workspaces.trees import TreeEnvironment, Trees

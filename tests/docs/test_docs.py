@@ -184,7 +184,7 @@ def test_every_key_of_the_policy_is_on_its_page() -> None:
     from bot.policy.read_policy import schema
 
     [page] = blocks(ROOT / "docs" / "policy.md", "yaml")
-    entries = [schema()["$defs"][f"{kind}Entry"] for kind in ("Path", "Command", "Opaque")]
+    entries = [schema()["$defs"][f"{kind}Rule"] for kind in ("Path", "Command", "Opaque")]
     keys = {key for owner in (schema(), *entries) for key in owner["properties"]}
     missing = [key for key in keys if not re.search(rf"^[ -]*{key}:", page, re.MULTILINE)]
     assert missing == []

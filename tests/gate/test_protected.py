@@ -15,8 +15,9 @@ from bot.gate.verdict import Verdict
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy
 from bot.policy.protected import SERVICES
+from bot.policy.publishing import DetectorPolicy, DiffPolicy
+from bot.policy.running import AgentPolicy
 from bot.policy.tiers import default_policy
-from bot.policy.values import AgentPolicy, DetectorPolicy, DiffPolicy
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench, copy_of_bench
 

@@ -10,7 +10,7 @@ from bot.maintenance.task import Task, TaskWrites, ThreadFilter
 from bot.maintenance.task_file import is_task_file, read_task
 from bot.policy.limits import Budget
 from bot.policy.problems import PolicyError
-from bot.policy.values import CheckSpec
+from bot.policy.running import CheckSpec
 
 WHOLE = """---
 schedule: "0 3 * * 1"

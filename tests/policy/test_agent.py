@@ -7,7 +7,7 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
-from bot.policy.values import AgentPolicy, StopHookPolicy
+from bot.policy.running import AgentPolicy, StopHookPolicy
 
 
 def test_the_default() -> None:

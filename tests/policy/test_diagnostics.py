@@ -8,7 +8,7 @@ import pytest
 
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
-from bot.policy.values import DiagnosticsPolicy, ServerPolicy
+from bot.policy.running import DiagnosticsPolicy, ServerPolicy
 
 
 def test_where_nothing_is_said_all_that_is_there_looks_on_for_two_seconds() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
-from bot.policy.values import SandboxLimits
+from bot.policy.running import SandboxLimits
 from bot.session.workspaces.start import in_bytes
 from bot.toolhost.resource_limits import ResourceLimits
 

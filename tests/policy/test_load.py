@@ -17,17 +17,10 @@ from bot.policy.egress import PRESETS
 from bot.policy.limits import Budget
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
+from bot.policy.publishing import Identity, PullRequestPolicy, ReviewPolicy
+from bot.policy.running import CheckSpec, SetupStep
 from bot.policy.tiers import RunBudget, run_budget
-from bot.policy.values import (
-    CheckSpec,
-    Identity,
-    MaintenancePolicy,
-    OptionsPolicy,
-    Policy,
-    PullRequestPolicy,
-    ReviewPolicy,
-    SetupStep,
-)
+from bot.policy.values import MaintenancePolicy, OptionsPolicy, Policy
 from bot.verbs.registry import NAMES
 
 WHOLE = """\
@@ -389,7 +382,7 @@ def test_an_alias_stands_for_its_anchor() -> None:
     assert policy.tiers[Tier.CONTRIBUTOR].usd == 4
 
 
-@pytest.mark.parametrize("key", ["'#/$defs/PathEntry'", "'#/$defs/X'", "'[key]'", "''", "'0'"])
+@pytest.mark.parametrize("key", ["'#/$defs/PathRule'", "'#/$defs/X'", "'[key]'", "''", "'0'"])
 def test_a_key_that_looks_like_a_step_of_the_readers_own_is_one_that_is_not_known(key: str) -> None:
     for text in (
         "{}: 1",

@@ -6,8 +6,9 @@ import pytest
 
 from bot.contracts.request import Tier
 from bot.policy.load import load_policy
+from bot.policy.model_settings import ModelSettings
 from bot.policy.problems import PolicyError
-from bot.policy.values import ModelSettings, Policy
+from bot.policy.values import Policy
 
 TEXT = """
 version: 1

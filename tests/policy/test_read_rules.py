@@ -24,13 +24,13 @@ def test_a_rule_for_paths_is_read() -> None:
     line = "{effect: deny, paths: [a/**], except: [a/b], reason: why, tiers: [contributor]}"
     assert load_policy(_rules(line)).rules == (
         PathRule(
-            "rules[0] (.github/agent.yml:2)",
-            Effect.DENY,
-            "why",
-            frozenset({Tier.CONTRIBUTOR}),
-            ("a/**",),
-            ("a/b",),
-            WRITING_TOOLS,
+            name="rules[0] (.github/agent.yml:2)",
+            effect=Effect.DENY,
+            reason="why",
+            tiers=frozenset({Tier.CONTRIBUTOR}),
+            paths=("a/**",),
+            exceptions=("a/b",),
+            tools=WRITING_TOOLS,
         ),
     )
 
@@ -38,7 +38,7 @@ def test_a_rule_for_paths_is_read() -> None:
 def test_a_rule_for_commands_is_read() -> None:
     (rule,) = load_policy(_rules("{effect: ask, commands: [[git, [push, pull]], [yes]]}")).rules
     assert isinstance(rule, CommandRule)
-    assert rule.patterns == ((frozenset({"git"}), frozenset({"push", "pull"})), (frozenset({"yes"}),))
+    assert rule.commands == ((frozenset({"git"}), frozenset({"push", "pull"})), (frozenset({"yes"}),))
 
 
 def test_a_rule_for_opaque_commands_is_read() -> None:
@@ -54,6 +54,7 @@ PROBLEMS = {
     "{effect: deny, paths: [a], commands: [[b]]}": (
         "2:5: a rule has exactly one of `paths`, `commands` and `opaque`"
     ),
+    "{effect: deny, paths: [a], name: x}": "2:32: unknown key `name`: a rule is named by its place",
     "{effect: deny, path: [a], paths: [b]}": "2:20: unknown key `path`; the nearest known one is `paths`",
     "{effect: deny, paths: []}": "2:27: an empty list matches nothing",
     "{effect: deny, paths: [/etc]}": "2:28: globs are relative to the root: leave the first / out",

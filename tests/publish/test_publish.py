@@ -11,7 +11,7 @@ import pytest
 from bot.contracts.errors import ExitCode, GateError, PublishError
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Status, StopReason
 from bot.contracts.request import Actor, Tier
-from bot.policy.values import Identity
+from bot.policy.publishing import Identity
 from bot.publish.bundle.write import Bundle
 from bot.publish.result import PublishResult
 from tests.publish.conftest import FIXED, REPO, World, open_world

@@ -15,7 +15,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FilesChanged
 from bot.contracts.tools import FileChange
-from bot.policy.values import SandboxLimits
+from bot.policy.running import SandboxLimits
 from bot.session.run_folder import RunFolder
 from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
 from bot.session.workspaces.network import Network

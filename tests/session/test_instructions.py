@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.clone import Source, prepare
-from bot.policy.values import AgentPolicy
+from bot.policy.running import AgentPolicy
 from bot.session.context.instructions import MOST, MOST_A_FILE, excerpt, instructions
 from tests.support.repositories import commit_all, make_repository
 

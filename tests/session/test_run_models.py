@@ -12,7 +12,7 @@ from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import Status as RunStatus
 from bot.contracts.outcome import StopReason
-from bot.policy.values import ModelSettings
+from bot.policy.model_settings import ModelSettings
 from bot.session.tools.run_models import ConversationModel, ModelSources, RunModels
 from tests.session.conftest import Cli
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW

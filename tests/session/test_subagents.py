@@ -21,7 +21,7 @@ from bot.contracts.outcome import Status
 from bot.contracts.request import RunLimits, Tier
 from bot.contracts.tools import PLAIN
 from bot.policy.load import load_policy
-from bot.policy.values import ModelSettings
+from bot.policy.model_settings import ModelSettings
 from bot.providers.replay import ReplayProvider
 from bot.session.context.profiles import profile_of_verb
 from bot.session.run_folder import RunFolder

@@ -23,7 +23,7 @@ from bot.github.values import ReviewData, ReviewDraft
 from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
 from bot.policy.protected import ProtectedFiles
-from bot.policy.values import ReviewPolicy
+from bot.policy.publishing import ReviewPolicy
 from bot.publish.body.title_and_footer import Links, figures
 from bot.publish.check_run import CheckReport, post_check_run
 from bot.publish.context import PublishContext, check_now, make_bare

@@ -21,7 +21,8 @@ from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
-from bot.policy.values import SETUP_TIMEOUT, CheckSpec, Policy, SetupStep
+from bot.policy.running import SETUP_TIMEOUT, CheckSpec, SetupStep
+from bot.policy.values import Policy
 
 
 def base_policy(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bot.agent.journal_file import read_journal
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import ModelOverride, Provider
-from bot.policy.values import ModelSettings
+from bot.policy.model_settings import ModelSettings
 from bot.providers.connect import check_model, connect
 from bot.providers.models import effort_notes
 from bot.providers.replay import RECORDED, ReplayProvider

@@ -24,7 +24,8 @@ from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.ecosystems.registry import server_commands
 from bot.policy.decide import decide
-from bot.policy.values import DiagnosticsPolicy, Policy
+from bot.policy.running import DiagnosticsPolicy
+from bot.policy.values import Policy
 from bot.session.workspaces.agent_workspace import CallPosition
 from bot.verbs.record import SHELL, Profile
 from bot.workspace.diagnostics import diagnosis, standing

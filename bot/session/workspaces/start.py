@@ -14,7 +14,7 @@ from bot.checkout.objects import blobs_at
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import FileChange
-from bot.policy.values import SandboxLimits
+from bot.policy.running import SandboxLimits
 from bot.session.run_folder import RunFolder
 from bot.session.workspaces.agent_workspace import CallPosition
 from bot.session.workspaces.network import Network

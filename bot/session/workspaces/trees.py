@@ -25,7 +25,7 @@ from bot.contracts.errors import NoSandboxError, UsageError
 from bot.contracts.host_programs import find_host_program
 from bot.environment.detection import guarded_folder
 from bot.evidence.left_out import left_out_sentence
-from bot.policy.values import SetupStep
+from bot.policy.running import SetupStep
 from bot.session.context.git_trees import GitTrees
 from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder

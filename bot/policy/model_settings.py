@@ -1,0 +1,138 @@
+"""The keys `model`, `models` and `model_settings`: which models runs ask, what is known of them, how they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator, Field
+
+from bot.contracts.model import EFFORTS, ModelOverride, ThinkingKind
+from bot.contracts.request import Tier
+from bot.policy.kinds import FROZEN, ONCE, As, Truth, about, decimal, key, line, one_of, whole
+from bot.policy.limits import FILE_TIERS, VerbName
+
+_Value = TypeVar("_Value")
+
+Model = Annotated[
+    str,
+    line(
+        "provider/name, as in anthropic/claude-sonnet-5-5", r"[A-Za-z0-9._-]+/[A-Za-z0-9][A-Za-z0-9._:/@+-]*"
+    ),
+]
+# A model's name with stars; nothing else is special to the matcher.
+_Price = Annotated[float, decimal(10_000)]
+_MaybePrice = Annotated[float | None, As(_Price)]
+_Size = Annotated[int | None, As(Annotated[int, whole(1, 100_000_000)])]
+_Flag = Annotated[bool | None, As(Truth)]
+_Effort = Annotated[str, one_of(EFFORTS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """USD per million tokens."""
+
+    input: Annotated[_Price, about("USD per million tokens sent.")]
+    output: Annotated[_Price, about("USD per million tokens made.")]
+    cache_read: _MaybePrice = key(None, "USD per million tokens read from the cache; `input` if not said.")
+    cache_write: _MaybePrice = key(None, "USD per million tokens put into the cache; `input` if not said.")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """The keys of `models`, which become a `ModelOverride`."""
+
+    window: _Size = key(None, "Tokens that fit in a request.")
+    max_output: _Size = key(None, "Tokens of one answer at most.")
+    price: Annotated[Prices | None, As(Prices)] = key(None, "What it costs.")
+    vision: _Flag = key(None, "Whether it sees images.")
+    thinking: Annotated[ThinkingKind | None, As(ThinkingKind)] = key(None, "How it is asked to think.")
+    streams_tools: _Flag = key(None, "Whether it streams tool calls.")
+    min_cacheable: _Size = key(None, "Tokens that a prefix needs to be cached.")
+    allowed_tools: _Flag = key(None, "Whether a request may name the tools that are allowed now.")
+    forced_choice: _Flag = key(None, "Whether a request may force a tool.")
+    prefill: _Flag = key(None, "Whether the model continues a last message of its own.")
+    timeout: Annotated[int | None, As(Annotated[int, whole(1, 7_200)])] = key(
+        None, "Seconds to wait for the first byte of an answer; 900 if not said."
+    )
+    efforts: Annotated[tuple[str, ...] | None, As(Annotated[tuple[_Effort, ...], ONCE])] = key(
+        None, "The levels of effort that it accepts."
+    )
+
+
+def _override(facts: ModelFacts) -> ModelOverride:
+    """Without prices of the cache, cached tokens cost the full price, so that a cap takes effect early."""
+    known = {
+        one.name: getattr(facts, one.name) for one in fields(facts) if one.name not in ("window", "price")
+    }
+    price = facts.price
+    if price is not None:
+        for name in ("input", "output", "cache_read", "cache_write"):
+            own = getattr(price, name)
+            known[f"{name}_price"] = price.input if own is None else own
+    return ModelOverride(context_window=facts.window, **known)
+
+
+Override = As(Annotated[ModelFacts, AfterValidator(_override)])
+
+
+_Fallback = Annotated[tuple[Model, ...], Field(max_length=5), ONCE]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """How models are used. `None`: less specific settings decide."""
+
+    effort: Annotated[str | None, As(_Effort)] = key(
+        None, "How much the model thinks; the nearest lower level that it has."
+    )
+    fallback: Annotated[tuple[str, ...] | None, As(_Fallback)] = key(
+        None, "Models for the rest of a run whose model is down or over a limit, the first that answers."
+    )
+    small: Annotated[str | None, As(Model)] = key(None, "The model that writes titles and summaries.")
+
+
+_TASK = line("the name of a task, its file's name without .md", r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettingsPolicy(ModelSettings):
+    """The settings of all runs, and those of single verbs, tiers and tasks."""
+
+    verbs: Annotated[Mapping[VerbName, ModelSettings], FROZEN] = key(
+        None,
+        "The same keys for single verbs; they come before those of tiers.",
+        factory=dict,
+        title="a mapping by verb",
+    )
+    tiers: Annotated[Mapping[Annotated[Tier, one_of(FILE_TIERS)], ModelSettings], FROZEN] = key(
+        None, "The same keys for single tiers.", factory=dict, title="a mapping by tier"
+    )
+    tasks: Annotated[Mapping[Annotated[str, _TASK], ModelSettings], FROZEN] = key(
+        None,
+        "The same keys for single tasks; they come before those of verbs.",
+        factory=dict,
+        title="a mapping by task",
+    )
+
+    def of(self, verb: str, tier: Tier, task: str) -> ModelSettings:
+        """Return the settings of a run: a task's come before a verb's, those before a tier's, those before all."""
+        own = Tier.MAINTAINER if tier is Tier.LOCAL else tier
+        found = (self.tasks.get(task), self.verbs.get(verb), self.tiers.get(own), self)
+        levels = [level for level in found if level is not None]
+        return ModelSettings(
+            _first(level.effort for level in levels),
+            _first(level.fallback for level in levels),
+            _first(level.small for level in levels),
+        )
+
+    @property
+    def model_names(self) -> list[str]:
+        """Return every model that the settings name, by level."""
+        levels = (self, *self.tasks.values(), *self.verbs.values(), *self.tiers.values())
+        return [name for one in levels for name in (*(one.fallback or ()), one.small) if name]
+
+
+def _first(values: Iterable[_Value | None]) -> _Value | None:
+    return next((value for value in values if value is not None), None)

@@ -1,0 +1,183 @@
+"""Keys of what is published, what starts a run, and what a run may write on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from bot.policy.kinds import (
+    ONCE,
+    As,
+    Glob,
+    Line,
+    Truth,
+    key,
+    line,
+    one_of,
+    problem,
+    raise_problems,
+    repeated,
+    whole,
+    word,
+)
+from bot.policy.problems import KEY
+from bot.policy.protected import SERVICES
+from bot.policy.writes import HIGHEST, VERBS, is_ours
+from bot.verbs.registry import STANDING_ALONE
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestPolicy:
+    """A request may change `draft`, unless it is `always`."""
+
+    keyword: Literal["Fixes", "Refs"] = key("Fixes", "How the pull request speaks of its issue.")
+    draft: Annotated[bool | Literal["always"], As(Annotated[Truth, word("always", "always")])] = key(
+        True, "Whether it is a draft unless the command says otherwise; always: whatever the command says."
+    )
+    sign_off: Truth = key(False, "Add Signed-off-by to commit messages.")
+    signed: Truth = key(False, "Make the commit by GitHub's API, which signs it, in place of a push.")
+    ci: Literal["start", "wait"] = key(
+        "wait", "Whether CI on the change starts at once or waits for approval."
+    )
+
+    @property
+    def always_draft(self) -> bool:
+        return self.draft == "always"
+
+
+_Review = Literal["opened", "ready_for_review", "reopened", "synchronize"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPolicy:
+    """`on` are actions of a `pull_request` event. `request_changes` is what a review may do beyond commenting; it never
+    approves."""
+
+    on: Annotated[frozenset[str], As(frozenset[_Review])] = key(
+        frozenset({"opened", "ready_for_review", "reopened", "synchronize"}),
+        "What of a pull request starts a review that nobody asked for; [] for nothing.",
+    )
+    drafts: Truth = key(False, "Review drafts too, before they are ready.")
+    max_findings: Annotated[int, whole(1, 100)] = key(20, "Findings of one review at most.")
+    request_changes: Truth = key(False, "Let a review with serious findings request changes.")
+
+
+def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """GitHub's labels are unique ignoring case."""
+    given = list(labels)
+    twice = [given[n] for n, _ in repeated(label.lower() for label in given)]
+    raise_problems(((label, KEY), f"`{label[:60]}` is given twice") for label in twice)
+    return MappingProxyType({label.lower(): verb for label, verb in labels.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class TriggersPolicy:
+    """What starts a run beside a command. The names of `labels` are in lower case."""
+
+    labels: Annotated[
+        Mapping[Annotated[str, line("a label")], Annotated[str, one_of(STANDING_ALONE)]],
+        AfterValidator(_lower),
+    ] = key(None, "What setting a label asks for.", factory=dict, title="a mapping of label to verb")
+    assignee: Annotated[
+        str, line("the login of an account, without @", r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
+    ] = key("", "Assigning this account asks for a fix.")
+    failed_runs: Truth = key(False, "A failed run on a pull request asks for a fix, at most twice a head.")
+
+
+def _cap(most: int) -> As:
+    return As(Annotated[int, whole(0, most)])
+
+
+def _not_ours(label: str) -> str:
+    if is_ours(label):
+        raise problem(f"`{label[:40]}` starts this bot, so a run may not set it")
+    return label
+
+
+def _distinct(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(labels))
+
+
+Label = Annotated[Line, AfterValidator(_not_ours)]
+
+
+@dataclass(frozen=True, slots=True)
+class WritesPolicy:
+    """What runs may write on threads. The numbers stand in for the tier's; `verbs` may write without a task, and set
+    `labels`."""
+
+    comment: Annotated[int | None, _cap(HIGHEST.comment)] = key(
+        None, "Comments of one run at most, by itself."
+    )
+    reply: Annotated[int | None, _cap(HIGHEST.reply)] = key(
+        None, "Answers to review comments of one run at most."
+    )
+    label: Annotated[int | None, _cap(HIGHEST.label)] = key(
+        None, "Labels that one run may set and take off at most."
+    )
+    close: Annotated[int | None, _cap(HIGHEST.close)] = key(None, "Issues that one run may close at most.")
+    close_pulls: Annotated[int | None, _cap(HIGHEST.close_pulls)] = key(
+        None, "Pull requests that one run may close at most."
+    )
+    edit: Annotated[int | None, _cap(HIGHEST.edit)] = key(None, "Issues that one run may edit at most.")
+    verbs: frozenset[Annotated[str, one_of(tuple(VERBS))]] = key(
+        frozenset(), "What may write without a task, in the thread that was asked in."
+    )
+    labels: Annotated[tuple[Label, ...], AfterValidator(_distinct)] = key(
+        (), "Labels that they may set and take off."
+    )
+
+    @property
+    def caps(self) -> Mapping[str, int]:
+        """Return the numbers by the names of `WriteCaps`."""
+        numbers = {name: getattr(self, name) for name, _ in HIGHEST.each()}
+        return {name: number for name, number in numbers.items() if number is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorPolicy:
+    """What the secret detector knows beyond its own patterns; `rules` is read from the base commit."""
+
+    rules: Annotated[
+        str,
+        line(
+            "a .toml file of the repository, relative to its root",
+            r"(?!\.?/|.*//)(?!(?:.*/)?\.\.?(?:/|$))(?!\.git/)[^\\]*[^\\/]\.toml",
+        ),
+    ] = key("", "Rules in gitleaks' TOML, beside the built-in patterns; a file of this repository.")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The author of commits. The default address cannot belong to any account."""
+
+    name: Annotated[
+        str, line("a name without < and >", r"[^<>]*", schema=r"[^<>\u0000-\u001f\u007f-\u009f]+")
+    ] = key("slash-agent[bot]", "The author's name.")
+    email: Annotated[
+        str,
+        line(
+            "an address, as in bot@example.org",
+            r"[^\s<>@\"]+@[^\s<>@\"]+",
+            schema=r'[^\u0000-\u0020<>@"]+@[^\u0000-\u0020<>@"]+',
+        ),
+    ] = key("slash-agent@noreply.invalid", "The author's address.")
+
+
+_Globs = Annotated[tuple[Glob, ...], Field(max_length=100)]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPolicy:
+    """What a change may hold that the gate withholds otherwise. `services` are of `bot.policy.protected.SERVICES`."""
+
+    binaries: _Globs = key((), "Binary files that may be made or changed.")
+    links: _Globs = key((), "Symbolic links that may be made or changed.")
+    services: Annotated[tuple[Annotated[str, one_of(tuple(SERVICES))], ...], ONCE] = key(
+        (), "CI and deployment services whose configuration may be changed."
+    )
+    deletions: Truth = key(False, "Whether a change may delete more than half of the files, of 20 or more.")

@@ -1,0 +1,204 @@
+"""Keys of what a run is given: checks, setup, instructions, attachments, diagnostics, the sandbox."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+
+from bot.contracts.checkers import CHECKER_NAMES, LANGUAGE_SERVERS, MAX_WAIT, REMOVED_SERVERS
+from bot.contracts.request import Tier
+from bot.policy.dangerous import NAMES
+from bot.policy.kinds import (
+    FROZEN,
+    ONCE,
+    ONE_OR_MORE,
+    As,
+    Glob,
+    JsonSchema,
+    Line,
+    Script,
+    Short,
+    Truth,
+    about,
+    key,
+    line,
+    one_of,
+    problem,
+    raise_problems,
+    repeated,
+    seconds,
+    whole,
+    word,
+)
+from bot.policy.limits import Egress
+
+CHECK_TIMEOUT = 600.0
+SETUP_TIMEOUT = 900.0
+MAX_TIMEOUT = 6 * 3600
+
+
+_Reports = Annotated[tuple[Glob, ...], ONE_OR_MORE]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSpec:
+    """`timeout` is in seconds. `junit` and `coverage` are paths or patterns of the reports that it writes."""
+
+    name: Annotated[Line, about("What the check is called; by default its command.")]
+    command: Annotated[Script, about("A shell command; it may have several lines.")]
+    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(CHECK_TIMEOUT, "How long it may take.")
+    junit: _Reports = key((), "The JUnit XML that it writes, so that tests are compared by name.")
+    coverage: _Reports = key((), "The coverage report that it writes, of which the changed lines are shown.")
+
+
+def _once_by_name(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
+    names = repeated(check.name for check in checks)
+    raise_problems(((n,), f"a second check has the name `{name}`") for n, name in names)
+    return checks
+
+
+def _name_of(command: str) -> dict[str, str]:
+    return {"name": " ".join(command.split())[:80] or "check"}
+
+
+Checks = Annotated[
+    tuple[Annotated[CheckSpec, Short("command", _name_of)], ...], AfterValidator(_once_by_name)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SetupStep:
+    """`timeout` is in seconds; `egress` are names of presets, whose hosts it may reach."""
+
+    command: Annotated[Script, about("A shell command; it may have several lines.")]
+    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(SETUP_TIMEOUT, "How long it may take.")
+    egress: Egress = key((), "Package registries that this command may reach, by preset.")
+
+
+def _folder(folder: str) -> str:
+    plain = posixpath.normpath(folder)
+    if plain.startswith("/") or plain == "." or ".." in plain.split("/"):
+        raise problem("expected a folder inside the repository, relative to its root")
+    if plain.split("/")[0] == ".git":
+        raise problem("the repository's .git is never brought in")
+    return plain
+
+
+_FOLDER: JsonSchema = {
+    "title": "a folder inside the repository, relative to its root",
+    "type": ["string", "number", "boolean"],
+    "pattern": r"^[^/\u0000-\u001f\u007f-\u009f]",
+}
+Folders = Annotated[tuple[Annotated[Line, AfterValidator(_folder), WithJsonSchema(_FOLDER)], ...], Field()]
+
+
+@dataclass(frozen=True, slots=True)
+class StopHookPolicy:
+    """What is reported to the model when it ends."""
+
+    todos: Truth = key(True, "Tell the model of open items of its list when it says that it is done.")
+    diagnostics: Truth = key(True, "Tell it of files that no longer parse and of new errors.")
+    checks: Truth = key(True, "Tell it of checks that fail with its change.")
+
+
+# Only the loader checks characters beyond ASCII: \w differs between regular expression dialects.
+_NAME = r"[^\u0000-,/:-@\[-^`{-\u007f]{1,100}"
+_File = Annotated[
+    str,
+    line(
+        "the name of a file, as in AGENTS.md or .github/copilot-instructions.md",
+        r"(?:(?!\.\.?/)[\w.-]{1,100}/){0,3}(?!\.\.?$)[\w.-]{1,100}",
+        schema=rf"(?:(?!\.\.?/){_NAME}/){{0,3}}(?!\.\.?$){_NAME}",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPolicy:
+    """`instructions` are names of files whose text goes into the first message."""
+
+    stop_hook: StopHookPolicy = key(
+        StopHookPolicy(), "What the model is told when it is done, at most twice."
+    )
+    instructions: Annotated[tuple[_File, ...], Field(max_length=10), ONCE] = key(
+        ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"),
+        "Files of instructions, read from the base: the first with text in a folder, the nearest first.",
+    )
+
+
+_Mib = Annotated[int, whole(1, 64 * 1024)]
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """Limits of each command with all its processes; sizes in MiB. The defaults are those of
+    `bot/toolhost/resource_limits.py`."""
+
+    memory: Annotated[int, whole(64, 64 * 1024)] = key(8192, "MiB that its processes hold together.")
+    processes: Annotated[int, whole(10, 10_000)] = key(1000, "Processes at once.")
+    file: _Mib = key(4096, "MiB of one file.")
+    disk: _Mib = key(8192, "MiB that all commands together add to the work tree and tmp.")
+
+
+@dataclass(frozen=True, slots=True)
+class DangerousPolicy:
+    """Built-in rules for commands that are switched off, by their names in `bot.policy.dangerous`."""
+
+    allow: Annotated[tuple[Annotated[str, one_of(NAMES)], ...], ONCE] = key(
+        (), "Built-in rules that do not hold here, by name."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxPolicy:
+    """Resources that a command may use."""
+
+    limits: SandboxLimits = key(SandboxLimits(), "For each command with all that it starts.")
+
+
+# A schedule has no author of a text.
+_AUTHORS = (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT)
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentsPolicy:
+    """Whose pictures and files are sent to the model."""
+
+    tiers: Annotated[frozenset[Annotated[Tier, one_of(_AUTHORS)]], ONCE] = key(
+        frozenset({Tier.MAINTAINER}), "Of whose texts; by the author's account, whoever gave the command."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPolicy:
+    """Settings of one language server or parser. `command` starts it, empty for the default."""
+
+    command: Line = key("", "How it is started instead: words, as a shell would split them.")
+    off: Truth = key(False, "Leave this one out.")
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticsPolicy:
+    """Diagnostics of code. `wait` is in seconds for one edit; `servers` is by the names of `bot.contracts.checkers`.
+    `checkers` run before and after the change: `None` for those that the repository uses."""
+
+    off: Truth = key(False, "No language servers, and no checkers before and after.")
+    wait: Annotated[float, seconds(MAX_WAIT)] = key(
+        2.0, "How long an edit's result waits for what is found in it, at most."
+    )
+    servers: Annotated[
+        Mapping[Annotated[str, one_of(LANGUAGE_SERVERS, REMOVED_SERVERS)], ServerPolicy], FROZEN
+    ] = key(
+        None,
+        "Single language servers and parsers.",
+        factory=dict,
+        title=f"a mapping by name, one of {', '.join(LANGUAGE_SERVERS)}",
+    )
+    checkers: Annotated[
+        tuple[str, ...] | None,
+        As(Annotated[tuple[Annotated[str, one_of(CHECKER_NAMES)], ...], ONCE, word("none", ())]),
+    ] = key(None, "What runs before and after; what is there, if not said.")
