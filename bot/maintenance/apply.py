@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from bot.contracts.request import Request, Tier
 from bot.contracts.writes import WriteCaps
@@ -48,15 +48,8 @@ def _rules(task: Task) -> tuple[PathRule, ...]:
 
 
 def _smaller_budget(first: Budget, second: Budget) -> Budget:
-    return Budget(
-        usd=least(first.usd, second.usd),
-        turns=least(first.turns, second.turns),
-        minutes=least(first.minutes, second.minutes),
-        tokens=least(first.tokens, second.tokens),
-        commands=least(first.commands, second.commands),
-        output=least(first.output, second.output),
-        runs_a_day=least(first.runs_a_day, second.runs_a_day),
-    )
+    keys = [one.name for one in fields(Budget)]
+    return Budget(**{key: least(getattr(first, key), getattr(second, key)) for key in keys})
 
 
 def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowance | None:

@@ -13,7 +13,9 @@ from bot.policy.load import load_policy
 from bot.policy.tiers import run_budget
 
 LINKS = Task("links", "Mend links.", paths=("docs/**", "README.md"), limits=Budget(usd=1, turns=10))
-POLICY = load_policy("budget: { usd: 0.5, minutes: 7 }\nrules:\n  - { effect: deny, paths: [docs/old/**] }\n")
+POLICY = load_policy(
+    "budget: { usd: 0.5, minutes: 7, check_minutes: 3 }\nrules:\n  - { effect: deny, paths: [docs/old/**] }\n"
+)
 
 
 def request(instruction: str | None = None) -> Request:
@@ -58,7 +60,7 @@ def test_what_the_policy_forbids_stays_forbidden() -> None:
 
 
 def test_the_smaller_limit_holds_whoever_sets_it() -> None:
-    assert with_task_limits(POLICY, LINKS).budget == Budget(usd=0.5, turns=10, minutes=7)
+    assert with_task_limits(POLICY, LINKS).budget == Budget(usd=0.5, turns=10, minutes=7, check_minutes=3)
     assert run_budget(with_task_limits(POLICY, LINKS), Tier.SCHEDULE, None).usd == 0.5
 
 
