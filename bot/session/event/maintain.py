@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
-from typing import Protocol
-
-from github.Artifact import Artifact
-from github.WorkflowJob import WorkflowJob
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.request import Tier
-from bot.contracts.threads import Account, IssueData, RepositoryData
+from bot.contracts.threads import IssueData
 from bot.events.nearest import nearest
-from bot.github.values import CommitData, PullData, WorkflowRunData
+from bot.github.client import GitHub
+from bot.github.values import PullData
 from bot.maintenance import due_tasks
 from bot.maintenance.due_tasks import (
     Decision,
@@ -48,27 +45,7 @@ _DASHBOARD = "dashboard"
 _LABEL = "maintenance"
 
 
-class MaintenanceHost(Protocol):
-    """GitHub methods that maintenance uses. See `bot.github.client.GitHub`."""
-
-    def me(self) -> Account | None: ...
-    def repository(self, repository: str) -> RepositoryData: ...
-    def file(self, repository: str, path: str, ref: str) -> str | None: ...
-    def folder(self, repository: str, path: str, ref: str) -> list[str]: ...
-    def pulls(self, repository: str, state: str = "open") -> Iterator[PullData]: ...
-    def pull_commits(self, repository: str, number: int) -> list[CommitData]: ...
-    def issues(
-        self, repository: str, state: str = "open", labels: Sequence[str] = ()
-    ) -> Iterator[IssueData]: ...
-    def create_issue(
-        self, repository: str, *, title: str, body: str, labels: Sequence[str] = ()
-    ) -> IssueData: ...
-    def edit_issue(
-        self, repository: str, number: int, *, title: str | None = None, body: str | None = None
-    ) -> None: ...
-
-
-HostOf = Callable[[str], MaintenanceHost]
+HostOf = Callable[[str], GitHub]
 """Returns the client for a repository. Raises `AgentError` if no token reaches it."""
 
 
@@ -115,9 +92,7 @@ def _due_windows(run: MaintenanceRun) -> list[DueWindow]:
     return due_windows(run.repositories, run.last.at, run.now)
 
 
-def plan_repository(
-    window: DueWindow, run: MaintenanceRun, host: MaintenanceHost, warn: Say
-) -> RepositoryPlan:
+def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: Say) -> RepositoryPlan:
     """Plan one repository. Raises `AgentError` if GitHub or the policy cannot be read, or a requested task does not
     exist."""
     repository = window.repository
@@ -162,7 +137,7 @@ def put_dashboards(
         raise failed[0]
 
 
-def put_dashboard(repository_plan: RepositoryPlan, host: MaintenanceHost, now: datetime) -> str:
+def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, now: datetime) -> str:
     """Update the repository's dashboard and return what was done. Without tasks and without a dashboard nothing is
     written."""
     text = due_tasks.render_dashboard(
@@ -183,7 +158,7 @@ def put_dashboard(repository_plan: RepositoryPlan, host: MaintenanceHost, now: d
     return f"dashboard #{existing.number} brought up to date"
 
 
-def _dashboard(repository: str, host: MaintenanceHost) -> IssueData | None:
+def _dashboard(repository: str, host: GitHub) -> IssueData | None:
     me = host.me()
     for issue in host.issues(repository, labels=[_LABEL]):
         ours = issue.author.login == me.login if me else issue.author.kind == "Bot"
@@ -192,7 +167,7 @@ def _dashboard(repository: str, host: MaintenanceHost) -> IssueData | None:
     return None
 
 
-def _tasks(repository: str, branch: str, host: MaintenanceHost, say: Say, parser: Parser) -> dict[str, Task]:
+def _tasks(repository: str, branch: str, host: GitHub, say: Say, parser: Parser) -> dict[str, Task]:
     tasks: dict[str, Task] = {}
     for name in sorted(host.folder(repository, FOLDER, branch)):
         if not is_task_file(name):
@@ -214,7 +189,7 @@ def _check_names(names: Iterable[str], tasks: dict[str, Task]) -> None:
             raise UsageError(f"There is no task `{name[:60]}` in {FOLDER}{close}.")
 
 
-def _state(repository: str, host: MaintenanceHost, policy: Policy) -> RepositoryState:
+def _state(repository: str, host: GitHub, policy: Policy) -> RepositoryState:
     """From the newest pull requests: those with our mark, by us, that name a task."""
     me = host.me()
     opened: list[tuple[str, OpenPull]] = []
@@ -232,7 +207,7 @@ def _state(repository: str, host: MaintenanceHost, policy: Policy) -> Repository
     return group_by_task(opened, ended)
 
 
-def _is_touched(repository: str, pull: PullData, host: MaintenanceHost, email: str) -> bool:
+def _is_touched(repository: str, pull: PullData, host: GitHub, email: str) -> bool:
     """The mark names the commit that we put there. Where it is older than the branch, the commits tell."""
     if (read_mark(pull.body, PULL_REQUEST) or {}).get("head") == pull.head_sha:
         return False
@@ -267,14 +242,6 @@ _MOST_ARTIFACTS = 2_000
 _MOST_RUNS = 24
 
 
-class RunHost(Protocol):
-    def workflow_runs(
-        self, repository: str, workflow: str = "", *, event: str = "", created: str = "", status: str = ""
-    ) -> Iterator[WorkflowRunData]: ...
-    def jobs(self, repository: str, run_id: int) -> Iterator[WorkflowJob]: ...
-    def all_artifacts(self, repository: str) -> Iterator[Artifact]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class LastPlan:
     """Everything was seen to that was due until `at`, and a task of a repository until `later` says, in UTC. `today`
@@ -293,7 +260,7 @@ class LastPlan:
         return max(since, self.later.get((repository, task), since))
 
 
-def last_plan(repository: str, workflow: str, this_run: int, host: RunHost, now: datetime) -> LastPlan:
+def last_plan(repository: str, workflow: str, this_run: int, host: GitHub, now: datetime) -> LastPlan:
     """From the newest scheduled runs of `workflow` before this one that came to an end: one that was cancelled, or
     never began, saw to nothing. Three requests, more after a plan that was full or on a day with many tasks."""
     at = now - FIRST_WINDOW
@@ -315,7 +282,7 @@ def last_plan(repository: str, workflow: str, this_run: int, host: RunHost, now:
     return LastPlan(at, later, _started_today(repository, host, now))
 
 
-def _started_today(repository: str, host: RunHost, now: datetime) -> Counter[str]:
+def _started_today(repository: str, host: GitHub, now: datetime) -> Counter[str]:
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     newest = islice(host.all_artifacts(repository), _MOST_ARTIFACTS)
     names = [_BUNDLE.fullmatch(one.name) for one in takewhile(lambda one: one.created_at >= midnight, newest)]

@@ -10,31 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
 
 from bot.contracts.formatting import count_of, money
 from bot.contracts.request import Actor, Request, Tier
 from bot.events.event_request import Refusal
+from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
-from bot.publish.thread.history import CommentLister, cost_today, unasked_runs
+from bot.publish.thread.history import cost_today, unasked_runs
 
 _NOT_COUNTED = ("skipped",)
 # Pages of 100 that are looked at: who reaches the end of them has had their day.
 _MOST = 200
-
-
-class RunLister(CommentLister, Protocol):
-    def workflow_runs(
-        self,
-        repository: str,
-        workflow: str = "",
-        *,
-        event: str = "",
-        created: str = "",
-        status: str = "",
-        actor: str = "",
-    ) -> Iterator[WorkflowRunData]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +32,7 @@ class Quota:
     note: str = ""
 
 
-def check_quota(host: RunLister, request: Request, limit: int, now: str, *, run: int, workflow: str) -> Quota:
+def check_quota(host: GitHub, request: Request, limit: int, now: str, *, run: int, workflow: str) -> Quota:
     """Whether the actor of `request` may have one more run today. `run` is the present one, 0 outside Actions, where
     nothing is counted; `workflow` is the path of its file; `now` is RFC 3339. At most two calls."""
     repository, actor = request.repository, request.actor
@@ -81,7 +68,7 @@ def check_quota(host: RunLister, request: Request, limit: int, now: str, *, run:
 
 
 def usd_left(
-    host: RunLister,
+    host: GitHub,
     request: Request,
     limit: float,
     now: str,
@@ -122,7 +109,7 @@ def usd_left(
     return limit - cost
 
 
-def _runs_of(host: RunLister, request: Request, now: str) -> Mapping[str, bool] | None:
+def _runs_of(host: GitHub, request: Request, now: str) -> Mapping[str, bool] | None:
     """Ids of the runs that the request's actor started today, by GitHub's list, and whether each is over; `None` if the
     token may not see it."""
     try:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from bot.contracts.pulls import Comment
 from bot.contracts.request import ThreadState, Triage, TriageThread
-from bot.contracts.threads import Account, CommentData, IssueData, TextKind, TextReader
+from bot.contracts.threads import CommentData, IssueData, TextKind
 from bot.events.event_request import is_own as is_own_text
 from bot.events.thread_html import ThreadHtml
 from bot.events.thread_text import TextCleaner, count_notes
+from bot.github.client import GitHub
 from bot.maintenance.apply import standing_of
 from bot.maintenance.task import Task
 from bot.policy.writes import ThreadConditions, days_between, is_idle, may_close
@@ -29,21 +29,6 @@ MOST_READ = 200
 MOST_LISTED = 2_000
 
 
-class TriageHost(TextReader, Protocol):
-    """See `bot.github.client.GitHub` for each method."""
-
-    def me(self) -> Account | None: ...
-    def issues(
-        self, repository: str, state: str = "open", labels: Sequence[str] = ()
-    ) -> Iterator[IssueData]: ...
-    def quietest_issues(
-        self, repository: str, state: str = "open", labels: Sequence[str] = ()
-    ) -> Iterator[IssueData]: ...
-    def comments(
-        self, repository: str, number: int, since: str = "", *, html: bool = False
-    ) -> Iterator[CommentData]: ...
-
-
 @dataclass(slots=True)
 class _Counts:
     waiting: int = 0
@@ -52,7 +37,7 @@ class _Counts:
     unread: bool = False
 
 
-def gather(task: Task, repository: str, host: TriageHost, at: str) -> Triage:
+def gather(task: Task, repository: str, host: GitHub, at: str) -> Triage:
     """The threads that `task` asks for, those first that it has labelled before. `at` is now. Raises `GitHubError`."""
     selection, rules = task.threads, standing_of(task)
     if selection is None:
@@ -81,7 +66,7 @@ def gather(task: Task, repository: str, host: TriageHost, at: str) -> Triage:
 
 
 def _candidates(
-    task: Task, repository: str, host: TriageHost, rules: ThreadConditions, at: str
+    task: Task, repository: str, host: GitHub, rules: ThreadConditions, at: str
 ) -> Iterator[IssueData]:
     """Each once: those that carry a label of the task's, then those that have been quiet for the longest time."""
     selection = task.threads
@@ -98,7 +83,7 @@ def _candidates(
 
 
 def _matching_issues(
-    task: Task, repository: str, host: TriageHost, rules: ThreadConditions, at: str
+    task: Task, repository: str, host: GitHub, rules: ThreadConditions, at: str
 ) -> Iterator[IssueData]:
     selection = task.threads
     assert selection is not None
