@@ -18,7 +18,8 @@ from bot.contracts.regular_files import read_regular
 from bot.github.actions import Actions
 from bot.publish.bundle.write import JOURNAL, OUTCOME, OUTCOME_LIMIT, PATCH, REPORT
 from bot.report.summary import charts_of, run_summary
-from bot.run.salvage import SalvageResult, newest_run, salvage
+from bot.run.salvage import newest_run, salvage
+from bot.run.value import RunResult
 from bot.session.run_folder import RunFolder
 
 EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"
@@ -72,7 +73,7 @@ def _lacks_change(bundle: Path, root: Path) -> bool:
     return broke_off and RunFolder(root).has_tree
 
 
-def _result(salvaged: SalvageResult) -> Result:
+def _result(salvaged: RunResult) -> Result:
     bundle, next = shlex.quote(str(salvaged.bundle)), []
     if salvaged.outcome.files:
         next.append(("apply", f"git apply {bundle}/{PATCH}"))

@@ -1,13 +1,16 @@
-"""The end of a run: verdict, evidence and outcome, the journal's last records, and the bundle with its report."""
+"""The end of a run: verdict, evidence and outcome, the journal's last records, the bundle with its report, and a local
+run's branch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 
 from bot import __version__
 from bot.agent.journal import Journal
 from bot.agent.loop import LoopEnd
+from bot.checkout.branches import Signature, branch_name, commit_tree, create_branch
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.model import ModelInfo
@@ -17,6 +20,7 @@ from bot.evidence.pieces import plain
 from bot.gate.disguised_secrets import Detector
 from bot.gate.verdict import Verdict
 from bot.providers.models import guess_notes
+from bot.publish.body.title_and_footer import title
 from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.report.page import render_page
@@ -141,6 +145,24 @@ def write_run_bundle(folder: RunFolder, result: RunResult) -> None:
         (bundle / REPORT).write_text(page, encoding="utf-8")
     except OSError as error:
         raise BundleWriteError(f"The report could not be written to {bundle}: {error.strerror}.") from error
+
+
+def make_branch(repo: Path, result: RunResult) -> str:
+    """Commit the change to a new branch of `repo` and return its name. Raises `AgentError`."""
+    assert result.verdict is not None
+    identity = Signature(result.policy.identity.name, result.policy.identity.email)
+    checkout = result.checkout
+    commit = commit_tree(
+        checkout.git,
+        result.verdict.tree_sha,
+        checkout.base_sha,
+        commit_message(result.outcome),
+        author=identity,
+        committer=identity,
+        when=result.outcome.ended_at,
+    )
+    name = branch_name(None, title(result.outcome))
+    return create_branch(repo, name, source=checkout.git, commit=commit, base=checkout.base_sha)
 
 
 def evidence_record(outcome: Outcome) -> lines.Evidence | None:

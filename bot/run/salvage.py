@@ -7,7 +7,6 @@ import stat
 import tempfile
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError, GateError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
-from bot.contracts.outcome import Denial, Outcome, StopReason
+from bot.contracts.outcome import Denial, StopReason
 from bot.contracts.regular_files import read_regular
 from bot.evidence.recorded import recorded_evidence
 from bot.gate.disguised_secrets import Detector
@@ -48,12 +47,6 @@ from bot.verbs.record import REPORT_FINDING
 _INCOMPLETE = "The run died before it ended; this is what it had."
 
 
-@dataclass(frozen=True, slots=True)
-class SalvageResult:
-    outcome: Outcome
-    bundle: Path
-
-
 def newest_run(environment: Mapping[str, str]) -> Path:
     """Return the folder of the newest run with a journal. Raises `UsageError` if there is none."""
     parent = parent_folder(environment)
@@ -66,7 +59,7 @@ def newest_run(environment: Mapping[str, str]) -> Path:
 
 def salvage(
     root: Path, environment: Mapping[str, str], out: Path | None = None, *, allow_deletions: bool = False
-) -> SalvageResult:
+) -> RunResult:
     """Make the bundle of the run in `root`, which still has its work tree. Raises `AgentError`.
 
     `environment` holds the secrets that the patch must not contain. With `allow_deletions` the patch may delete more
@@ -81,7 +74,7 @@ def salvage(
 
 def _salvage(
     folder: RunFolder, environment: Mapping[str, str], out: Path | None, allow_deletions: bool
-) -> SalvageResult:
+) -> RunResult:
     recording, damage = _journal(folder)
     checkout = _checkout(folder, recording)
     request = recording.header.request
@@ -142,7 +135,7 @@ def _salvage(
     if out is None and os.path.lexists(folder.bundle) and not _has_only_files(folder.bundle):
         folder.bundle.rename(folder.root / f"bundle.damaged-{os.urandom(4).hex()}")
     write_run_bundle(folder, result)
-    return SalvageResult(result.outcome, result.bundle)
+    return result
 
 
 def _has_only_files(folder: Path) -> bool:

@@ -14,8 +14,8 @@ import pytest
 
 from bot.contracts.errors import PublishError
 from bot.publish.bundle.read import read_bundle
+from bot.run import result as run_result
 from bot.run.value import RunResult
-from bot.session.local import deliver
 from bot.session.local.fix import FixOptions, FixResult, fix
 from tests.session.conftest import Cli
 from tests.session.test_no_room import Nobody
@@ -275,13 +275,13 @@ def test_salvage_passes_over_a_run_that_never_began(cli: Cli) -> None:
 
 def _fix_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: Callable[[Path], object]) -> FixResult:
     """A run in whose repository something is damaged just before its branch is made."""
-    repo, make = sample_repository(tmp_path / "tidytime", checks=False), deliver.make_branch
+    repo, make = sample_repository(tmp_path / "tidytime", checks=False), run_result.make_branch
 
     def after_damage(path: Path, result: RunResult) -> str:
         damage(path)
         return make(path, result)
 
-    monkeypatch.setattr(deliver, "make_branch", after_damage)
+    monkeypatch.setattr(run_result, "make_branch", after_damage)
     with ModelServer(fix_steps()) as server:
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
         return fix(FixOptions(repo, "fix it", MODEL), environment, Nobody())

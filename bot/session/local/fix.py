@@ -158,7 +158,7 @@ def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> 
 
 def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResult) -> FixResult:
     """Make the branch or write the patch. Raises `PublishError`; the bundle is there already."""
-    from bot.session.local.deliver import make_branch
+    from bot.run.result import make_branch
 
     verdict, bundle, outcome = result.verdict, result.bundle, result.outcome
     branch = ""
