@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from bot.contracts.journal import AttachedFile
 from bot.contracts.messages import Image, Message
 from bot.contracts.request import Request
-from bot.run.value import Run
 
 _ATTACHMENT = re.compile(r"!\[|<img\b|/files/[0-9]", re.IGNORECASE)
 
@@ -34,10 +33,6 @@ class Attachments(NamedTuple):
         )
         new = tuple(image for image in self.images if image.data not in seen)
         return self._replace(images=new, image_notes=tuple(notes))
-
-
-LoadAttachments = Callable[[Run, bool], Attachments]
-"""`load(run, vision)`: those of the run's request; with `vision` the model takes images."""
 
 
 def has_attachments(request: Request) -> bool:

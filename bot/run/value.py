@@ -26,6 +26,7 @@ from bot.gate.disguised_secrets import Detector
 from bot.maintenance.apply import with_task_instruction
 from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import Policy
+from bot.run.attachments import Attachments
 from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder
 from bot.skills.find import SkillSet
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
     from bot.maintenance.task import Task
     from bot.publish.bundle.write import Bundle
-    from bot.run.attachments import LoadAttachments
     from bot.session.context.review_scope import ReviewRange
 
 
@@ -60,7 +60,7 @@ class RunSpec:
     in `folder`. `resume` is the folder of the bundle that a `continue` starts from; `notes` are sentences for the
     outcome, `policy_text` is a policy that the person has not committed. A review is of `range`, else of the request's
     pull request, of that only what is new since `since_sha` if given. `threads` reads those of a task,
-    `load_attachments` loads those of the request.
+    `load_attachments(run, vision)` loads those of the request; with `vision` the model takes images.
 
     `watch` is called with each turn, `say` with a line on other steps, from any thread, `asking` before each request to
     the model. `view` takes every progress event and may have a person to ask. `program` is the command that people
@@ -82,7 +82,7 @@ class RunSpec:
     range: ReviewRange | None = None
     since_sha: str = ""
     threads: Callable[[Task], Triage] | None = None
-    load_attachments: LoadAttachments | None = None
+    load_attachments: Callable[[Run, bool], Attachments] | None = None
     model: str = ""
     connecting: Background[Provider] | None = None
     connect_named: Callable[[str], Provider] | None = None

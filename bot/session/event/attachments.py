@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from bot.attachments.fetch import FILE_LIMITS, Fetcher, site_of
@@ -16,14 +16,14 @@ from bot.contracts.threads import Account, TextKind
 from bot.events.admission import RejectedActor, resolve_actor
 from bot.github.client import GitHub, connect
 from bot.github.values import RenderedText
-from bot.run.attachments import Attachments, LoadAttachments
+from bot.run.attachments import Attachments
 from bot.run.value import Run
 from bot.session.context.github_env import GitHubEnvironment
 
 _REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
 
 
-def github_attachments(where: GitHubEnvironment) -> LoadAttachments:
+def github_attachments(where: GitHubEnvironment) -> Callable[[Run, bool], Attachments]:
     """A loader with its own client, for use on another thread."""
 
     def load_with_client(run: Run, vision: bool) -> Attachments:
