@@ -1,8 +1,7 @@
 """`slash-agent restore`: write one file of a checkout as it was at one version of a run, or list the versions.
 
 The journal may come from another job: paths must stay in the checkout, and bytes must match their hashes. The present
-content must be a version of the run or committed, unless forced. Every folder of the path is opened without following
-links, so that no link leads out of the checkout.
+content must be a version of the run or committed, unless forced. Nothing behind a link is written.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import git_dir_of, repository_root, resolve
 from bot.checkout.objects import blobs_at
-from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.errors import UsageError
+from bot.contracts.regular_files import read_regular
 
 _LONGEST_DIFF = 2000
 
@@ -43,19 +43,21 @@ def restore(options: RestoreOptions) -> str:
     recording = read_journal(options.journal)
     history = versions(recording)
     version = _version_at(history, options.path, options.version)
-    base = base_of(options.repo, recording)
-    data = version_content(history, version, base)
+    data = version_content(history, version, base_of(options.repo, recording))
     name = f"{options.path} is as it was at version {options.version}"
-    with WorkTreeFile(options.repo, options.path) as file:
-        current = file.read()
+    file = _work_tree_file(options.repo, options.path)
+    try:
+        current = _read(file)
         if current == data:
             return f"{name} already."
         if current is not None and not options.force:
             _check_not_lost(options, history, current)
         if data is None:
-            file.remove()
+            file.unlink()
             return f"{name}: it is gone."
-        file.write(data, version.mode)
+        _write(file, data, version.mode)
+    except OSError as error:
+        raise UsageError(f"{options.path} cannot be restored in {options.repo}: {error.strerror}.") from error
     return f"{name} ({version.by}, {version.what}): {len(data)} bytes."
 
 
@@ -154,85 +156,32 @@ def _lines(data: bytes) -> list[str]:
     return lines[:-1] if not lines[-1] else [*lines, "\\ No newline at end of file"]
 
 
-class WorkTreeFile:
-    """One file of the work tree, which may be missing. A context manager. Raises `UsageError` for any error."""
+def _work_tree_file(repo: Path, path: str) -> Path:
+    """The path of a file of the work tree, which may be missing. Raises `UsageError` for one that is outside of it, or
+    behind a link."""
+    top = repository_root(repo).resolve()
+    odd = any(part in ("", ".", "..") or part.lower() == ".git" or "\0" in part for part in path.split("/"))
+    if odd or (top / "HEAD").is_file() or (top / path).parent.resolve() != (top / path).parent:
+        raise UsageError(f"{path} is no file of a work tree at {top}.")
+    return top / path
 
-    def __init__(self, repo: Path, path: str) -> None:
-        self._path = path
-        self._parts = path.split("/")
-        self._folder = -1
-        self._top = repository_root(repo)
-        odd = any(part in ("", ".", "..") or part.lower() == ".git" or "\0" in part for part in self._parts)
-        if odd or (self._top / "HEAD").is_file():
-            raise UsageError(f"{path} is no file of a work tree at {self._top}.")
 
-    def __enter__(self) -> WorkTreeFile:
-        return self
+def _read(file: Path) -> bytes | None:
+    """The content, `None` if the file is missing."""
+    try:
+        return read_regular(file, file.lstat().st_size)
+    except FileNotFoundError:
+        return None
 
-    def __exit__(self, *_: object) -> None:
-        if self._folder >= 0:
-            os.close(self._folder)
 
-    def read(self) -> bytes | None:
-        """The content, `None` if the file is missing. Raises `UsageError` if it is no regular file."""
-        folder = self._open(make=False)
-        if folder is None:
-            return None
-        try:
-            fd = os.open(self._parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise self._failed(error) from error
-        with open(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise UsageError(f"{self._path} is no regular file.")
-            return file.read()
-
-    def write(self, data: bytes, mode: int | None) -> None:
-        folder = self._open(make=True)
-        assert folder is not None
-        name, beside = self._parts[-1], f".slash-agent-{os.urandom(8).hex()}.tmp"
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-            with open(os.open(beside, flags, 0o666, dir_fd=folder), "wb") as file:
-                file.write(data)
-                if mode is not None:
-                    os.fchmod(file.fileno(), mode & 0o777)
-            os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except OSError as error:
-            raise self._failed(error) from error
-
-    def remove(self) -> None:
-        folder = self._open(make=False)
-        try:
-            os.unlink(self._parts[-1], dir_fd=folder)
-        except OSError as error:
-            raise self._failed(error) from error
-
-    def _open(self, *, make: bool) -> int | None:
-        """The folder that the file is in; `None` where it is missing and not to be made."""
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-        if self._folder >= 0:
-            return self._folder
-        folder = os.open(self._top, flags)
-        try:
-            for part in self._parts[:-1]:
-                if make and not os.access(part, os.F_OK, dir_fd=folder):
-                    os.mkdir(part, dir_fd=folder)
-                below = os.open(part, flags, dir_fd=folder)
-                os.close(folder)
-                folder = below
-        except FileNotFoundError:
-            os.close(folder)
-            return None
-        except OSError as error:
-            os.close(folder)
-            raise self._failed(error) from error
-        self._folder = folder
-        return folder
-
-    def _failed(self, error: OSError) -> AgentError:
-        return UsageError(f"{self._path} cannot be restored in {self._top}: {error.strerror}.")
+def _write(file: Path, data: bytes, mode: int | None) -> None:
+    """Replace the file at once. One that is there keeps its mode."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        mode = stat.S_IMODE(file.lstat().st_mode)
+    beside = file.with_name(f".slash-agent-{os.urandom(8).hex()}.tmp")
+    with beside.open("xb") as new:
+        new.write(data)
+        if mode is not None:
+            os.fchmod(new.fileno(), mode & 0o777)
+    beside.replace(file)
