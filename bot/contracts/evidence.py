@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 _NUMBER = re.compile(r"\d+\.\d[\w.+-]*")
 
@@ -79,6 +80,10 @@ class CheckerComparison:
     @property
     def complete(self) -> bool:
         return self.before.answer is Answer.COMPLETE and self.after.answer is Answer.COMPLETE
+
+    def total(self, kind: Literal["new", "fixed", "uncovered"]) -> int:
+        """The number of problems of a kind, with those that are not listed."""
+        return max(getattr(self, f"{kind}_count"), len(getattr(self, kind)))
 
     @property
     def named(self) -> str:

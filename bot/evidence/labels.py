@@ -54,10 +54,6 @@ class Kind(NamedTuple):
     def grave(self) -> bool:
         return self.field in _GRAVE
 
-    @property
-    def more(self) -> int:
-        return max(self.number - len(self.names), 0)
-
 
 def kinds_of(tests: TestChanges | None) -> Iterator[Kind]:
     """Yield the kinds that occur. Each test is in one: new failing tests are not among those that appeared."""
@@ -74,7 +70,7 @@ def kinds_of(tests: TestChanges | None) -> Iterator[Kind]:
             yield Kind(field, words, number, names)
 
 
-def number_of(tests: TestChanges, field: str) -> int:
+def number_of(tests: TestChanges | TestsAsTheyWere, field: str) -> int:
     """Return the number of tests of a kind; the outcome has only some of the names."""
     return max(dict(tests.counts).get(field, 0), len(getattr(tests, field)))
 
@@ -93,12 +89,8 @@ def kinds_as_they_were(result: TestsAsTheyWere) -> Iterator[Kind]:
     """Yield the kinds that occur among the base's tests on the changed source, each with its number in the words."""
     for field, words in _AS_THEY_WERE:
         names = getattr(result, field)
-        if number := number_as_they_were(result, field):
+        if number := number_of(result, field):
             yield Kind(field, words.format(f"{number:,}", "fails" if number == 1 else "fail"), number, names)
-
-
-def number_as_they_were(result: TestsAsTheyWere, field: str) -> int:
-    return max(dict(result.counts).get(field, 0), len(getattr(result, field)))
 
 
 def confirms(result: TestsAsTheyWere | None) -> bool:
@@ -110,8 +102,8 @@ def confirms(result: TestsAsTheyWere | None) -> bool:
     return result.tests is not None or result.run.state is CheckState.PASSED
 
 
-def as_they_were(result: TestsAsTheyWere, most: int = _MOST_NAMED) -> str:
-    """Return the result as a clause with at most `most` names of each kind of failing tests."""
+def as_they_were(result: TestsAsTheyWere) -> str:
+    """Return the result as a clause with a few names of each kind of failing tests."""
     if result.note:
         return f"{AS_THEY_WERE}: {no_result_as_they_were(result)}, {result.note}"
     if result.tests is None:
@@ -119,9 +111,9 @@ def as_they_were(result: TestsAsTheyWere, most: int = _MOST_NAMED) -> str:
     else:
         parts = [f"{result.tests.passed:,} {'passes' if result.tests.passed == 1 else 'pass'}"]
     for kind in kinds_as_they_were(result):
-        left = kind.number - len(kind.names[:most])
+        left = kind.number - len(kind.names[:_MOST_NAMED])
         more = f" and {left:,} more" if left else ""
-        names = f": {', '.join(kind.names[:most])}{more}" if most and kind.names else ""
+        names = f": {', '.join(kind.names[:_MOST_NAMED])}{more}" if kind.names else ""
         parts.append(f"{kind.words}{names if kind.field != 'not_comparable' else ''}")
     if result.inside:
         parts.append(f"not comparable in {count_of(result.inside, 'source file')} with tests inside")

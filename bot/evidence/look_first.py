@@ -19,7 +19,7 @@ from bot.evidence.labels import (
     number_of,
 )
 from bot.evidence.pieces import Line, code, line, names, quote
-from bot.evidence.problems import count_new, new_problems, problem_line
+from bot.evidence.problems import count_problems, problem_line, problems_of
 
 _MOST = 12
 _OF_A_KIND = 4
@@ -130,10 +130,10 @@ def _kind(note: str) -> str:
 
 
 def _problems(outcome: Outcome) -> Iterator[Line]:
-    problems = new_problems(outcome)
+    problems = problems_of(outcome, "new")
     for problem in problems[:_NAMED]:
         yield line("New: ", problem_line(problem))
-    if (more := count_new(outcome) - len(problems[:_NAMED])) > 0:
+    if (more := count_problems(outcome, "new") - len(problems[:_NAMED])) > 0:
         yield line(count_of(more, "more new problem" if problems else "new problem"))
 
 

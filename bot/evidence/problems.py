@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bot.contracts.evidence import CheckerComparison, Problem, Severity
 from bot.contracts.outcome import Outcome
@@ -105,26 +105,19 @@ def missing_modules(problems: Iterable[Problem]) -> int:
     return len({module for problem in problems if (module := missing_module(problem))})
 
 
-def new_problems(outcome: Outcome) -> tuple[Problem, ...]:
-    """Return the new problems, errors first, of checkers with results before and after."""
-    return _errors_first(problem for one in outcome.diagnostics if one.complete for problem in one.new)
+Kind = Literal["new", "fixed", "uncovered"]
+KINDS: tuple[Kind, ...] = ("new", "fixed", "uncovered")
 
 
-def fixed_problems(outcome: Outcome) -> tuple[Problem, ...]:
-    return tuple(problem for one in outcome.diagnostics if one.complete for problem in one.fixed)
+def problems_of(outcome: Outcome, kind: Kind) -> tuple[Problem, ...]:
+    """Return the listed problems of a kind, errors first, of checkers with results before and after."""
+    found = (problem for one in outcome.diagnostics if one.complete for problem in getattr(one, kind))
+    return tuple(sorted(found, key=lambda problem: problem.severity is not Severity.ERROR))
 
 
-def uncovered_problems(outcome: Outcome) -> tuple[Problem, ...]:
-    return _errors_first(problem for one in outcome.diagnostics if one.complete for problem in one.uncovered)
-
-
-def _errors_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    return tuple(sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR))
-
-
-def count_new(outcome: Outcome) -> int:
-    """Return the number of new problems, with those that the outcome does not list."""
-    return sum(max(one.new_count, len(one.new)) for one in outcome.diagnostics if one.complete)
+def count_problems(outcome: Outcome, kind: Kind) -> int:
+    """Return their number, with those that the outcome does not list."""
+    return sum(one.total(kind) for one in outcome.diagnostics if one.complete)
 
 
 def problem_line(problem: Problem) -> Line:

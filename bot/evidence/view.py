@@ -16,7 +16,6 @@ from bot.contracts.evidence import (
     CheckerComparison,
     Coverage,
     CoveredFile,
-    Problem,
     TestCounts,
     ToolRun,
 )
@@ -31,12 +30,11 @@ from bot.evidence.labels import (
     kinds_of,
     no_figures,
     no_result_as_they_were,
-    number_as_they_were,
     number_of,
 )
 from bot.evidence.look_first import look_first
 from bot.evidence.pieces import Line, code, joined, line, names, quote, strong
-from bot.evidence.problems import count_new, fixed_problems, new_problems, problem_line, uncovered_problems
+from bot.evidence.problems import KINDS, count_problems, problem_line, problems_of
 from bot.evidence.reruns import ONE_RUN
 from bot.evidence.summary import CheckSummary, summarize_checks
 
@@ -150,7 +148,7 @@ def _was_disabled(check: CheckResult) -> bool:
 def _failure(check: CheckResult) -> str:
     was, state = check.before.state, check.after.state
     if state is CheckState.PASSED and check.as_they_were:
-        number = number_as_they_were(check.as_they_were, "failed")
+        number = number_of(check.as_they_were, "failed")
         verb = "fails" if number == 1 else "fail"
         return f"passes, but {AS_THEY_WERE} {count_of(number, 'test')} {verb} that passed before the change"
     now = _NOW.get(state, "gives no result")
@@ -232,8 +230,7 @@ def _checker_row(one: CheckerComparison) -> Row:
     if words := no_figures(one):
         after = after if one.before.answer is Answer.COMPLETE else line("not run")
         return Row("checker", "nothing", what, before, after, line(words), one.command)
-    new, fixed = max(one.new_count, len(one.new)), max(one.fixed_count, len(one.fixed))
-    uncovered = max(one.uncovered_count, len(one.uncovered))
+    new, fixed, uncovered = (one.total(kind) for kind in KINDS)
     rest = f", {fixed:,} fixed{f', {uncovered:,} uncovered' if uncovered else ''}"
     change = line(strong(f"{new:,} new") if new else "0 new", rest)
     return Row("checker", "attention" if new else "good", what, before, after, change, one.command)
@@ -266,7 +263,7 @@ def _remarks(outcome: Outcome) -> Iterator[Line]:
     for one in outcome.diagnostics:
         notes = [line(quote(note)) for note in dict.fromkeys((one.before.note, one.after.note)) if note]
         if one.environment:
-            missing = "more say only that something is not installed here, and are not counted"
+            missing = "more only report something that is not installed here, and are not counted"
             notes.append(line(f"{one.environment:,} {missing}"))
         if notes:
             yield line(code(one.tool + one.where), ": ", joined(notes, "; "))
@@ -334,18 +331,11 @@ def _sections(outcome: Outcome, most: int) -> Iterator[Section]:
                 failed = run is check.after and _fails(check) and run.state is not CheckState.PASSED
                 title = line("Output of ", code(check_title(check)), f" {when}")
                 yield Section(title, output=run.tail, grave=int(failed))
-    problems = (
-        ("new", new_problems(outcome), count_new(outcome)),
-        (
-            "fixed",
-            fixed_problems(outcome),
-            sum(one.fixed_count for one in outcome.diagnostics if one.complete),
-        ),
-        ("uncovered", uncovered_problems(outcome), sum(one.uncovered_count for one in outcome.diagnostics)),
-    )
-    for word, found, number in problems:
-        if found and most:
-            yield _problems(word, found, max(number, len(found)), most)
+    for kind in KINDS:
+        if most and (problems := problems_of(outcome, kind)):
+            shown = [problem_line(problem) for problem in problems[:most]]
+            number = count_problems(outcome, kind)
+            yield Section(line(count_of(number, f"{kind} problem")), [*shown, *_more(number - len(shown))])
     missed = (
         [file for file in outcome.coverage.files if file.covered < file.measured] if outcome.coverage else []
     )
@@ -371,11 +361,6 @@ def _tests(check: CheckResult, most: int) -> Iterator[tuple[bool, Line]]:
             yield False, line(f"{AS_THEY_WERE}, {kind.words}: ", code(name))
     if was and was.files and most:
         yield False, line(f"{AS_THEY_WERE}, as on the base: ", names(was.files, _PATHS_NAMED))
-
-
-def _problems(word: str, problems: Sequence[Problem], number: int, most: int) -> Section:
-    lines = [problem_line(problem) for problem in problems[:most]]
-    return Section(line(count_of(number, f"{word} problem")), [*lines, *_more(number - len(lines))])
 
 
 def _more(number: int, noun: str = "") -> list[Line]:

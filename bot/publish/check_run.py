@@ -15,7 +15,7 @@ from bot.contracts.evidence import Problem, Severity
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Annotation, Side
 from bot.contracts.threads import Account
-from bot.evidence.problems import count_new, new_problems, problem_line
+from bot.evidence.problems import count_problems, problem_line, problems_of
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import ACTIONS, CheckRunData, CheckRunDraft
@@ -97,11 +97,11 @@ _FORBIDDEN = (
 
 def annotate(context: PublishContext, commit: CheckedCommit) -> tuple[str, ...]:
     """Annotate the commit with the new problems, if there are any. Returns soft failures, a sentence each."""
-    problems = new_problems(context.outcome)
+    problems = problems_of(context.outcome, "new")
     if not problems:
         return ()
     annotated = on_lines(problems, parse_diff(commit.verdict.patch))[:MOST]
-    number = max(count_new(context.outcome), len(problems))
+    number = count_problems(context.outcome, "new")
     # In a dry run the commit does not exist on GitHub.
     key = "" if context.github.dry_run is not None else f"slash-agent-problems:{commit.sha}"
     title = f"{count_of(number, 'new problem')}, {len(annotated):,} on lines of the diff"
@@ -137,7 +137,7 @@ def _annotation(problem: Problem) -> Annotation:
 def _summary(problems: Sequence[Problem], number: int) -> str:
     """Return Markdown with all problems, on a line of the diff or not."""
     lines = [
-        "They are there with the change and were not before. Nothing is to be read from this check's colour.",
+        "These problems are new with the change. The conclusion of this check is always neutral.",
         "",
     ]
     lines += [f"- {one_line(problem_line(problem))}" for problem in problems[:_LISTED]]

@@ -172,7 +172,6 @@ def _template() -> jinja2.Template:
         blocks=blocks,
         bounded=bounded,
         usd=words.usd,
-        tokens=words.tokens,
         word=words.plain_word,
         seconds=duration,
         count_of=count_of,

@@ -65,7 +65,7 @@ def test_somebody_who_may_not_review_is_no_failure(world: World) -> None:
     bob = Actor("bob", world.forge.add_user("bob"), Tier.OUTSIDER)
     published = world.publish(world.bundle(request=replace(outcome.request, actor=bob)))
     assert published.pr_number
-    assert "No review was asked for" in published.notes[0]
+    assert "No review was requested" in published.notes[0]
 
 
 def test_the_commit_names_the_bot_and_the_requester(published_change: Published) -> None:
@@ -318,7 +318,7 @@ def test_base_branches_have_all_kinds_of_names(world: World, branch: str) -> Non
 
 def test_a_base_branch_that_is_gone_is_a_sentence(world: World) -> None:
     request = replace(world.outcome().request, base_ref="gone")
-    with pytest.raises(PublishError, match="gone is not there any more"):
+    with pytest.raises(PublishError, match="gone no longer exists"):
         world.publish(world.bundle(request=request))
 
 

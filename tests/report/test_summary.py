@@ -7,9 +7,8 @@ from dataclasses import replace
 from bot.contracts.evidence import ServerUse
 from bot.contracts.outcome import Denial
 from bot.contracts.sandbox import Canary, SandboxInfo
-from bot.publish.body.render import render_body
 from bot.report.summary import error_summary, outcome_summary, run_summary
-from tests.support.outcomes import EVIDENCE, OUTCOME
+from tests.support.outcomes import OUTCOME
 
 EVIL = "x | y\n\n# Done\n<img src=https://evil.test/a.png> ![a](https://evil.test) @everyone ::set-output name=a::b"
 SECRET = "ghp_" + "A1b2C3d4" * 5
@@ -64,15 +63,6 @@ def test_the_wall_is_there_with_its_tier_its_canaries_and_why_it_is_not_the_bett
         in text.replace("\\_", "_")
     )
     assert "| sandbox, note | bubblewrap is not installed. |" in text
-
-
-def test_it_has_the_evidence_of_the_pull_request_and_who_looked_on() -> None:
-    text = run_summary(EVIDENCE)
-    body = render_body(EVIDENCE, EVIDENCE.files, ())
-    for part in ("Look at first", "Evidence"):
-        told = body.partition(f"### {part}\n\n")[2].partition("\n### ")[0]
-        assert told.strip() in text, part
-    assert "| language server | ty 0.0.4 |" in text
 
 
 def test_a_denied_call_is_there_once_with_its_rule() -> None:

@@ -175,7 +175,7 @@ def _ask_review(context: PublishContext, pull: PullData) -> tuple[str, ...]:
     try:
         context.github.request_review(context.repository, pull.number, actor.login)
     except GitHubError as error:
-        return (f"No review was asked for: {error}",)
+        return (f"No review was requested: {error}",)
     return ()
 
 
@@ -216,6 +216,6 @@ def _check_base(context: PublishContext, refs: Refs) -> None:
     base, sha = context.request.base_ref, context.outcome.base_sha
     head = refs.heads.get(base)
     if head is None:
-        raise PublishError(f"The base branch {base} is not there any more.")
+        raise PublishError(f"The base branch {base} no longer exists.")
     if head != sha and not context.github.contains(context.repository, base, sha):
         raise PublishError(f"The base commit {sha[:12]} is not part of {base}: was its history rewritten?")
