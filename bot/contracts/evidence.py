@@ -83,7 +83,8 @@ class CheckerComparison:
 
     def total(self, kind: Literal["new", "fixed", "uncovered"]) -> int:
         """The number of problems of a kind, with those that are not listed."""
-        return max(getattr(self, f"{kind}_count"), len(getattr(self, kind)))
+        number: int = getattr(self, f"{kind}_count")
+        return max(number, len(getattr(self, kind)))
 
     @property
     def named(self) -> str:
