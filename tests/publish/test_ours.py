@@ -86,7 +86,7 @@ def of_app(world: World, key: str = "the app's key") -> GitHub:
 def author(client: GitHub, comment: int) -> str:
     data = client.comment(REPO, comment)
     assert data is not None
-    return data.author
+    return data.author.login
 
 
 def written_over(world: World) -> tuple[int, str]:

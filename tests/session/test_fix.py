@@ -189,7 +189,7 @@ def test_a_change_that_is_withheld_whole_says_why_once(cli: Cli, repo: Path) -> 
     [why] = {file["reason"] for file in outcome["withheld"]}
     assert outcome["stop_reason"] == "gate"
     assert outcome["reason"].count(why) == 1
-    assert "`.github/workflows/5.yml` and 2 more files (" in outcome["reason"]
+    assert "`.github/workflows/5.yml` and 2 more: protected path" in outcome["reason"]
 
 
 def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path, tmp_path: Path) -> None:
