@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.outline import CLASSES
 from bot.ecosystems.record import Ecosystem, Files, Setup, uses
 
 
@@ -43,4 +44,5 @@ ECOSYSTEM = Ecosystem(
     tools={".dotnet": ""},
     caches={".nuget/packages": ""},
     copies="A build made before is not the tree: test without `--no-build`",
+    outline={".cs": CLASSES},
 )

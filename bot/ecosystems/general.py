@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
+from bot.ecosystems.outline import CLASSES, MODULES
 from bot.ecosystems.record import Ecosystem, Files, Pin, uses
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner, path_of
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 
@@ -14,6 +17,95 @@ def _checks(files: Files) -> Iterator[str]:
     text = next((files.text(name) or "" for name in _MAKEFILES if name in files.paths), "")
     targets = re.findall(r"^(test|check)\s*:(?!=)", text, re.MULTILINE)
     yield from [f"make {name}" for name in ("test", "check") if name in targets][:1]
+
+
+_POINT = re.compile(r"( *)(ok|not ok)\b(?: +(\d+))?(?: +- +| +)?(.*)")
+_DIRECTIVE = re.compile(r"(?<!\\)#\s*(skip|todo)\b.*", re.IGNORECASE)
+_PLAN = re.compile(r"1\.\.(\d+)(?: .*)?")
+_DEEPEST = 50
+
+_Path = tuple[str, ...]
+
+
+def tap(lines: Sequence[str]) -> ParsedTests | None:
+    """A test point with subtests is not counted itself: it fails with them."""
+    if not any(line.startswith("TAP version 1") or _PLAN.fullmatch(line) for line in lines):
+        return None
+    below: dict[int, list[tuple[_Path, str]]] = {}
+    block: str | None = None
+    seen = 0
+    for line in lines:
+        if block is not None:
+            block = None if line == f"{block}..." else block
+            continue
+        if line.strip() == "---":
+            block = line[: line.index("-")]
+        elif match := _POINT.fullmatch(line):
+            depth = min(len(match[1]) // 4, _DEEPEST)
+            seen += 1
+            _point(below, depth, match[2], match[4] or f"test {match[3] or seen}")
+    if not seen:
+        return None
+    tests = ParsedTests("TAP output", whole=not any(line.startswith("Bail out!") for line in lines))
+    for points in below.values():
+        for path, state in points:
+            tests.add(path_of(path), state)
+    return tests
+
+
+def _point(below: dict[int, list[tuple[_Path, str]]], depth: int, word: str, described: str) -> None:
+    directive = _DIRECTIVE.search(described)
+    name = _DIRECTIVE.sub("", described).replace("\\#", "#").strip()
+    children = below.pop(depth + 1, [])
+    for deeper in [other for other in below if other > depth]:
+        del below[deeper]
+    here = below.setdefault(depth, [])
+    if children:
+        here += [((name, *path), state) for path, state in children]
+        if word == "ok" or any(state == FAILED for _, state in children):
+            return
+    here.append(((name,), SKIPPED if directive else PASSED if word == "ok" else FAILED))
+
+
+_TAP_BAD = re.compile(r" *not ok\b(?: +\d+)?(?: +- +| +)?(.*)")
+_TAP_ERROR = re.compile(r" +(?:error|message): *(.*)")
+
+
+def why_tap(lines: Sequence[str]) -> Iterator[Reason]:
+    name = ""
+    for index, line in enumerate(lines):
+        if match := _TAP_BAD.fullmatch(line):
+            name = match[1].replace("\\#", "#")
+        elif name and (match := _TAP_ERROR.fullmatch(line)):
+            message = (
+                lines[index + 1 : index + 3]
+                if match[1] in ("|-", "|", ">-", ">")
+                else [match[1].strip("'\"")]
+            )
+            yield name, message
+            name = ""
+        elif line.strip() in ("...", "ok"):
+            name = ""
+
+
+def _shellcheck(output: str) -> Iterator[Find]:
+    for entry in entries(mapping(parsed(output)).get("comments")):
+        level, code = entry.get("level"), entry.get("code")
+        if level in (ERROR, WARNING):
+            yield Find(
+                entry.get("file"), entry.get("line"), entry.get("column"), str(level), f"SC{code}"[:20],
+                entry.get("message"), entry.get("endLine"), entry.get("endColumn"),
+            )  # fmt: skip
+
+
+_BASH = re.compile(r"^([^:\n]+): line (\d{1,9}): (.*)$")
+
+
+def _bash(output: str) -> Iterator[Find]:
+    for line in output.splitlines():
+        match = _BASH.match(line)
+        if match and not match[3].startswith("`"):  # which quotes the line itself
+            yield Find(match[1], int(match[2]), 0, ERROR, "syntax", match[3])
 
 
 ECOSYSTEM = Ecosystem(
@@ -51,4 +143,12 @@ ECOSYSTEM = Ecosystem(
         )
         for name, folder in (("asdf", ".asdf"), ("mise", ".local/share/mise"))
     ),
+    runners=(Runner(tap, why_tap),),
+    forms={"bash": _bash, "shellcheck": _shellcheck},
+    outline={
+        **dict.fromkeys((".swift", ".dart"), CLASSES),
+        **dict.fromkeys((".ex", ".exs", ".lua"), MODULES),
+        **dict.fromkeys((".sh", ".bash"), r"(?:function\s+)?[\w:-]+\s*\(\)|function\s+\w"),
+        **dict.fromkeys((".md", ".markdown"), r"#{1,6}\s+\S"),
+    },
 )

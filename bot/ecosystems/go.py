@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.record import Ecosystem, Files, Server, Setup, server_beside, uses
+from bot.ecosystems.test_results import DETAIL, FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -17,6 +19,128 @@ def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
     if "require" not in (files.text("go.mod") or "") or "vendor/modules.txt" in files.paths:
         return None
     return Setup("go work vendor" if "go.work" in files.paths else "go mod vendor", ("go",), "vendor")
+
+
+_GO_PACKAGE = re.compile(r"(ok  |FAIL|---|\?   )\t(\S+)(?:\t.*| \[.*\])?")
+_GO_TEST = re.compile(r" *--- (PASS|FAIL|SKIP): (\S.*?) \([\d.]+s\)")
+_GO_STATES = {"PASS": PASSED, "FAIL": FAILED, "SKIP": SKIPPED}
+
+_EVENT = ("Package", "Test", "Action")
+_GO_ACTIONS = {"pass": PASSED, "fail": FAILED, "skip": SKIPPED}
+
+
+def go(lines: Sequence[str]) -> ParsedTests | None:
+    """Subtests count instead of their parent, which fails with them. Without `-v` only failed tests are named."""
+    if not any(_GO_PACKAGE.fullmatch(line) for line in lines):
+        return None
+    whole = any(line.startswith("=== RUN ") for line in lines)
+    tests = ParsedTests("go test's output", whole=whole)
+    here: dict[str, str] = {}
+    for line in lines:
+        if match := _GO_TEST.fullmatch(line):
+            here[match[2]] = _GO_STATES[match[1]]
+        elif match := _GO_PACKAGE.fullmatch(line):
+            _package(tests, match[1], match[2], here)
+            here = {}
+    return tests
+
+
+def go_json(lines: Sequence[str]) -> ParsedTests | None:
+    """`go test -json`, one event a line, those of several packages mixed."""
+    tests = ParsedTests("go test -json's output")
+    packages: dict[str, dict[str, str]] = {}
+    ended = False
+    for line in lines:
+        package, test, action = _event(line)
+        if not package or action not in _GO_ACTIONS:
+            continue
+        if test:
+            packages.setdefault(package, {})[test] = _GO_ACTIONS[action]
+        else:
+            ended = True
+            _package(tests, "FAIL" if action == "fail" else "ok", package, packages.pop(package, {}))
+    for package, here in packages.items():  # of one that was killed
+        _package(tests, "ok", package, here)
+    return tests if ended else None
+
+
+def _event(line: str) -> tuple[str, str, str]:
+    """Its package, test and action, as far as it has them."""
+    if not line.startswith("{") or '"Action"' not in line:
+        return "", "", ""
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return "", "", ""
+    package, test, action = (word if isinstance(word := event.get(key), str) else "" for key in _EVENT)
+    return package, test, action
+
+
+def _package(tests: ParsedTests, word: str, package: str, here: dict[str, str]) -> None:
+    parents = {name.rpartition("/")[0] for name in here}
+    leaves = {name: state for name, state in here.items() if name not in parents or _fails_alone(name, here)}
+    for name, state in leaves.items():
+        if tests.whole or state == FAILED:
+            tests.add(f"{package}.{name}", state)
+    if word == "FAIL" and FAILED not in leaves.values():
+        tests.add(package, FAILED)  # it did not build, or died
+
+
+def _fails_alone(name: str, here: dict[str, str]) -> bool:
+    below = [state for other, state in here.items() if other.startswith(f"{name}/")]
+    return here[name] == FAILED and FAILED not in below
+
+
+_GO_STARTED = re.compile(r" *(?:=== (?:RUN|CONT|NAME) +|--- FAIL: )(\S+).*")
+_GO_LOG = re.compile(r" +[\w./-]+\.go:\d+: ?(.*)")
+_GO_TESTIFY = re.compile(r"\s+Error:\s+(\S.*)")
+_GO_ENDED = re.compile(r"(?:ok  |FAIL)\t(\S+)(?:\t.*| \[.*\])?")
+_GO_BUILT = re.compile(r"# (\S+)(?: \[.*\])?")
+
+
+def why_go(lines: Sequence[str]) -> Iterator[Reason]:
+    here: dict[str, list[str]] = {}
+    built: dict[str, str] = {}
+    test = package = ""
+    for line in lines:
+        if package and line.strip():
+            built.setdefault(package, line)
+        package = ""
+        if match := _GO_STARTED.fullmatch(line):
+            test = match[1]
+        elif match := _GO_ENDED.fullmatch(line):
+            for name, why in here.items():
+                yield f"{match[1]}.{name}" if name else match[1], why
+            if match[1] in built:
+                yield match[1], [built[match[1]]]
+            here, test = {}, ""
+        elif match := _GO_BUILT.fullmatch(line):
+            package = match[1]
+        elif match := _GO_LOG.fullmatch(line) or _GO_TESTIFY.fullmatch(line):
+            if match[1]:
+                here.setdefault(test, [match[1]])
+        elif test in here and DETAIL.fullmatch(line.strip()):
+            here[test].append(line)
+        elif line.startswith("panic: "):
+            here.setdefault(test, [line])
+            here.setdefault("", [line])
+
+
+def why_go_json(lines: Sequence[str]) -> Iterator[Reason]:
+    """The events' output, package by package, is what `go test -v` prints."""
+    printed: dict[str, list[str]] = {}
+    for line in lines:
+        if not line.startswith("{") or '"Output"' not in line:
+            continue
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        package, output = event.get("Package") or event.get("ImportPath"), event.get("Output")
+        if isinstance(package, str) and isinstance(output, str):
+            printed.setdefault(package.partition(" ")[0], []).append(output.rstrip("\n"))
+    for package_lines in printed.values():
+        yield from why_go(package_lines)
 
 
 ECOSYSTEM = Ecosystem(
@@ -62,4 +186,8 @@ ECOSYSTEM = Ecosystem(
             missing=frozenset({"BrokenImport"}),
         ),
     ),
+    runners=(Runner(go, why_go), Runner(go_json, why_go_json)),
+    checking={"GOTOOLCHAIN": "local"},
+    formats={"gopkg.lock": "TOML"},
+    outline={".go": r"(?:func|type|var|const)\b"},
 )

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bot.ecosystems.javascript_checkers import FORMS
+from bot.ecosystems.javascript_tests import RUNNERS
+from bot.ecosystems.outline import METHOD, TYPES
 from bot.ecosystems.record import Ecosystem, Files, Launch, Pin, Place, Server, Setup, server_beside, uses
 
 MODULES = "node_modules"
@@ -111,6 +114,9 @@ def _major(package: Path) -> int:
     return int(first) if first.isdecimal() and len(first) < 5 else 0
 
 
+_SCRIPT = rf"{TYPES}|(?:export\s+)?(?:const|let|var)\s+[\w$]+|(?:export\s+)?(?:async\s+)?function\b|{METHOD}"
+
+
 ECOSYSTEM = Ecosystem(
     name="javascript",
     manifests=("package.json",),
@@ -212,5 +218,11 @@ ECOSYSTEM = Ecosystem(
             server_beside((".oxlintrc.json", ".oxlintrc.jsonc"), "", "oxlint", "--lsp", top=True),
             commands=("oxlint --lsp",),
         ),
+    ),
+    runners=RUNNERS,
+    forms=FORMS,
+    bins=("node_modules/.bin",),
+    outline=dict.fromkeys(
+        (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"), _SCRIPT
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.outline import CLASSES
 from bot.ecosystems.record import Ecosystem, Files, Setup, uses
 
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
@@ -88,4 +89,5 @@ ECOSYSTEM = Ecosystem(
         ".gradle/caches/modules-2/*-*": "GRADLE_RO_DEP_CACHE={home}/.gradle/caches",
     },
     copies="A module installed in ~/.m2 is not the tree: build it with the tests (`mvn -pl MODULE -am test`)",
+    outline=dict.fromkeys((".java", ".kt", ".kts", ".scala", ".groovy"), CLASSES),
 )

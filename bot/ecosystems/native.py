@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
+from bot.ecosystems.outline import NOT_CALLS, TYPES
 from bot.ecosystems.record import Ecosystem, Files, Server, server_beside, uses
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
 
 _CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")
 
@@ -18,6 +20,68 @@ def _checks(files: Files) -> Iterator[str]:
 
 
 _FILES = {".c": "c", ".h": "c", **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), "cpp")}
+
+
+_CTEST_END = re.compile(r"\d+% tests passed, \d+ tests? failed out of (\d+)")
+_CTEST_TEST = re.compile(
+    r" *\d+/\d+ Test +#\d+: (\S.*?) \.*(?: +|\*\*\*)(Passed|Skipped|Not Run \(Disabled\)|[A-Z]\w*).*"
+)
+_CTEST_STATES = {"Passed": PASSED, "Skipped": SKIPPED, "Not Run (Disabled)": SKIPPED}
+
+
+def ctest(lines: Sequence[str]) -> ParsedTests | None:
+    """Every test is named."""
+    return _named(lines, _CTEST_END, _CTEST_TEST, _CTEST_STATES, "ctest's output")
+
+
+_MESON_END = re.compile(r"Ok: +\d+.*")
+_MESON_TEST = re.compile(r" *\d+/\d+ (\S.*?) +(OK|SKIP|FAIL|EXPECTEDFAIL|UNEXPECTEDPASS|TIMEOUT|ERROR)\b.*")
+_MESON_STATES = {"OK": PASSED, "EXPECTEDFAIL": PASSED, "SKIP": SKIPPED}
+
+
+def meson(lines: Sequence[str]) -> ParsedTests | None:
+    """Every test is named; the project's name and the suite stand before it."""
+    return _named(lines, _MESON_END, _MESON_TEST, _MESON_STATES, "meson test's output")
+
+
+_AUTOMAKE_END = re.compile(r"# TOTAL: +\d+")
+_AUTOMAKE_TEST = re.compile(r"(PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): (\S.*)")
+_AUTOMAKE_STATES = {"PASS": PASSED, "XFAIL": PASSED, "SKIP": SKIPPED}
+
+
+def automake(lines: Sequence[str]) -> ParsedTests | None:
+    """Every test program is named, failed ones twice."""
+    if not any(_AUTOMAKE_END.fullmatch(line) for line in lines):
+        return None
+    tests = ParsedTests("make check's output")
+    states = {match[2]: match[1] for line in lines if (match := _AUTOMAKE_TEST.fullmatch(line))}
+    for name, word in states.items():
+        _add(tests, name, word, _AUTOMAKE_STATES)
+    return tests
+
+
+def _named(
+    lines: Sequence[str], end: re.Pattern[str], test: re.Pattern[str], states: Mapping[str, str], source: str
+) -> ParsedTests | None:
+    """The tests of a runner that prints a line for each, its name and then a word for its state."""
+    if not any(end.fullmatch(line) for line in lines):
+        return None
+    tests = ParsedTests(source)
+    for line in lines:
+        if match := test.fullmatch(line):
+            _add(tests, match[1], match[2], states)
+    return tests
+
+
+def _add(tests: ParsedTests, name: str, word: str, states: Mapping[str, str]) -> None:
+    """Add a test by the runner's word for its state, which is also the reason if it fails."""
+    state = states.get(word, FAILED)
+    tests.add(name, state)
+    if state == FAILED:
+        tests.explain(name, word)
+
+
+_DEFINED = rf"{TYPES}|#define\s+\w+|(?:typedef|union)\b|{NOT_CALLS}[A-Za-z_][\w\s*&:<>,~]*\([^;]*$"
 
 
 ECOSYSTEM = Ecosystem(
@@ -52,4 +116,6 @@ ECOSYSTEM = Ecosystem(
             ),
         ),
     ),
+    runners=(Runner(ctest), Runner(meson), Runner(automake)),
+    outline=dict.fromkeys((".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm"), _DEFINED),
 )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.outline import CLASSES
 from bot.ecosystems.record import Ecosystem, Files, uses
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -17,6 +19,49 @@ def _checks(files: Files) -> Iterator[str]:
     elif not {"phpunit.xml", "phpunit.xml.dist"}.isdisjoint(files.paths):
         yield "vendor/bin/phpunit"
         yield "phpunit"
+
+
+_PHPUNIT = re.compile(r"PHPUnit \d+\.\d.*")
+_PHPUNIT_GOOD = re.compile(r"OK \((\d+) tests?, \d+ assertions?\)")
+_PHPUNIT_END = re.compile(r"Tests: (\d+), Assertions: \d+(?:, [A-Za-z ]+: \d+)*\.")
+_PHPUNIT_FIGURE = re.compile(r"(Errors|Failures|Skipped|Incomplete): (\d+)")
+_PHPUNIT_PART = re.compile(r"There (?:was|were) \d+ (.+):")
+_BAD_PARTS = ("error", "errors", "failure", "failures")
+
+_PHPUNIT_TEST = re.compile(r"\d+\) ([\w\\]+::\w.*)")
+
+
+def phpunit(lines: Sequence[str]) -> ParsedTests | None:
+    """By its lists of errors and failures."""
+    if not any(_PHPUNIT.fullmatch(line) for line in lines):
+        return None
+    ran = 0
+    figures = dict.fromkeys(("Errors", "Failures", "Skipped", "Incomplete"), 0)
+    tests = ParsedTests("PHPUnit's output", whole=False)
+    part = ""
+    bad: dict[str, None] = {}
+    for line in lines:
+        if match := _PHPUNIT_PART.fullmatch(line):
+            part = match[1]
+        elif part in _BAD_PARTS and (match := _PHPUNIT_TEST.fullmatch(line)):
+            bad[match[1]] = None
+        elif match := _PHPUNIT_GOOD.fullmatch(line) or _PHPUNIT_END.fullmatch(line):
+            part, ran = "", ran + int(match[1])
+            for word, number in _PHPUNIT_FIGURE.findall(line):
+                figures[word] += int(number)
+    if not ran:
+        return None
+    for name in bad:
+        tests.add(name, FAILED)
+    failed, skipped = figures["Errors"] + figures["Failures"], figures["Skipped"] + figures["Incomplete"]
+    tests.totals = {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}
+    return tests
+
+
+def why_phpunit(lines: Sequence[str]) -> Iterator[Reason]:
+    for index, line in enumerate(lines):
+        if match := _PHPUNIT_TEST.fullmatch(line):
+            yield match[1], lines[index + 1 : index + 2]
 
 
 ECOSYSTEM = Ecosystem(
@@ -51,4 +96,7 @@ ECOSYSTEM = Ecosystem(
     folders=("vendor",),
     offline={"COMPOSER_DISABLE_NETWORK": "1"},
     copies='A package copied into vendor is not the tree: let Composer link it (`"symlink": true`)',
+    runners=(Runner(phpunit, why_phpunit),),
+    formats={"composer.lock": "JSON"},
+    outline={".php": CLASSES},
 )

@@ -9,6 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.contracts.suite_files import named_as_test
+from bot.ecosystems.python_checkers import FORMS
+from bot.ecosystems.python_outline import definitions
+from bot.ecosystems.python_related import related
+from bot.ecosystems.python_tests import RUNNERS
 from bot.ecosystems.record import Ecosystem, Files, Launch, Pin, Place, Server, Setup, uses
 
 VENV = ".venv"
@@ -241,4 +245,17 @@ ECOSYSTEM = Ecosystem(
         Server("ty", _FILES, _ty, commands=("ty server",), missing=frozenset({"import-not-found"})),
         Server("ruff", _FILES, _ruff, {"RUFF_CACHE_DIR": "{tmp}/ruff"}, ("ruff server",)),
     ),
+    runners=RUNNERS,
+    forms=FORMS,
+    related=related,
+    bins=(".venv/bin", "venv/bin"),
+    formats={
+        "poetry.lock": "TOML",
+        "uv.lock": "TOML",
+        "pdm.lock": "TOML",
+        "pipfile": "TOML",
+        "pipfile.lock": "JSON",
+    },
+    outline=dict.fromkeys((".py", ".pyi"), r"\s*(?:class|def|async\s+def)\s+\w"),
+    definitions=definitions,
 )

@@ -9,6 +9,10 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from bot.ecosystems.checker_output import Form
+from bot.ecosystems.outline import Definition
+from bot.ecosystems.test_results import Runner
+
 Words = Sequence[str]
 
 
@@ -67,6 +71,10 @@ def no_checks(files: Files) -> Iterator[str]:
 
 
 def no_setup(files: Files, checks: Sequence[str]) -> Setup | None:
+    return None
+
+
+def no_definitions(lines: Sequence[str]) -> list[Definition] | None:
     return None
 
 
@@ -185,6 +193,12 @@ class Ecosystem:
     their tools read without writing beside them. `pins` tell where a shim has no version.
     `folders` are the names of the folders of installed packages in a checkout. `offline` are variables that make its
     tools use what is installed, or fail at once, where there is no network.
+    `runners` read the output of its test runners, `forms` that of its checkers, by the name of the format. `related`
+    finds the tests in a work tree that are related to changed files: paths, or names of packages.
+    `bins` are the folders of a checkout in which a project has installed programs. `checking` are variables with which
+    a checker downloads nothing; `{tmp}` is a folder outside the tree. `formats` maps names of files that a general format
+    is not told by their suffix to JSON or TOML. `outline` maps suffixes to the pattern with which a definition begins;
+    `definitions` parses them where that is better, `None` if the file does not parse.
     `copies` is advice for tests that do not use the tree's code: where its copies are, and how they are avoided."""
 
     name: str
@@ -214,6 +228,14 @@ class Ecosystem:
     offline: Mapping[str, str] = field(default_factory=dict)
     copies: str = ""
     servers: tuple[Server, ...] = ()
+    bins: tuple[str, ...] = ()
+    checking: Mapping[str, str] = field(default_factory=dict)
+    formats: Mapping[str, str] = field(default_factory=dict)
+    outline: Mapping[str, str] = field(default_factory=dict)
+    definitions: Callable[[Sequence[str]], list[Definition] | None] = no_definitions
+    runners: tuple[Runner, ...] = ()
+    forms: Mapping[str, Form] = field(default_factory=dict)
+    related: Callable[[Path, Sequence[str]], list[str]] | None = None
 
     def is_in(self, files: Files) -> bool:
         """Whether a manifest of it is at the top."""

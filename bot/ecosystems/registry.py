@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
+from bot.ecosystems.checker_output import FORMS, Form
 from bot.ecosystems.record import Ecosystem, Server, Use, Words, is_other_name, use_of_name
 
 NAMES = ("python", "javascript", "go", "rust", "jvm", "ruby", "php", "dotnet", "native", "general")
@@ -30,6 +31,16 @@ def ecosystems() -> tuple[Ecosystem, ...]:
 
 def servers() -> tuple[Server, ...]:
     return tuple(server for one in ecosystems() for server in one.servers)
+
+
+def form(name: str) -> Form:
+    """Return the reader of a checker's format. Raises `KeyError` for an unknown one."""
+    return next((one.forms[name] for one in ecosystems() if name in one.forms), None) or FORMS[name]
+
+
+def checking(tmp: str) -> dict[str, str]:
+    """Return the variables with which checkers download nothing and write in `tmp` alone."""
+    return {name: text.replace("{tmp}", tmp) for one in ecosystems() for name, text in one.checking.items()}
 
 
 def server_commands() -> dict[str, tuple[str, ...]]:

@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.outline import MODULES
 from bot.ecosystems.record import Ecosystem, Files, Pin, Setup, uses
+from bot.ecosystems.test_results import (
+    FAILED,
+    NUMBERED,
+    PASSED,
+    REASON_LINES,
+    SKIPPED,
+    ParsedTests,
+    Reason,
+    Runner,
+)
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -27,6 +38,35 @@ def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
     settings = ["path vendor/bundle", *(["frozen true"] if "Gemfile.lock" in files.paths else [])]
     configure = [f"bundle config set --local {setting}" for setting in settings]
     return Setup(" && ".join((*configure, "bundle install")), ("ruby",), "vendor/bundle")
+
+
+_RSPEC_END = re.compile(
+    r"(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred .*)?"
+)
+_RSPEC_BAD = re.compile(r"rspec '?(?:\./)?([^\s':\[]+)(?::\d+|\[[\d:]+\])?'?(?: # (.+))?")
+
+
+def rspec(lines: Sequence[str]) -> ParsedTests | None:
+    """By its list of failed examples, each with its file and its words: a line moves."""
+    ends = [match for line in lines if (match := _RSPEC_END.fullmatch(line))]
+    if not ends:
+        return None
+    tests = ParsedTests("RSpec's output", whole=False)
+    named = (match for line in lines if line.startswith("rspec ") and (match := _RSPEC_BAD.fullmatch(line)))
+    for name in dict.fromkeys(f"{match[1]} {match[2] or ''}".rstrip() for match in named):
+        tests.add(name, FAILED)
+    ran, failed, pending, outside = (sum(int(end[index] or 0) for end in ends) for index in range(1, 5))
+    tests.totals = {PASSED: max(ran - failed - pending, 0), FAILED: failed + outside, SKIPPED: pending}
+    return tests
+
+
+def why_rspec(lines: Sequence[str]) -> Iterator[Reason]:
+    for index, line in enumerate(lines):
+        if match := NUMBERED.fullmatch(line):
+            after = lines[index + 1 : index + REASON_LINES]
+            blank = next((number for number, one in enumerate(after) if not one.strip()), len(after))
+            if any("Failure/Error:" in one for one in after[:blank]):
+                yield match[1], after[blank:]
 
 
 ECOSYSTEM = Ecosystem(
@@ -71,4 +111,6 @@ ECOSYSTEM = Ecosystem(
     ),
     folders=("vendor", "bundle", ".bundle"),
     copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",
+    runners=(Runner(rspec, why_rspec),),
+    outline={".rb": MODULES},
 )

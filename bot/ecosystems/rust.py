@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
 from bot.ecosystems.record import Ecosystem, Files, Pin, Server, Setup, server_beside, uses
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -25,6 +30,144 @@ _ANALYZER = {
 }
 # Where cargo reads what to execute.
 _CARGO_RUNS = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
+
+
+_CARGO_RESULT = re.compile(r"test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; .*")
+_RUNNING = re.compile(r" +(?:Running (?:unittests )?(\S+)|Doc-tests \S+).*")
+_CARGO_STATES = {"ok": PASSED, "FAILED": FAILED, "ignored": SKIPPED}
+
+_NEXTEST_END = re.compile(r" +Summary \[.*\] +(?:\d+/)?(\d+) tests? run: (.*)")
+_NEXTEST_TEST = re.compile(
+    r" +(PASS|LEAK|SLOW|FAIL|TIMEOUT|ABORT|SIG\w+|FLAKY \d+/\d+) \[[^\]]*\](?: \(.*?\))? (\S+) (\S.*)"
+)
+_NEXTEST_FIGURE = re.compile(r"(\d+) (passed|failed|timed out|exec failed|skipped)")
+
+
+def cargo(lines: Sequence[str]) -> ParsedTests | None:
+    """Every test is named; the source file of the binary is part of the name."""
+    results = [match for line in lines if (match := _CARGO_RESULT.fullmatch(line))]
+    if not results:
+        return None
+    tests = ParsedTests("cargo test's output")
+    where = ""
+    for line in lines:
+        if match := _RUNNING.fullmatch(line):
+            where = match[1] or ""  # the name of a test in documentation begins with its file
+        elif line.startswith("test ") and (state := _cargo_state(line)):
+            name = line[len("test ") :].partition(" ... ")[0].removesuffix(" - should panic")
+            tests.add(f"{where}::{name}" if where else name, state)
+    if sum(tests.counts.values()) != sum(int(number) for match in results for number in match.groups()):
+        tests.whole = False
+        tests.totals = {
+            state: sum(int(match[index]) for match in results)
+            for index, state in enumerate((PASSED, FAILED, SKIPPED), 1)
+        }
+    return tests
+
+
+def _cargo_state(line: str) -> str:
+    """The state in a test's line. Output of the test may precede it; the reason for a skip follows it."""
+    state_text = line.partition(" ... ")[2]
+    if state_text.startswith("ignored"):
+        return SKIPPED
+    return next((state for word, state in _CARGO_STATES.items() if state_text.endswith(word)), "")
+
+
+def nextest(lines: Sequence[str]) -> ParsedTests | None:
+    """Every test that ran is named, failed ones again at the end; skipped ones are only counted."""
+    ends = [match for line in lines if (match := _NEXTEST_END.fullmatch(line))]
+    if not ends:
+        return None
+    states: dict[str, str] = {}
+    for line in lines:
+        if match := _NEXTEST_TEST.fullmatch(line):
+            good = match[1].startswith(("PASS", "LEAK", "FLAKY"))
+            if match[1] != "SLOW":  # it goes on
+                states[f"{match[2]} {match[3]}"] = PASSED if good else FAILED
+    totals = dict.fromkeys((PASSED, FAILED, SKIPPED), 0)
+    for end in ends:
+        for number, word in _NEXTEST_FIGURE.findall(end[2]):
+            totals[word if word in totals else FAILED] += int(number)
+    whole = len(states) == sum(int(end[1]) for end in ends)
+    tests = ParsedTests("cargo nextest's output", whole=whole)
+    for name, state in states.items():
+        if whole or state == FAILED:
+            tests.add(name, state)
+    tests.totals = totals
+    return tests
+
+
+_CARGO_TEST = re.compile(r"---- (\S.*?) stdout ----")
+_NEXTEST_BAD = re.compile(r" +(?:FAIL|TIMEOUT|ABORT|SIG\w+) \[[^\]]*\](?: \([^)]*\))? (\S+ \S.*)")
+_PANIC = re.compile(r" *thread '.*' (?:\(\d+\) )?panicked at (.*)")
+
+
+def why_rust(lines: Sequence[str]) -> Iterator[Reason]:
+    """The message after `panicked at`, of cargo test and of nextest."""
+    where = name = ""
+    for index, line in enumerate(lines):
+        if match := _RUNNING.fullmatch(line):
+            where = match[1] or ""
+        elif match := _CARGO_TEST.fullmatch(line):
+            name = f"{where}::{match[1]}" if where else match[1]
+        elif match := _NEXTEST_BAD.fullmatch(line):
+            name = match[1]
+        elif name and (match := _PANIC.fullmatch(line)):
+            yield name, lines[index + 1 : index + 5] if match[1].endswith(":") else [match[1]]
+            name = ""
+
+
+def _cargo_messages(output: str) -> Iterator[Find]:
+    """Parse one object a line. A library is compiled twice, as itself and for its tests: duplicates are left out."""
+    seen: set[str] = set()
+    for line in filter(None, map(str.strip, output.splitlines())):
+        entry = mapping(parsed(line))
+        message = mapping(entry.get("message"))
+        if entry.get("reason") != "compiler-message" or message.get("level") not in (ERROR, WARNING):
+            continue
+        spans = [span for span in entries(message.get("spans")) if span.get("is_primary") is True]
+        if not spans:
+            continue  # "aborting due to 2 previous errors", and what concerns no file
+        span = spans[0]
+        find = Find(
+            span.get("file_name"), span.get("line_start"), span.get("column_start"), message["level"],
+            mapping(message.get("code")).get("code"), message.get("message"), span.get("line_end"),
+            span.get("column_end"),
+        )  # fmt: skip
+        if (same := repr(find)) not in seen:
+            seen.add(same)
+            yield find
+
+
+_LARGEST_MANIFEST = 400_000
+
+
+def _crates(root: Path, changed: Sequence[str]) -> list[str]:
+    """The name of the package whose `Cargo.toml` is the nearest above each file."""
+    names: dict[str, None] = {}
+    for path in changed:
+        folder = os.path.dirname(path)
+        while True:
+            manifest = root / folder / "Cargo.toml"
+            try:
+                if manifest.is_symlink() or manifest.stat().st_size > _LARGEST_MANIFEST:
+                    break
+                name = tomllib.loads(manifest.read_text("utf-8")).get("package", {}).get("name")
+                if isinstance(name, str):
+                    names[name] = None
+                    break
+            except (OSError, ValueError, AttributeError, RecursionError):
+                pass
+            if not folder:
+                break
+            folder = os.path.dirname(folder)
+    return list(names)
+
+
+_DEFINED = (
+    r"\s*(?:pub(?:\([^)]*\))?\s+)?(?:(?:async|unsafe|const|extern)\s+)*"
+    r"(?:fn|struct|enum|trait|impl|mod|type|macro_rules!)\b"
+)
 
 
 ECOSYSTEM = Ecosystem(
@@ -86,4 +229,10 @@ ECOSYSTEM = Ecosystem(
             ("rust-analyzer", "cargo check"),
         ),
     ),
+    runners=(Runner(cargo, why_rust), Runner(nextest, why_rust)),
+    forms={"cargo": _cargo_messages},
+    related=_crates,
+    checking={"CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": "{tmp}/cargo-target"},
+    formats={"cargo.lock": "TOML"},
+    outline={".rs": _DEFINED},
 )

@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
+from bot.ecosystems.registry import ecosystems
+
 # Characters over which a file is not parsed: that takes seconds, and such files are generated. JSON is read fast, and a
 # lock file is long.
 LARGEST = 1_000_000
@@ -22,8 +24,8 @@ _NAMES: Mapping[str, str] = {
     r"|/\.?devcontainer\.json|/\.(?:vscode|devcontainer|zed)/[^/]*\.json|/\.(?:babelrc|swcrc|jshintrc)|/bun\.lock"
     r"|/(?:\.eslintrc|tslint|angular|rush|api-extractor|appsettings[^/]*)\.json",
     JSON: r"\.(?:json|ipynb|geojson|topojson|webmanifest|jsonld|har|gltf|avsc|arb|importmap|tfstate)|/package\.resolved"
-    r"|/(?:composer|pipfile|flake|deno|conan|symfony)\.lock|/\.(?:bowerrc|watchmanconfig|firebaserc)",
-    TOML: r"\.toml|/(?:cargo|poetry|uv|pdm|gopkg)\.lock|/pipfile",
+    r"|/(?:flake|deno|conan|symfony)\.lock|/\.(?:bowerrc|watchmanconfig|firebaserc)",
+    TOML: r"\.toml",
     YAML: r"\.ya?ml|\.cff|/(?:pubspec|podfile|chart|pixi|buf)\.lock|/\.clang-(?:format|tidy)|/\.yamllint",
     PYTHON: r"\.pyi?",
 }
@@ -33,7 +35,10 @@ _LANGUAGES = {language: re.compile(rf".*(?:{names})", re.DOTALL) for language, n
 def language(path: PurePath) -> str:
     """The language of a file of this name; empty if it is not known here."""
     low = f"/{path}".lower()
-    return next((language for language, names in _LANGUAGES.items() if names.fullmatch(low)), "")
+    own = next(
+        (one.formats[path.name.lower()] for one in ecosystems() if path.name.lower() in one.formats), ""
+    )
+    return own or next((language for language, names in _LANGUAGES.items() if names.fullmatch(low)), "")
 
 
 def first_error(path: PurePath, text: str) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from bot.contracts.plain_text import CONTROLS
-from bot.toolhost.checkers.output_forms import FORMS, FormError
-from bot.toolhost.checkers.problem_record import MOST, Find, Rows, rows
+from bot.ecosystems import registry
+from bot.ecosystems.checker_output import Find, FormError
+from bot.toolhost.checkers.problem_record import MOST, Rows, rows
 from bot.toolhost.tools import problems_of
 from tests.toolhost.conftest import Bench
 
@@ -34,7 +35,7 @@ def check(
 
 
 def found(form: str, output: str, root: str = "/w", unit: str = "") -> list[list[Any]]:
-    return rows(FORMS[form](output), root, unit).rows
+    return rows(registry.form(form)(output), root, unit).rows
 
 
 RUFF = {"filename": "/w/a.py", "location": {"row": 2, "column": 5}, "end_location": {"row": 2, "column": 6},
@@ -118,7 +119,7 @@ def test_what_each_checker_prints_is_read(form: str, output: str, row: list[Any]
     ],
 )
 def test_hints_and_what_stands_nowhere_are_left_out(form: str, output: str) -> None:
-    assert rows(FORMS[form](output), "/w") == Rows([])
+    assert rows(registry.form(form)(output), "/w") == Rows([])
 
 
 @pytest.mark.parametrize("form", ["ruff", "gitlab", "pyright", "rdjson", "oxlint", "eslint", "shellcheck"])

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from bot.ecosystems.test_results import MOST_NAMES, ParsedTests
 from bot.toolhost.reports import files, junit
 from bot.toolhost.reports.files import ReportError
-from bot.toolhost.reports.test_results import MOST_NAMES, ParsedTests
 from tests.toolhost.conftest import Bench
 
 PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" tests="5">
@@ -155,7 +155,7 @@ def test_a_thousand_failures_are_explained_and_no_more() -> None:
 
 
 def test_many_tests_are_counted_and_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.toolhost.reports.test_results.MOST_NAMES", 100)
+    monkeypatch.setattr("bot.ecosystems.test_results.MOST_NAMES", 100)
     found = parsed("<testsuite>" + '<testcase name="x"/>' * 1000 + "</testsuite>")
     message = found.message()
     assert (message["named"], message["counts"]) == (False, {"passed": 1000, "failed": 0, "skipped": 0})
@@ -207,7 +207,7 @@ def test_several_reports_of_a_pattern_are_one(bench: Bench) -> None:
 def test_what_was_too_much_is_said_beside_what_could_be_read(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.toolhost.reports.test_results.MOST_NAMES", 1)
+    monkeypatch.setattr("bot.ecosystems.test_results.MOST_NAMES", 1)
     bench.write("test-results/a.xml", PYTEST)
     (bench.root / "test-results" / "b.xml").symlink_to("a.xml")
     tests = after(bench)["tests"]

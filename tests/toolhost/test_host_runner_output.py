@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.ecosystems.test_results import ParsedTests
 from bot.toolhost.reports import runner_output
-from bot.toolhost.reports.test_results import ParsedTests
 
 RECORDED = Path(__file__).parent / "runner_output"
 
@@ -225,7 +225,7 @@ def test_two_runners_in_one_check_are_told_together() -> None:
     both = "".join((RECORDED / f"{name}.txt").read_text() for name in ("cargo", "mocha"))
     tests = runner_output.parse(both)
     assert tests is not None
-    assert tests.source == "cargo test's output, mocha's output"
+    assert tests.source == "mocha's output, cargo test's output"
     assert tests.figures() == {"passed": 6, "failed": 2, "skipped": 2}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.toolhost.tools import related_tests
+from bot.ecosystems.registry import named
 
 PYTHON = {
     "src/shop/__init__.py": "from .money import cents\n",
@@ -33,7 +33,9 @@ def found(folder: Path, files: Mapping[str, str], *changed: str, kind: str = "py
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    return related_tests.find(folder, kind, changed)
+    find = named(kind).related
+    assert find is not None
+    return find(folder, changed)
 
 
 @pytest.mark.parametrize(

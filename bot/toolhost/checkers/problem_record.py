@@ -8,9 +8,9 @@ import os
 import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from bot.contracts.plain_text import printable
+from bot.ecosystems.checker_output import Find
 
 MOST = 20_000
 """Problems of one run of one checker; more are not compared."""
@@ -22,19 +22,6 @@ _LARGEST_SOURCE = 2_000_000
 
 Row = list[object]
 """`path`, `line`, `column`, `end_line`, `end_column`, `severity`, `code`, `message`, `snippet`."""
-
-
-class Find(NamedTuple):
-    """One entry of a checker's output, not validated yet. Lines and columns begin at 1."""
-
-    path: object
-    line: object
-    column: object
-    severity: str
-    code: object
-    message: object
-    end_line: object = 0
-    end_column: object = 0
 
 
 @dataclass(frozen=True, slots=True)

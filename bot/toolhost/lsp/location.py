@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bot.contracts.checkers import has_settings, uses_checker
 from bot.ecosystems.record import Launch
+from bot.ecosystems.registry import ecosystems
 
 _ENVIRONMENTS = (".venv", "venv")
 _SMALL_FILE = 1 << 20
@@ -30,8 +31,9 @@ class Location:
         return self.configured or self.programs.get(name, "")
 
     def in_project(self, name: str) -> str:
-        """The nearest `node_modules/.bin`, else a virtual environment."""
-        modules = (folder / "node_modules" / ".bin" / name for folder in self._folders())
+        """The nearest one installed in a folder of the project, else in the active environment."""
+        bins = [place for one in ecosystems() for place in one.bins]
+        modules = (folder / place / name for folder in self._folders() for place in bins)
         installed = (folder / "bin" / name for folder in self.environments())
         return self.configured or next((str(p) for ps in (modules, installed) for p in ps if _runs(p)), "")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bot.ecosystems.registry import named
 from bot.toolhost.reports import files
 from bot.toolhost.reports.files import ReportError
 
@@ -99,17 +100,17 @@ class CoverageReader:
 
     def _go_module(self) -> str:
         try:
-            text = files.read(Path(self._root) / "go.mod", Path(self._root), files.MIB).decode(
-                "utf-8", "replace"
-            )
+            text = files.read(
+                Path(self._root) / named("go").manifests[0], Path(self._root), files.MIB
+            ).decode("utf-8", "replace")
         except ReportError:
             return ""
-        named = [
+        modules = [
             line.split()[1]
             for line in text.splitlines()
             if line.startswith("module ") and len(line.split()) > 1
         ]
-        return named[0].strip('"') if named else ""
+        return modules[0].strip('"') if modules else ""
 
 
 def _candidates(reported_path: str, folder: str, folders: Iterable[str], root: str) -> Iterator[str]:

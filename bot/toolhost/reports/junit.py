@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests
 from bot.toolhost.reports import files, reasons
 from bot.toolhost.reports.files import ReportError
-from bot.toolhost.reports.test_results import FAILED, PASSED, SKIPPED, ParsedTests
 
 _LONGEST = 4_000
 """Characters of a failure that are read."""

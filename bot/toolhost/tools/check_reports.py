@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
+from bot.ecosystems.test_results import ParsedTests
 from bot.toolhost.context import Context
 from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.reports import coverage, files, junit, runner_output
 from bot.toolhost.reports.files import ReportError, Stamp
-from bot.toolhost.reports.test_results import ParsedTests
 
 PLACES = (
     "junit.xml",
@@ -30,7 +30,7 @@ _DATABASE = ".coverage"
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     """`junit` and `coverage` are patterns from the policy, `places` where the tools of the check write reports. With
     `spill`, the check's output, the reports that are new since `stamps` are read; with `lines`, the new coverage of
-    those. `asked` and `converted` are files in the temporary folder: the report that pytest was told to write, and
+    those. `asked` and `converted` are files in the temporary folder: the report that a runner was told to write, and
     converted coverage. From a call with `watch`, paths of the tree, until the next one with `spill`, it is watched
     which of them are opened; `opened` is missing if that is unknown."""
     junit_patterns = [str(one) for one in arguments.get("junit", ())]
@@ -72,18 +72,19 @@ def _tests(
     drop = f"{context.real_root}/"
     printed, trouble = _output(Path(str(arguments["spill"])), context)
     notes = []
-    pytest_report = str(arguments.get("asked") or "")
-    if pytest_report and (context.tmp / pytest_report).exists():
-        once = not trouble and runner_output.sessions_of_pytest(printed) < 2
+    asked = str(arguments.get("asked") or "")
+    if asked and (context.tmp / asked).exists():
+        runner = runner_output.reporting_runner()
+        once = not trouble and runner_output.runs_of(runner, printed) < 2
         if once or arguments.get("sure") is True:
-            tests, trouble_in_it = _junit([(pytest_report, context.tmp)], "pytest's report", drop)
+            tests, trouble_in_it = _junit([(asked, context.tmp)], context, f"{runner.name}'s report", drop)
             if tests is not None:
                 return tests
             notes += trouble_in_it
         else:
-            notes.append("pytest may have run more than once, so its report is not taken")
+            notes.append(f"{runner.name} may have run more than once, so its report is not taken")
     if reports := [(name, context.root) for name in new]:
-        tests, trouble_in_it = _junit(reports, "JUnit report", drop)
+        tests, trouble_in_it = _junit(reports, context, "JUnit report", drop)
         notes += trouble_in_it
         if tests is not None:
             tests.notes += notes
@@ -99,11 +100,11 @@ def _tests(
 
 
 def _junit(
-    reports: Iterable[tuple[str, Path]], source: str, drop: str
+    reports: Iterable[tuple[str, Path]], context: Context, source: str, drop: str
 ) -> tuple[ParsedTests | None, list[str]]:
     tests, notes, read, left = ParsedTests(source), [], 0, files.MOST_BYTES
     for name, folder in reports:
-        label = name if source != "pytest's report" else source
+        label = name if folder == context.root else source
         part = ParsedTests(source)
         try:
             content = files.read(folder / name, folder, min(files.LARGEST, left))

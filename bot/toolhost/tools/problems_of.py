@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolOutcome
+from bot.ecosystems.checker_output import FormError
+from bot.ecosystems.registry import checking, ecosystems, form
 from bot.toolhost import shell
-from bot.toolhost.checkers import output_forms
 from bot.toolhost.checkers.problem_record import one_line, rows
 from bot.toolhost.context import Context
 from bot.toolhost.programs import Buffer
@@ -26,9 +27,9 @@ _PROBE_LIMIT = 20.0
 _NOTE = 200
 _WORDS = 4000
 
-# Before the reason Node prints its position in the loader, Python a traceback, eslint an apology.
+# Before the reason an interpreter prints a traceback, a checker an apology.
 _SAYS_WHY = re.compile(r"(?m)^\w*Error\b[^:\n]{0,60}: .+$")
-_HEAD = re.compile(r"\A(?:\s|Oops! .*\n|ESLint: .*\n)+")
+_HEAD = re.compile(r"\A(?:\s|Oops! .*\n|\w+: [\d.]+\n)+")
 
 # The host's pipe carries both outputs in order. With `_APART` standard error goes to a file, without a program between:
 # that might be kept running by processes that the checker leaves behind. A checker has one core, the tests the others.
@@ -112,12 +113,12 @@ def _result_of(checker: Mapping[str, Any], ran: _CheckerRun, context: Context, f
         return _none("unavailable", f"it ended with exit code {code}{_because(ran, context)}")
     try:
         parsed = rows(
-            output_forms.FORMS[checker["form"]](ran.output.decode("utf-8", "replace")),
+            form(checker["form"])(ran.output.decode("utf-8", "replace")),
             str(context.root),
             checker["unit"],
             folder,
         )
-    except output_forms.FormError as error:
+    except FormError as error:
         why = "" if ran.output.strip() else _because(ran, context)
         return _none("unavailable", one_line(f"{error}{why}", _NOTE, str(context.root)))
     if parsed.flooded:
@@ -139,9 +140,7 @@ def _run(
     script = _TOGETHER if together else _APART
     environment = {
         **location.environment,
-        "CARGO_NET_OFFLINE": "true",
-        "CARGO_TARGET_DIR": str(context.tmp / "cargo-target"),
-        "GOTOOLCHAIN": "local",
+        **checking(str(context.tmp)),
         "LC_ALL": "C.UTF-8",
     }
     try:
@@ -193,9 +192,6 @@ def _none(state: str, note: str) -> dict[str, Any]:
     return {"state": state, "note": note, "rows": [], "outside": 0}
 
 
-PLACES = (".venv/bin", "venv/bin", "node_modules/.bin")
-"""Folders of the repository in which a project has installed programs."""
-
 _ENVIRONMENTS = (".venv", "venv", "env")
 
 
@@ -218,7 +214,8 @@ def find(
         if source == "ours" and (own := ours.get(name)) and _runs(own):
             return own
         if source == "project":
-            for program in (str(folder / bin_folder / name) for folder in around for bin_folder in PLACES):
+            bins = [place for one in ecosystems() for place in one.bins]
+            for program in (str(folder / place / name) for folder in around for place in bins):
                 if _runs(program):
                     return program
         if source == "path" and (path := shutil.which(name, path=environment.get("PATH", ""))):

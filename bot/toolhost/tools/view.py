@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from bot.contracts.text_encoding import marked_encoding
 from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.ecosystems.outline import Definition
+from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.file_excerpt import MAX_LINE, Window, of_stream, of_text
 from bot.toolhost.file_history import sha256
@@ -44,6 +44,7 @@ LONG = 600
 _HEAD = 200
 """Lines shown of a long file without an outline: data, a log, prose."""
 
+_MARKED = (".md", ".markdown")
 _FEWEST = 3
 """Definitions that make an outline."""
 
@@ -155,61 +156,18 @@ def _not_text(name: str, size: int, reason: str) -> ToolFailure:
 
 _MOST = 200
 _LONGEST = 120
-_LARGEST = 4_000_000
 _LONGEST_LINE = 300
-
-_MODIFIERS = (
-    "abstract async data default export final fileprivate inline internal open operator override partial private "
-    "protected public readonly sealed static suspend unsafe virtual"
-)
-_MODIFIED = rf"(?:(?:{'|'.join(_MODIFIERS.split())})\s+)*"
-_KEYWORDS = (
-    "class interface enum record object struct trait protocol extension namespace module func fun function def type "
-    "impl"
-)
-_TYPES = rf"\s*{_MODIFIED}(?:{'|'.join(_KEYWORDS.split())})\s+[\w$~<(]"
-_NOT_CALLS = r"(?!(?:if|for|while|switch|catch|return|else|do|new|await|throw|case|delete|typeof)\b)"
-_METHOD = rf"(?:\t| {{2,8}}){_NOT_CALLS}{_MODIFIED}(?:[\w<>\[\],.?*]+\s+){{0,3}}[\w$#]+\s*\([^;]*\{{\s*$"
-_SCRIPT = (
-    rf"{_TYPES}|(?:export\s+)?(?:const|let|var)\s+[\w$]+|(?:export\s+)?(?:async\s+)?function\b|{_METHOD}"
-)
-_C = rf"{_TYPES}|#define\s+\w+|(?:typedef|union)\b|{_NOT_CALLS}[A-Za-z_][\w\s*&:<>,~]*\([^;]*$"
-_RUST = (
-    r"\s*(?:pub(?:\([^)]*\))?\s+)?(?:(?:async|unsafe|const|extern)\s+)*"
-    r"(?:fn|struct|enum|trait|impl|mod|type|macro_rules!)\b"
-)
-
-_PATTERNS = {
-    end: re.compile(pattern)
-    for ends, pattern in {
-        ".py .pyi": r"\s*(?:class|def|async\s+def)\s+\w",
-        ".md .markdown": r"#{1,6}\s+\S",
-        ".js .mjs .cjs .jsx .ts .mts .cts .tsx .vue .svelte": _SCRIPT,
-        ".go": r"(?:func|type|var|const)\b",
-        ".rs": _RUST,
-        ".c .h .cc .cpp .cxx .hh .hpp .hxx .m .mm": _C,
-        ".java .kt .kts .cs .scala .swift .php .dart .groovy": rf"{_TYPES}|{_METHOD}",
-        ".rb .ex .exs .lua": r"\s*(?:class|module|defmodule|def|defp|(?:local\s+)?function)\s+\S",
-        ".sh .bash": r"(?:function\s+)?[\w:-]+\s*\(\)|function\s+\w",
-    }.items()
-    for end in ends.split()
-}
-
-
-class Definition(NamedTuple):
-    """`first` and `last` are lines from 1; `depth` counts the definitions that it lies in."""
-
-    first: int
-    last: int
-    depth: int
-    text: str
 
 
 def outline(name: str, lines: Sequence[str]) -> list[str]:
     """A line for each definition, `12-40 class A`; none for a file whose kind has no definitions."""
-    definitions = _python(lines) if name.endswith((".py", ".pyi")) else None
+    suffix = PurePosixPath(name).suffix.lower()
+    ecosystem = next((one for one in ecosystems() if suffix in one.outline), None)
+    if ecosystem is None:
+        return []
+    definitions = ecosystem.definitions(lines)
     if definitions is None:
-        definitions = _by_pattern(PurePosixPath(name).suffix.lower(), lines)
+        definitions = _by_pattern(ecosystem.outline[suffix], suffix in _MARKED, lines)
     while len(definitions) > _MOST and (deepest := max(definition.depth for definition in definitions)):
         definitions = [definition for definition in definitions if definition.depth < deepest]
     entries = [
@@ -219,44 +177,16 @@ def outline(name: str, lines: Sequence[str]) -> list[str]:
     return entries + ([f"[{len(definitions) - _MOST} more]"] if len(definitions) > _MOST else [])
 
 
-def _python(lines: Sequence[str]) -> list[Definition] | None:
-    """`None` if it does not parse."""
-    source = "\n".join(lines)
-    if len(source) > _LARGEST:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return list(_defined(tree, lines, 0))
-
-
-def _defined(parent: ast.AST, lines: Sequence[str], depth: int) -> Iterator[Definition]:
-    """Classes and functions, also those under an `if`, but nothing inside a function."""
-    for node in ast.iter_child_nodes(parent):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            yield Definition(first, node.end_lineno or first, depth, lines[node.lineno - 1].strip())
-            if isinstance(node, ast.ClassDef):
-                yield from _defined(node, lines, depth + 1)
-        elif isinstance(node, ast.If | ast.Try | ast.With):
-            yield from _defined(node, lines, depth)
-
-
-def _by_pattern(suffix: str, lines: Sequence[str]) -> list[Definition]:
+def _by_pattern(pattern: str, headings: bool, lines: Sequence[str]) -> list[Definition]:
     """Each ends before the next one that is not indented deeper; headings before the next that is not smaller."""
-    pattern = _PATTERNS.get(suffix)
-    if pattern is None:
-        return []
+    begins = re.compile(pattern).match
     starts: list[tuple[int, int, str]] = []
     fenced = False
     for number, line in enumerate(lines, start=1):
-        if suffix in (".md", ".markdown"):
+        if headings:
             fenced ^= line.lstrip().startswith(("```", "~~~"))
-        if not fenced and len(line) <= _LONGEST_LINE and pattern.match(line):
-            heading = len(line) - len(line.lstrip("#")) if suffix in (".md", ".markdown") else 0
+        if not fenced and len(line) <= _LONGEST_LINE and begins(line):
+            heading = len(line) - len(line.lstrip("#")) if headings else 0
             starts.append(
                 (number, heading or len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip()), line.strip())
             )

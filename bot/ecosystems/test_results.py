@@ -1,10 +1,12 @@
-"""Test names and their states, as parsed from a report or from output, bounded."""
+"""Test names and their states, as parsed from a report or from output, bounded; and how a runner's output is read."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 STATES = (PASSED, FAILED, SKIPPED)
@@ -107,3 +109,31 @@ def shortened(name: str) -> str:
 def path_of(parts: Iterable[str]) -> str:
     """The name of a test in its suites."""
     return " > ".join(part.strip() for part in parts if part.strip())
+
+
+Reason = tuple[str, Sequence[str]]
+"""A test that failed, or the last part of its name, and the lines that say why."""
+
+REASON_LINES = 14
+"""Lines in which the reason of a failure is searched."""
+
+DETAIL = re.compile(r"(?:[-+] )?(?:[Ee]xpected|[Rr]eceived|[Aa]ctual|left|right|got) {0,40}:.*")
+"""A line with an expected or a received value."""
+
+NUMBERED = re.compile(r" {2,4}\d+\) (\S.*)")
+
+
+def unexplained(lines: Sequence[str]) -> Iterator[Reason]:
+    """For runners whose word for the state is the reason."""
+    return iter(())
+
+
+class Runner(NamedTuple):
+    """A test runner. `read` parses its tests from lines of output, `None` if it did not run; `explain` yields why tests
+    failed. One that can be told to write a report has a `name`, and `end`, which matches the last line of a run: the
+    report is about the last run only."""
+
+    read: Callable[[Sequence[str]], ParsedTests | None]
+    explain: Callable[[Sequence[str]], Iterator[Reason]] = unexplained
+    name: str = ""
+    end: re.Pattern[str] | None = None

@@ -1,11 +1,22 @@
-"""Parse the test output of jest, vitest, mocha, ava and Node's own runner."""
+"""The test output of jest, vitest, mocha, ava and Node's own runner."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from bot.toolhost.reports.test_results import FAILED, PASSED, SKIPPED, STATES, ParsedTests, path_of
+from bot.ecosystems.test_results import (
+    FAILED,
+    NUMBERED,
+    PASSED,
+    REASON_LINES,
+    SKIPPED,
+    STATES,
+    ParsedTests,
+    Reason,
+    Runner,
+    path_of,
+)
 
 _MARKS = {
     "✓": PASSED,
@@ -38,12 +49,12 @@ _WORDS = {
 _JEST_END = re.compile(r"Tests: +(?:\d+ [a-z]+, )*\d+ total")
 _JEST_FILE = re.compile(r"(PASS|FAIL) +(\S+)(?: \([\d.]+ m?s\))?")
 _JEST_LINE = re.compile(r"( +)([✓✕○✎]) (?:(?:skipped|todo) )?(.+?)(?: \([\d.]+ m?s\))?")
-JEST_BAD = re.compile(r"  ● (.+)")
+_JEST_BAD = re.compile(r"  ● (.+)")
 _NOT_RUN = "Test suite failed to run"
 
 _VITEST_END = re.compile(r" +Tests  +(?:\d+ [a-z]+(?: \| )?)+ \(\d+\)")
 _VITEST_LINE = re.compile(r" +([✓×↓]) (\S.* > .*?)(?: \d+m?s)?")
-VITEST_BAD = re.compile(r" FAIL  (\S.*)")
+_VITEST_BAD = re.compile(r" FAIL  (\S.*)")
 
 _MOCHA_END = re.compile(r"  (\d+) (passing|failing|pending)(?: \(.*\))?")
 _MOCHA_TEST = re.compile(r"( {2,})(?:(✓|✔|√|-)|(\d+\))) (.+?)(?: \(\d+ms\))?")
@@ -71,7 +82,7 @@ def jest(lines: Sequence[str]) -> ParsedTests | None:
         elif file and (match := _JEST_LINE.fullmatch(line)):
             depth = len(match[1])
             named.append((path_of((file, *_above(suites, depth), match[3])), _MARKS[match[2]]))
-        elif file and (match := JEST_BAD.fullmatch(line)):
+        elif file and (match := _JEST_BAD.fullmatch(line)):
             suites = {}
             if match[1] == _NOT_RUN:
                 bad.append(file)
@@ -89,7 +100,7 @@ def vitest(lines: Sequence[str]) -> ParsedTests | None:
     if not ends:
         return None
     named = [(match[2], _MARKS[match[1]]) for line in lines if (match := _VITEST_LINE.fullmatch(line))]
-    bad = [match[1] for line in lines if (match := VITEST_BAD.fullmatch(line))]
+    bad = [match[1] for line in lines if (match := _VITEST_BAD.fullmatch(line))]
     return _of("vitest's output", named, bad, _totals(line.rpartition(" (")[0] for line in ends))
 
 
@@ -187,3 +198,74 @@ def _of(
         tests.add(name, FAILED)
     tests.totals = totals
     return tests
+
+
+_JEST_FAILED_FILE = re.compile(r"FAIL +(\S+)(?: \([\d.]+ m?s\))?")
+
+
+def why_jest(lines: Sequence[str]) -> Iterator[Reason]:
+    file = ""
+    for index, line in enumerate(lines):
+        if match := _JEST_FAILED_FILE.fullmatch(line):
+            file = match[1].removeprefix("./")
+        elif file and (match := _JEST_BAD.fullmatch(line)):
+            suites = () if match[1] == "Test suite failed to run" else match[1].split(" › ")
+            yield path_of((file, *suites)), lines[index + 1 : index + REASON_LINES]
+
+
+def why_vitest(lines: Sequence[str]) -> Iterator[Reason]:
+    for index, line in enumerate(lines):
+        if match := _VITEST_BAD.fullmatch(line):
+            yield match[1], lines[index + 1 : index + 2]
+
+
+def why_ava(lines: Sequence[str]) -> Iterator[Reason]:
+    """After the list, each failed test's name on a line of its own, the source around the place, then the error."""
+    rule = next((index for index, line in enumerate(lines) if line == "  ─"), len(lines))
+    for index, line in enumerate(lines[rule:], rule):
+        if (
+            re.fullmatch(r"  \S.*", line)
+            and lines[index - 1 : index] == [""]
+            and lines[index + 1 : index + 2] == [""]
+        ):
+            why = [
+                other
+                for other in lines[index + 2 : index + REASON_LINES]
+                if not re.match(r"  (?: *\d+: |\S+:\d+$)", other)
+            ]
+            yield path_of(line[2:].split(" › ")), why
+
+
+def why_mocha(lines: Sequence[str]) -> Iterator[Reason]:
+    """Its list after the figures has the suites and the name on lines of their own, the last with a colon."""
+    for index, line in enumerate(lines):
+        if not (match := NUMBERED.fullmatch(line)):
+            continue
+        parts = [match[1]]
+        for number, other in enumerate(lines[index + 1 : index + 20], index + 1):
+            if parts[-1].endswith(":") and not other.strip():
+                yield path_of((*parts[:-1], parts[-1][:-1])), lines[number : number + REASON_LINES]
+                break
+            if not other.startswith("    ") or not other.strip():
+                break
+            parts.append(other)
+
+
+_NODE_BAD = re.compile(r"✖ (.*?)(?: \([\d.]+ms\))?")
+
+
+def why_node(lines: Sequence[str]) -> Iterator[Reason]:
+    inside = False
+    for index, line in enumerate(lines):
+        inside = inside or line == "✖ failing tests:"
+        if inside and (match := _NODE_BAD.fullmatch(line)):
+            yield match[1], lines[index + 1 : index + 2]
+
+
+RUNNERS = (
+    Runner(jest, why_jest),
+    Runner(vitest, why_vitest),
+    Runner(mocha, why_mocha),
+    Runner(ava, why_ava),
+    Runner(node, why_node),
+)

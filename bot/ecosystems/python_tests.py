@@ -1,14 +1,14 @@
-"""Parse the test output of pytest and unittest."""
+"""The test output of pytest and unittest."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from bot.toolhost.reports.test_results import FAILED, PASSED, SKIPPED, ParsedTests
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
-PYTEST_SUMMARY = re.compile(
+_PYTEST_SUMMARY = re.compile(
     r"(?:=+ )?(?:no tests ran|\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?"
 )
 _PYTEST_FIGURE = re.compile(r"(\d+) ([a-z]+)")
@@ -46,14 +46,14 @@ _UNITTEST_STATES = {
     "unexpected success": FAILED,
 }
 _UNITTEST_BAD = re.compile(r"(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+) \(([\w.<>]+)\).*")
-UNITTEST_RULES = ("=" * 70, "-" * 70)
+_UNITTEST_RULES = ("=" * 70, "-" * 70)
 _FIXTURES = ("setUpClass", "tearDownClass", "setUpModule", "tearDownModule")
 _NOT_LOADED = "unittest.loader._FailedTest"
 
 
 def pytest(lines: Sequence[str]) -> ParsedTests | None:
     """The tests by the verbose lines; else the failed ones, by the short summary."""
-    ends = [number for number, line in enumerate(lines) if PYTEST_SUMMARY.fullmatch(line)]
+    ends = [number for number, line in enumerate(lines) if _PYTEST_SUMMARY.fullmatch(line)]
     if not ends:
         return None
     totals = {PASSED: 0, FAILED: 0, SKIPPED: 0}
@@ -93,7 +93,7 @@ def _pytest_short(lines: Sequence[str]) -> list[str]:
     for line in lines:
         if "short test summary info" in line and line.startswith("="):
             inside = True
-        elif PYTEST_SUMMARY.fullmatch(line):
+        elif _PYTEST_SUMMARY.fullmatch(line):
             inside = False
         elif inside and (match := _SHORT.fullmatch(line)):
             names.append(match[1])
@@ -129,7 +129,7 @@ def _unittest_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
     states: list[tuple[str, str]] = []
     pending, inside = "", True
     for line in lines:
-        if line in UNITTEST_RULES:
+        if line in _UNITTEST_RULES:
             pending, inside = "", False
         elif not inside:
             # After the tracebacks of one run another may follow.
@@ -166,3 +166,47 @@ def _unittest_totals(lines: Sequence[str], ran: int, failed: int) -> dict[str, i
             figures = dict(_UNITTEST_FIGURE.findall(match[1] or ""))
             skipped += int(figures.get("skipped", 0)) + int(figures.get("expected failures", 0))
     return {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}
+
+
+_PYTEST_WHY = re.compile(r"(?:FAILED|ERROR) (.+?) - (.+)")
+_PYTEST_COLLECTING = re.compile(r"_+ ERROR collecting (\S+) _+")
+
+
+def why_pytest(lines: Sequence[str]) -> Iterator[Reason]:
+    file = last = ""
+    for line in lines:
+        if match := _PYTEST_COLLECTING.fullmatch(line):
+            file, last = match[1], ""
+        elif file and line.startswith("E   "):
+            last = line[1:]
+        elif line.startswith(("____", "====")):
+            if file and last:
+                yield file, [last]
+            file = ""
+        elif match := _PYTEST_WHY.fullmatch(line):
+            yield match[1], [match[2]]
+
+
+_UNITTEST_HEADER = re.compile(r"(?:FAIL|ERROR): (\S+) \(([\w.<>]+)\).*")
+
+
+def why_unittest(lines: Sequence[str]) -> Iterator[Reason]:
+    """The line after the last frame of the traceback: the message of an assertion may have many."""
+    for index, line in enumerate(lines):
+        if not (match := _UNITTEST_HEADER.fullmatch(line)) or lines[index + 1 : index + 2] != [
+            _UNITTEST_RULES[1]
+        ]:
+            continue
+        block = []
+        for other in lines[index + 2 : index + 400]:
+            if other in _UNITTEST_RULES:
+                break
+            block.append(other)
+        frames = [number for number, other in enumerate(block) if other.startswith("  File ")]
+        rest = block[frames[-1] + 1 :] if frames else block
+        name = match[2].removeprefix(f"{_NOT_LOADED}.")
+        whole = name if name == match[1] or name.endswith(f".{match[1]}") else f"{name}.{match[1]}"
+        yield whole, [other for other in rest if not other.startswith(" ")]
+
+
+RUNNERS = (Runner(pytest, why_pytest, "pytest", _PYTEST_SUMMARY), Runner(unittest, why_unittest))
