@@ -196,8 +196,8 @@ class Ecosystem:
     `runners` read the output of its test runners, `forms` that of its checkers, by the name of the format. `related`
     finds the tests in a work tree that are related to changed files: paths, or names of packages.
     `bins` are the folders of a checkout in which a project has installed programs. `checking` are variables with which
-    a checker downloads nothing; `{tmp}` is a folder outside the tree. `formats` maps names of files that a general format
-    is not told by their suffix to JSON or TOML. `outline` maps suffixes to the pattern with which a definition begins;
+    a checker downloads nothing; `{tmp}` is a folder outside the tree. `formats` maps names of files whose suffix
+    does not say so to JSON or TOML. `outline` maps suffixes to the pattern with which a definition begins;
     `definitions` parses them where that is better, `None` if the file does not parse.
     `copies` is advice for tests that do not use the tree's code: where its copies are, and how they are avoided."""
 

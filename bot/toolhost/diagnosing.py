@@ -1,28 +1,23 @@
-"""Add the diagnostics of a call's changes to its result. A failure in here costs nothing but the diagnostics.
-
-The language server code is imported on a thread, when the first checked file is read.
-"""
+"""Add the diagnostics of a call's changes to its result. A failure in here costs nothing but the diagnostics."""
 
 from __future__ import annotations
 
 import os
-import queue
-import threading
 import time
+import traceback
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.contracts.checkers import CHECKED_SUFFIXES
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import files
 from bot.toolhost.context import Context
 from bot.toolhost.file_history import sha256
+from bot.toolhost.lsp.launch import Settings
+from bot.toolhost.lsp.report import Report, error_line, record, text, use_record
+from bot.toolhost.lsp.service import DiagnosticsService
 from bot.toolhost.scan import Scanner
 from bot.toolhost.text import NotTextError, decode
-
-if TYPE_CHECKING:
-    from bot.toolhost.lsp.report import Report
-    from bot.toolhost.lsp.service import DiagnosticsService
 
 _VIEW = "view"
 _EDITS = ("edit", "write", "patch")
@@ -40,28 +35,28 @@ class Diagnosing:
         (`only_ours`, `refused`, `since`), and `again` where a host before this one worked on the tree."""
         self._context = context
         self._scanner = scanner
-        self._options = options
-        self._began = time.time_ns()
-        self._read_files: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
-        self._unseen = 0
-        self._news = threading.Condition()
-        self._service: DiagnosticsService | None = None
-        self._loader: threading.Thread | None = None
+        self._again = bool(options.get("again"))
+        settings = Settings(
+            options["wait"],
+            options.get("servers", {}),
+            frozenset(options.get("said", ())),
+            options.get("only_ours", ""),
+            options.get("refused", {}),
+            options.get("since", time.time_ns()),
+        )
+        self._service = DiagnosticsService(context, settings, self._before, self._now, scanner.base_content)
         self._pending: dict[str, None] = {}
         self._moved: dict[str, str] = {}
         self._broken = ""
         self._reported_broken = False
-        self._waited_before = 0.0
+        self._waited = 0.0
 
     def before(self, tool: str) -> None:
         """Prepare for an edit: the problems of files that were read must be known before it. Starts nothing."""
-        self._waited_before = 0.0
-        if tool not in _EDITS or self._loader is None or self._broken:
-            return
         began = time.monotonic()
-        if service := self._ready():
-            service.settle(began + self._options["wait"])
-        self._waited_before = time.monotonic() - began
+        if tool in _EDITS and self._service.reads_any and not self._broken:
+            self._service.settle(began + self._service.settings.wait)
+        self._waited = time.monotonic() - began
 
     def after(self, tool: str, outcome: ToolOutcome, *, more_edits: bool = False) -> ToolOutcome:
         """The result with the diagnostics, if a file of interest changed; otherwise unchanged. With `more_edits`
@@ -86,23 +81,18 @@ class Diagnosing:
 
     def standing(self) -> dict[str, Any]:
         """End the servers and return the facts for the supervisor: new errors by file, and what the servers used."""
-        service, self._service = self._service, None
         self._broken, self._reported_broken = self._broken or "ended", True
-        if service is None:
-            return {"standing": [], "servers": []}
-        from bot.toolhost.lsp.report import error_line, use_record
-
         standing = [
             {
                 "path": name,
-                "sha256": sha256(text.encode("utf-8", "surrogatepass")),
+                "sha256": sha256(content.encode("utf-8", "surrogatepass")),
                 "errors": [error_line(problem) for problem in new[:5]],
             }
-            for name, text, new in service.standing()
+            for name, content, new in self._service.standing()
             if new
         ]
-        uses = [use_record(use) for use in service.uses()]
-        service.end()
+        uses = [use_record(use) for use in self._service.uses()]
+        self._service.end()
         return {"standing": standing[:100], "servers": uses}
 
     def _diagnose(self, tool: str, outcome: ToolOutcome, *, more_edits: bool) -> Report | None:
@@ -113,7 +103,7 @@ class Diagnosing:
         if more_edits and tool in _EDITS:
             self.changed_meanwhile(names)
             return None
-        if tool in _SHELL and self._loader is not None:
+        if tool in _SHELL and self._service.reads_any:
             self._context.busy()
             # Before the first read, a command's changes are reported with the next result, after the scan.
             names = self._scanner.touched(is_checked)
@@ -122,78 +112,22 @@ class Diagnosing:
             self._pending.clear()
         moved, self._moved = self._moved, {}
         names = [name for name in names if is_checked(name)]
-        service = self._ready() if names else None
-        began = time.monotonic() - self._waited_before  # one limit for both waits, before and after the edit
-        return service.changed(names, moved, began) if service else None
+        if not names:
+            return None
+        self._context.busy()
+        # One limit for both waits, before and after the edit.
+        return self._service.changed(names, moved, time.monotonic() - self._waited)
 
     def _read(self, name: str) -> None:
-        if not is_checked(name) or (text := self._now(name)) is None:
-            return
-        before = self._before(name) if self._options.get("again") else text
-        if before is None:
-            return
-        self._note(1)
-        self._read_files.put((name, before))
-        self._begin()
+        if is_checked(name) and (now := self._now(name)) is not None:
+            before = self._before(name) if self._again else now
+            if before is not None:
+                self._service.read(name, before)
 
     def _with(self, outcome: ToolOutcome, report: Report) -> ToolOutcome:
-        from bot.toolhost.lsp.report import record, text
-
         note = text(report)
         content = f"{outcome.content}\n{note}" if note else outcome.content
         return outcome._replace(content=content, metadata={**outcome.metadata, "diagnostics": record(report)})
-
-    def _load(self) -> None:
-        """Import and start the diagnostics service, then register the files that were read."""
-        try:
-            service = self._new_service()
-            self._note(0)
-            while True:
-                name, text = self._read_files.get()
-                service.read(name, text)
-                self._note(-1)
-        except Exception as error:  # noqa: BLE001 - as in `after`
-            self._broken = self._broken or _why(error)
-            self._note(0)
-
-    def _note(self, more: int) -> None:
-        """Add `more` to the number of read files that the service has not registered yet."""
-        with self._news:
-            self._unseen += more
-            self._news.notify_all()
-
-    def _begin(self) -> None:
-        if self._loader is None:
-            self._loader = threading.Thread(target=self._load, name="diagnostics", daemon=True)
-            self._loader.start()
-
-    def _ready(self) -> DiagnosticsService | None:
-        """The service, once it has registered every file that was read; `None` if that takes too long."""
-        self._context.busy()
-        self._begin()
-        with self._news:
-            self._news.wait_for(
-                lambda: self._broken or (self._service is not None and not self._unseen),
-                self._options["wait"],
-            )
-        return None if self._broken else self._service
-
-    def _new_service(self) -> DiagnosticsService:
-        from bot.toolhost.lsp.launch import BaseCommit, LaunchPolicy, Settings
-        from bot.toolhost.lsp.service import DiagnosticsService
-
-        options = self._options
-        since = options.get("since", self._began)
-        launch_policy = LaunchPolicy(options.get("only_ours", ""), options.get("refused", {}), since)
-        settings = Settings(
-            options["wait"],
-            options.get("servers", {}),
-            frozenset(options.get("said", ())),
-            launch_policy=launch_policy,
-        )
-        base = BaseCommit(self._scanner.base_content)
-        self._service = DiagnosticsService(self._context, settings, self._before, self._now, base)
-        return self._service
 
     def _now(self, name: str) -> str | None:
         try:
@@ -241,8 +175,6 @@ def _why(error: Exception) -> str:
     """The error for the model: the system's message, and for a bug of ours its location."""
     if isinstance(error, OSError) and error.strerror:
         return f"the system refuses what they need ({error.strerror})"
-    import traceback  # a few ms that only a failure pays
-
     last = traceback.extract_tb(error.__traceback__)[-1]
     position = f"{os.path.basename(last.filename)}:{last.lineno}"
     return f"a fault in the program itself ({type(error).__name__} in {position})"

@@ -56,6 +56,7 @@ class Scanner:
         self.note_for_people = ""
         self._known: dict[str, _Known] = {}
         self._commit = ""
+        self._failure: OSError | None = None
         self._root = -1
 
     def take_base(self) -> None:
@@ -64,13 +65,21 @@ class Scanner:
         self._root = os.open(self.context.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._commit = self._git("rev-parse", "HEAD").decode("ascii", "replace").strip()
         now = time.time_ns()
-        for path in self.context.files():
+        try:
+            names = self.context.files()
+        except OSError as error:
+            self._failure = error  # without a base every file would be new
+            return
+        for path in names:
             if (stamp := _stamp(self._root, path)) is not None:
                 racy = now - stamp[1] < RACY
                 self._known[path] = _Known(stamp, self._digest(path, stamp) if racy else None, racy)
 
     def changes(self) -> Iterator[list[dict[str, Any]]]:
-        """Yield the files that differ from their known state, in batches for one frame, and update that state."""
+        """Yield the files that differ from their known state, in batches for one frame, and update that state. Raises
+        `OSError` if git cannot list them, or could not at the start."""
+        if self._failure is not None:
+            raise self._failure
         moved, gone, now = self._moved()
         unread = [
             path for path in (*moved, *gone) if path in self._known and self._known[path].digest is None

@@ -64,7 +64,8 @@ class Server:
         self._records: dict[str, Records] = {}
         self._variation = Variation(start_message.get("seed", ""))
         self._scanner = Scanner(self._context)
-        self._diagnosing = self._new_diagnosing(start_message.get("diagnostics"))
+        self._diagnostics: Message | None = start_message.get("diagnostics")
+        self._diagnosing: Diagnosing | None = None
 
     def run(self) -> None:
         self._incoming.start()
@@ -72,6 +73,7 @@ class Server:
             if not self._checks:
                 self._incoming.busy()
                 import_tools_of_models()
+                self._diagnosing = self._new_diagnosing(self._diagnostics)
                 self._scanner.take_base()
             while (message := self._incoming.next()) is not None:
                 if message["type"] == "call":

@@ -10,6 +10,7 @@ import pytest
 
 from bot.toolhost.globs import TooManyAlternativesError, expand_braces, matcher
 from bot.toolhost.listing import files, scratch_repository
+from bot.toolhost.scan import Scanner
 from tests.toolhost.conftest import Bench
 
 
@@ -135,6 +136,14 @@ def test_the_scratch_repository_is_gone_afterwards(bench: Bench) -> None:
 def test_git_that_fails_says_why(bench: Bench, without_git: None) -> None:
     with pytest.raises(OSError, match="git"):
         listed(bench)
+
+
+def test_a_scan_without_a_base_reports_no_file_as_new(bench: Bench, without_git: None) -> None:
+    bench.write("a.py")
+    scanner = Scanner(bench.context)
+    scanner.take_base()
+    with pytest.raises(OSError, match="git"):
+        list(scanner.changes())
 
 
 @pytest.mark.parametrize(

@@ -334,11 +334,11 @@ def test_kept_output_is_the_owners_alone_and_found_by_no_search_that_does_not_na
     assert listed.content == str(spill)
 
 
-def test_what_a_command_printed_does_not_count_as_viewed(workspace: Workspace) -> None:
+def test_what_a_command_showed_may_be_edited_and_that_is_mentioned(workspace: Workspace) -> None:
     bash(workspace, "echo one > printed.txt; cat printed.txt")
     outcome = workspace.call("edit", {"path": "printed.txt", "old": "one", "new": "two"}, CancelToken())
-    assert outcome.is_error
-    assert "view" in outcome.content
+    assert not outcome.is_error
+    assert "(printed.txt was not viewed as a whole.)" in outcome.content
 
 
 def test_a_command_that_could_not_be_run_is_an_error_and_no_more(workspace: Workspace) -> None:

@@ -254,8 +254,7 @@ def test_nothing_runs_before_a_file_of_its_language_is_read(played: Played) -> N
 
 
 def test_before_a_file_was_read_no_command_is_looked_after_at_once(played: Played) -> None:
-    """What it changed is told with the next result, when it was scanned for: breaks bot/toolhost/diagnosing.py
-    "and self._loader is not None"."""
+    """What it changed is told with the next result, when it was scanned for."""
     workspace = played.start(LONG, ty=pulls([["items", []]], [["items", [item("by a command")]]]))
     assert found(call(workspace, "bash", command="echo '# more' >> app.py; rm lib.py")) == []
     workspace.scan()
@@ -293,7 +292,7 @@ def test_commands_of_the_model_do_not_end_what_looks_on(played: Played) -> None:
 
 @pytest.mark.slow
 def test_in_a_second_host_new_is_what_is_new_since_the_first(played: Played) -> None:
-    """The history of files is the run's: breaks bot/toolhost/diagnosing.py "if self._options.get("again")"."""
+    """The history of files is the run's."""
     wrong = script(PULL, {"textDocument/diagnostic": [[["items", []]], [["items", [item("by the agent")]]]]})
     asked = {
         "wait": LONG,

@@ -12,7 +12,6 @@ import queue
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,9 +32,6 @@ from bot.toolhost.lsp.protocol import (
     sendable,
     uri_of,
 )
-
-MAX_SILENCE = 60.0
-"""Seconds after which a server that owes an answer is ended."""
 
 _MAX_RECEIVED = 128 << 20
 _MAX_MESSAGES = 50_000
@@ -114,7 +110,6 @@ class LanguageServer:
         self._changed = changed
         self._version = ""
         self._ready = self._pulls = False
-        self._heard = time.monotonic()
         self._received = self._messages = self._unread = self._last_id = 0
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._pending: dict[int, str] = {}
@@ -169,12 +164,10 @@ class LanguageServer:
                     self._pull(document)
 
     def check_health(self) -> None:
-        """End it if it owes an answer for too long, or is dead while a child of its keeps the pipe open."""
+        """Notice that it is dead while a child of its keeps the pipe open."""
         with self._changed:
             if not self.off_reason and self._process.poll() is not None:
                 self._turn_off(_exit_reason(self._process))
-            elif self._owes() and time.monotonic() - self._heard > MAX_SILENCE:
-                self._turn_off(f"it did not answer in {MAX_SILENCE:g} s")
 
     def is_ready(self, names: Iterable[str]) -> bool:
         """Whether the problems of these files are known, of those that are open."""
@@ -210,11 +203,6 @@ class LanguageServer:
     def _pull(self, document: Document) -> None:
         params = {"textDocument": {"uri": self._uri(document.name)}}
         document.request = self._request(_PULL, params, document.name)
-
-    def _owes(self) -> bool:
-        if self._pulls or not self._ready:
-            return bool(self._pending)
-        return any(not document.ready for document in self.documents.values())
 
     def _take(self, document: Document, items: object) -> None:
         """Take a result for the text that the server has."""
@@ -297,8 +285,6 @@ class LanguageServer:
         self._send({"method": method, "params": params})
 
     def _send(self, message: Message) -> None:
-        if (len(self._pending) <= 1 and "id" in message) or not self._owes():
-            self._heard = time.monotonic()
         self._received = self._messages = 0
         self._put(message)
 
@@ -331,7 +317,6 @@ class LanguageServer:
                     self._received += len(data)
                     for message in decoder.feed(data):
                         self._messages += 1
-                        self._heard = time.monotonic()
                         self._dispatch(message)
                         if self._received > _MAX_RECEIVED or self._messages > _MAX_MESSAGES:
                             counts = f"{self._messages:,} messages, {self._received:,} bytes"

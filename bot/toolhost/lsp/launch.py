@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,69 +24,53 @@ _MAX_LINKS = 40
 _PROXY = re.compile(r"(?i)(https?|all|no|ftp)_proxy$")
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchPolicy:
-    """From the supervisor. `only_ours` is a clause that says why only our own programs may run; empty if others may.
-    `refused` has such clauses for single servers by name. `since` is when the agent began, in nanoseconds."""
+BaseContent = Callable[[str], bytes | None]
+"""A file of the commit that the run began with, for a link its target; `None` if the commit does not have it."""
 
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """From the supervisor. `wait` is how long an edit waits, in seconds; `servers` the policy's settings of each, by
+    name; `announced` the notes that the model got in this run already. `only_ours` is a clause that says why only our
+    own programs may run, empty if others may; `refused` has such clauses for single servers by name. `since` is when
+    the agent began, in nanoseconds."""
+
+    wait: float = WAIT
+    servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    announced: frozenset[str] = frozenset()
     only_ours: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
     since: int = 1 << 63
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """`wait` is how long an edit waits, in seconds; `servers` the policy's settings of each, by name; `announced` the
-    notes that the model got in this run already."""
-
-    wait: float = WAIT
-    servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    announced: frozenset[str] = frozenset()
-    launch_policy: LaunchPolicy = field(default_factory=LaunchPolicy)
-
-
-@dataclass(frozen=True, slots=True)
-class BaseCommit:
-    """The commit that the run began with. `content(path)` is a file of it, for a link its target; `None` if the
-    commit does not have it."""
-
-    content: Callable[[str], bytes | None] = lambda path: None
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchGuard:
-    """Decides whether a program may be started."""
-
-    context: Context
-    policy: LaunchPolicy
-    base: BaseCommit
-
-    def refusal(self, name: str, argv: Sequence[str], runs: Sequence[str] = ()) -> str:
-        """Why `argv` may not be started as the server `name`; empty if it may. `runs` are files of the tree whose
-        code it executes."""
-        if argv[0] in self.context.programs.values():
-            return ""
-        if reason := self.policy.only_ours or self.policy.refused.get(name, ""):
-            return reason
-        search_path = self.context.environment.get("PATH", "")
-        program = argv[0] if "/" in argv[0] else shutil.which(argv[0], path=search_path) or argv[0]
-        root = Path(self.context.real_root)
-        for word in (program, *argv[1:], *runs):
-            if changed := next(filter(self._is_changed, _links_and_file(root / word, root)), None):
-                return f"{changed.relative_to(root)} was changed in this run, and would be run"
+def refusal(context: Context, settings: Settings, base: BaseContent, name: str, launch: Launch) -> str:
+    """Why the server `name` may not be started so; empty if it may."""
+    if launch.argv[0] in context.programs.values():
         return ""
+    if reason := settings.only_ours or settings.refused.get(name, ""):
+        return reason
+    program = launch.argv[0]
+    if "/" not in program:
+        program = shutil.which(program, path=context.environment.get("PATH", "")) or program
+    root = Path(context.real_root)
+    for word in (program, *launch.argv[1:], *launch.runs):
+        for path in _links_and_file(root / word, root):
+            if _is_changed(path, context, settings, base):
+                return f"{path.relative_to(root)} was changed in this run, and would be run"
+    return ""
 
-    def _is_changed(self, path: Path) -> bool:
-        name = str(path.relative_to(self.context.real_root))
-        if self.context.history.versions(name):
-            return True
-        base = self.base.content(name)
-        try:
-            if base is None:  # not in git: what setup wrote is older than the agent's start
-                return os.lstat(path).st_mtime_ns >= self.policy.since
-            return base != (os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes())
-        except OSError:
-            return True
+
+def _is_changed(path: Path, context: Context, settings: Settings, base: BaseContent) -> bool:
+    name = str(path.relative_to(context.real_root))
+    if context.history.versions(name):
+        return True
+    content = base(name)
+    try:
+        if content is None:  # not in git: what setup wrote is older than the agent's start
+            return os.lstat(path).st_mtime_ns >= settings.since
+        return content != (os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes())
+    except OSError:
+        return True
 
 
 def start_server(spec: Server, command: Launch, context: Context) -> subprocess.Popen[bytes]:

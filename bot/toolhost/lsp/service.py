@@ -18,7 +18,7 @@ from bot.ecosystems.registry import servers
 from bot.toolhost.context import Context
 from bot.toolhost.lsp.baseline import Change, certain, compare, merge
 from bot.toolhost.lsp.client import LanguageServer, ServerConfig
-from bot.toolhost.lsp.launch import BaseCommit, LaunchGuard, Settings, start_server
+from bot.toolhost.lsp.launch import BaseContent, Settings, refusal, start_server
 from bot.toolhost.lsp.location import Location, replace_command
 from bot.toolhost.lsp.report import Report, count_fitting
 
@@ -49,7 +49,7 @@ class DiagnosticsService:
     settings: Settings
     before: Callable[[str], str | None]
     now: Callable[[str], str | None]
-    base: BaseCommit = field(default_factory=BaseCommit)
+    base: BaseContent = lambda path: None
     _specs: Mapping[str, Server] = field(default_factory=lambda: {one.name: one for one in servers()})
     _files: dict[str, WatchedFile] = field(default_factory=dict)
     _started: dict[str, LanguageServer] = field(default_factory=dict)
@@ -74,6 +74,11 @@ class DiagnosticsService:
         """Wait before a change until the servers have checked what was read: a change on disk changes the problems of
         other files."""
         self._wait({server: list(server.documents) for server in self._started.values()}, until)
+
+    @property
+    def reads_any(self) -> bool:
+        """Whether a file was registered."""
+        return bool(self._files)
 
     def changed(self, names: Sequence[str], moved: Mapping[str, str], began: float) -> Report | None:
         """Report the new problems in these files and in others that were read; `None` if no server takes one. `moved`
@@ -226,8 +231,8 @@ class DiagnosticsService:
             command = replace_command(configured, command)
         if isinstance(command, str):
             return command
-        launch, guard = command, LaunchGuard(context, self.settings.launch_policy, self.base)
-        if reason := guard.refusal(spec.name, launch.argv, launch.runs):
+        launch = command
+        if reason := refusal(context, self.settings, self.base, spec.name, launch):
             return reason
         project = launch.root or root
         config = ServerConfig(

@@ -176,15 +176,6 @@ def test_one_that_died_is_not_started_again(play: Play) -> None:
     assert sum("life" in entry for entry in server.log()) == 1
 
 
-def test_one_that_owes_an_answer_for_too_long_is_ended(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "MAX_SILENCE", 0.0)
-    server = play(pulls([]))
-    server.edit()
-    server.wait(lambda: server.sent("textDocument/diagnostic"))
-    server.server.check_health()
-    assert server.off() == "it did not answer in 0 s"
-
-
 @pytest.mark.parametrize(
     "flood",
     [

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.ecosystems.record import Launch
 from bot.toolhost.context import Answer, Context
 from bot.toolhost.file_history import ChangedFile, FileHistory, State
-from bot.toolhost.lsp.launch import BaseCommit, LaunchGuard, LaunchPolicy
+from bot.toolhost.lsp.launch import Settings, refusal
 from bot.toolhost.records import Records
 
 SINCE = 1_000
@@ -78,21 +79,29 @@ MADE: dict[str, tuple[Callable[[Context], None], str]] = {
 def test_a_program_of_the_tree_is_started_as_the_run_found_it(context: Context, name: str) -> None:
     make, changed = MADE[name]
     make(context)
-    origins = LaunchGuard(context, LaunchPolicy(since=SINCE), BaseCommit({"bin/c": b"base"}.get))
+    base = {"bin/c": b"base"}.get
+
+    def refused(argv: tuple[str, ...], runs: tuple[str, ...] = ()) -> str:
+        return refusal(context, Settings(since=SINCE), base, "biome", Launch(argv, runs=runs))
+
     program = "c" if "commit" in name else "a"
     why = f"{changed} was changed in this run, and would be run" if changed else ""
-    assert origins.refusal("biome", (f"bin/{program}", "--lsp")) == why
-    assert origins.refusal("biome", ("sh", f"{context.root}/bin/{program}")) == why
-    assert origins.refusal("biome", ("sh",), (f"bin/{program}",)) == why
+    assert refused((f"bin/{program}", "--lsp")) == why
+    assert refused(("sh", f"{context.root}/bin/{program}")) == why
+    assert refused(("sh",), (f"bin/{program}",)) == why
     if (context.root / "bin" / program).is_file():
         (context.root / "bin" / program).chmod(0o755)
-        assert origins.refusal("biome", (program,)) == why
+        assert refused((program,)) == why
 
 
 def test_what_is_refused_is_and_ours_never(context: Context) -> None:
     (context.root / "bin/ty").write_text("x")
     ours = (context.programs["ty"], "server")
-    origins = LaunchGuard(context, LaunchPolicy("no commands", {"ty": "a rule"}), BaseCommit())
-    assert (origins.refusal("ty", ours), origins.refusal("ty", ("/usr/bin/ty",))) == ("", "no commands")
-    origins = LaunchGuard(context, LaunchPolicy(refused={"cargo": "a rule"}), BaseCommit())
-    assert (origins.refusal("cargo", ("cargo",)), origins.refusal("gopls", ("gopls",))) == ("a rule", "")
+
+    def refused(settings: Settings, name: str, *argv: str) -> str:
+        return refusal(context, settings, lambda path: None, name, Launch(argv))
+
+    only_ours = Settings(only_ours="no commands", refused={"ty": "a rule"})
+    assert (refused(only_ours, "ty", *ours), refused(only_ours, "ty", "/usr/bin/ty")) == ("", "no commands")
+    one = Settings(refused={"cargo": "a rule"})
+    assert (refused(one, "cargo", "cargo"), refused(one, "gopls", "gopls")) == ("a rule", "")

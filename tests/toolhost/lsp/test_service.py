@@ -18,7 +18,7 @@ from bot.ecosystems.registry import servers as known_servers
 from bot.toolhost.context import Answer as Permission
 from bot.toolhost.context import Context
 from bot.toolhost.file_history import FileHistory
-from bot.toolhost.lsp.launch import BaseCommit, LaunchPolicy, Settings, environment_of
+from bot.toolhost.lsp.launch import Settings, environment_of
 from bot.toolhost.lsp.report import Report, text
 from bot.toolhost.lsp.service import DiagnosticsService
 from bot.toolhost.records import Records
@@ -54,11 +54,8 @@ class Looked:
             records=Records(),
             history=FileHistory(folder / "history"),
         )
-        launch_policy = LaunchPolicy(since=time.time_ns())
-        settings = Settings(wait, servers, launch_policy=launch_policy)
-        self.session = DiagnosticsService(
-            context, settings, self.base.get, self._now, BaseCommit(self._began_with)
-        )
+        settings = Settings(wait, servers, since=time.time_ns())
+        self.session = DiagnosticsService(context, settings, self.base.get, self._now, self._began_with)
 
     def _began_with(self, name: str) -> bytes | None:
         return None if name not in self.base else self.base[name].encode()
@@ -66,7 +63,8 @@ class Looked:
     def read(self, name: str, content: str) -> None:
         (self.root / name).write_text(content)
         self.session.read(name, content)
-        self.session.settle(time.monotonic() + LONG)
+        started = self.session._started.values()
+        assert eventually(lambda: all(one.off_reason or one.is_ready(list(one.documents)) for one in started))
 
     def change(self, name: str, content: str, **moved: str) -> Report | None:
         (self.root / name).write_text(content)
@@ -116,7 +114,6 @@ def test_one_that_does_not_answer_is_waited_for_once(begin: Begin) -> None:
     unknown = "Diagnostics: ty did not answer in 0.2 s; state unknown"
     assert said(looked.change("a.py", "b\n")) == unknown
     began = time.monotonic()
-    looked.session.settle(time.monotonic() + 10 * LONG)
     assert said(looked.change("a.py", "c\n")) == unknown
     assert time.monotonic() - began < 10 * LONG
     assert not looked.session.uses()[0].note
