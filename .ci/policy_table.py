@@ -24,6 +24,7 @@ _READERS = {
     "checks": "run",
     "setup": "run",
     "bring": "run",
+    "run_services": "run",
     "history": "run",
     "model": "run",
     "models": "run",

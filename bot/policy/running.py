@@ -79,6 +79,16 @@ class SetupStep:
     egress: Egress = key((), "Package registries that this command may reach, by preset.")
 
 
+@dataclass(frozen=True, slots=True)
+class ServiceSpec:
+    """A server for tests, started inside the sandbox. `timeout` is in seconds."""
+
+    name: Annotated[Line, about("What the server is called.")]
+    command: Annotated[Script, about("A shell command that is the server: it does not end by itself.")]
+    ready: Annotated[Script, about("A shell command that succeeds once the server answers.")]
+    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(60.0, "How long it may take until it answers.")
+
+
 def _folder(folder: str) -> str:
     plain = posixpath.normpath(folder)
     if plain.startswith("/") or plain == "." or ".." in plain.split("/"):

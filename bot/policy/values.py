@@ -38,6 +38,7 @@ from bot.policy.running import (
     DiagnosticsPolicy,
     Folders,
     SandboxPolicy,
+    ServiceSpec,
     SetupStep,
 )
 from bot.verbs.registry import READ_ONLY
@@ -113,6 +114,9 @@ class Policy:
         (),
         "Commands run once, in the sandbox, before the first check.",
         title="a list of commands, or of `{command, timeout, egress}`",
+    )
+    run_services: Annotated[tuple[ServiceSpec, ...], Field(max_length=3)] = key(
+        (), "Servers that tests need, started inside the sandbox, each round its own."
     )
     bring: Folders = key((), "Folders that earlier steps of the workflow prepared, brought into the sandbox.")
     history: Annotated[

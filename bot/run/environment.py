@@ -110,6 +110,7 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
         share_all=run.tier is Tier.LOCAL and profile.setup,
         prepared_from=preparation.sha if preparation else "",
         archive=archive,
+        services=policy.run_services if profile.setup and not profile.unrun else (),
         variables=run.environment,
     )
     every = () if profile.read_only else checks_of(policy, run.task, detected)

@@ -160,6 +160,7 @@ class AgentStarter:
         self.workspaces.folder.write_prepared(self.links, self.trees.setup_files())
         if not continued:
             self.trees.copy_prepared(workspace, self.stop)
+        self.trees.serve_agent(workspace, self.stop)
         return workspace
 
 

@@ -25,7 +25,7 @@ from bot.contracts.errors import NoSandboxError, UsageError
 from bot.contracts.host_programs import find_host_program
 from bot.environment.detection import guarded_folder
 from bot.evidence.left_out import left_out_sentence
-from bot.policy.running import SetupStep
+from bot.policy.running import ServiceSpec, SetupStep
 from bot.session.context.git_trees import GitTrees
 from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder
@@ -33,6 +33,7 @@ from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
 from bot.session.workspaces.network import refusal_notes
 from bot.session.workspaces.prepared_archive import UNFIT, UNUSED, PreparedArchive, unfit_reason
+from bot.session.workspaces.services import ServiceError, start_services
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace, WorkspaceError
 from bot.workspace.dependencies.editable import dependencies
@@ -106,7 +107,7 @@ class Trees:
 
     `prepared_from` is the commit whose files setup sees, if not the base. Nobody wrote that setup for the bot: if it
     fails, `failure` says why, and the run continues without it. `archive` takes the place of that setup, and comes
-    before any other; `variables` are the run's.
+    before any other; `variables` are the run's. `services` are started in each workspace.
     """
 
     checkout: Checkout
@@ -124,6 +125,7 @@ class Trees:
     prepared_from: str = ""
     archive: PreparedArchive | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    services: Sequence[ServiceSpec] = ()
     failure: str = field(default="", init=False)
     unused: str = field(default="", init=False)
     _shared: TreeEnvironment | None = field(default=None, init=False)
@@ -180,6 +182,13 @@ class Trees:
             command = build_caches.command_for(environment.caches)
             workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel)
 
+    def serve_agent(self, workspace: Workspace, cancel: CancelToken) -> None:
+        """Start the services for the agent's own commands. Without one of them it works on, and checks tell of it."""
+        try:
+            start_services(workspace, self.services, cancel)
+        except ServiceError as error:
+            self.say(f"warning: {error}")
+
     def notes(self) -> tuple[str, ...]:
         """Sentences for people: environments that are not shown; if one could not be prepared, the command and its
         last lines."""
@@ -209,6 +218,7 @@ class Trees:
             workspace = self.open(name, tree, environment)
         try:
             self.copy_prepared(workspace, cancel, environment)
+            start_services(workspace, self.services, cancel)
         except BaseException:
             workspace.close()
             raise
