@@ -7,21 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
-from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThread
 from bot.contracts.threads import (
     CommentData,
-    IssueData,
     Permission,
     PullReader,
-    PushData,
-    RenderedBody,
-    RepositoryData,
-    TextKind,
 )
 from bot.events.admission import Admission
 from bot.events.event_request import EventRequest
@@ -92,14 +86,16 @@ def client_for(where: GitHubEnvironment, environment: Mapping[str, str], token: 
 
 
 class CachingReader:
-    """A `PullReader` that keeps what it read: `comments` of the conversation by id, `threads` on lines of the diff, and
-    `last_permission`, the newest answer about an account."""
+    """A `PullReader` that keeps what it read: `comments` of the conversation by id, and `last_permission`, the newest
+    answer about an account."""
 
     def __init__(self, reader: PullReader) -> None:
         self._reader = reader
         self.comments: dict[int, CommentData] = {}
-        self.threads: list[ReviewThread] = []
         self.last_permission: Permission | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
 
     def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
         for comment in self._reader.newest_comments(repository, number):
@@ -109,39 +105,6 @@ class CachingReader:
     def permission(self, repository: str, login: str) -> Permission:
         self.last_permission = self._reader.permission(repository, login)
         return self.last_permission
-
-    def issue(self, repository: str, number: int) -> IssueData:
-        return self._reader.issue(repository, number)
-
-    def rendered_text(
-        self, repository: str, kind: TextKind, number: int, identity: int
-    ) -> RenderedBody | None:
-        return self._reader.rendered_text(repository, kind, number, identity)
-
-    def repository(self, repository: str) -> RepositoryData:
-        return self._reader.repository(repository)
-
-    def pull(self, repository: str, number: int) -> PullRequest:
-        return self._reader.pull(repository, number)
-
-    def pushes(self, repository: str, branch: str) -> list[PushData] | None:
-        return self._reader.pushes(repository, branch)
-
-    def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
-        self.threads = self._reader.review_threads(repository, number)
-        return self.threads
-
-    def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
-        return self._reader.review_thread(repository, number, comment_id)
-
-    def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
-        return self._reader.failed_checks(repository, sha)
-
-    def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
-        return self._reader.failed_statuses(repository, sha)
-
-    def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
-        return self._reader.newest_reviews(repository, number)
 
 
 @dataclass(kw_only=True)

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import cast
 
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.request import Request, Tier
+from bot.contracts.threads import PullReader
 from bot.events.admission import tier_of
 from bot.events.command import Command
 from bot.events.event import REVIEW_COMMENT, read_event
@@ -154,7 +156,9 @@ class EventHandler(EventContext):
         return result
 
     def build(self, event_request: EventRequest, policy: Policy) -> Request | Refusal | NoRequest:
-        return build_request(event_request, self.reader, lambda: admission(policy), tries=self.tries)
+        return build_request(
+            event_request, cast(PullReader, self.reader), lambda: admission(policy), tries=self.tries
+        )
 
     def tries(self, repository: str, number: int, head_sha: str) -> int:
         return count_tries(self.github, repository, number, head_sha)
