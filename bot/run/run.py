@@ -9,7 +9,8 @@
    their own, and both make the outcome (`result.py`).
 6. The bundle is written. `bot/publish` reads it as a stranger's.
 
-The threads of a run are started here, and in `bot/session/progress/waits.py`, whose `Background` they are.
+Threads of this package are started here and, with the first request, in `loop_hooks.py`. What goes on beside the
+conversation has its own below: the preparation of the tree, the checks on the base, the scans after a command.
 """
 
 from __future__ import annotations
