@@ -116,6 +116,15 @@ def parse_command(body: str) -> Command | None:
     return Command(verb, instruction, options, quoted=quoted)
 
 
+def with_options(command: Command, options: Mapping[str, str]) -> Command:
+    """Return `command` with these options in place of its own of the same name, or its problem with them."""
+    try:
+        _check_options(command.verb, options)
+    except _ProblemError as problem:
+        return Command(DEFAULT, problem=str(problem))
+    return replace(command, options={**command.options, **options})
+
+
 def shown_command(command: Command, source: str, shown: str) -> Command | None:
     """Return `command`, which was parsed from `source`, with the instruction and the quotation that GitHub shows, or
     `None` if what it shows is another command or none. An instruction with the same words stays as it was written."""

@@ -12,6 +12,7 @@ from bot.events.command import (
     mentions_agent,
     near_miss_command,
     parse_command,
+    with_options,
 )
 from bot.verbs.registry import NAMES, VERBS
 
@@ -328,3 +329,14 @@ def test_what_is_shown_of_it_is_one_line_of_harmless_text(body: str) -> None:
     if missed is not None:
         assert missed.problem.count("`") == 2
         assert "\n" not in missed.problem
+
+
+def test_options_of_a_retry_take_the_place_of_those_of_the_command() -> None:
+    command = parse_command("/agent fix the sum --budget 2 --draft")
+    assert command is not None
+    merged = with_options(command, {"budget": "3", "dry-run": "true"})
+    assert merged.options == {"budget": "3", "draft": "true", "dry-run": "true"}
+    assert (merged.verb, merged.instruction, merged.problem) == ("fix", "the sum", "")
+    assert with_options(command, {"full": "true"}).problem.startswith(
+        "`--full` means nothing to `/agent fix`"
+    )

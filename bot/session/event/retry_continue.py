@@ -7,7 +7,7 @@ earlier command must still be allowed it, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,9 +15,9 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.contracts.threads import Account, CommentData, TextKind
 from bot.events.admission import Admission, tier_of
-from bot.events.command import PLAN, Command, parse_command
+from bot.events.command import PLAN, Command, parse_command, with_options
 from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT
-from bot.events.event_request import CommandSource, EventRequest, NoRequest, Refusal, command_in
+from bot.events.event_request import CommandSource, EventRequest, Refusal, is_own
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread
 from bot.github.client import GitHub
 from bot.publish.plan_approval import continued_plan
@@ -26,14 +26,6 @@ from bot.publish.thread.history import Trace, comes_before, newest_requests, tra
 from bot.publish.thread.markers import PROGRESS, ThreadRef, asking_comment, trigger_key
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
-
-_FLAGS: Mapping[tuple[str, str], str] = {
-    ("draft", "true"): "--draft",
-    ("draft", "false"): "--no-draft",
-    ("dry-run", "true"): "--dry-run",
-    ("full", "true"): "--full",
-    ("no-checks", "true"): "--no-checks",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +55,7 @@ def repeat_request(
     actor: Actor,
     github: GitHub,
     admission: Admission,
-) -> tuple[EventRequest | NoRequest, str] | Refusal:
+) -> tuple[EventRequest, str] | Refusal:
     """Return the event request that a `retry` stands for and the key of the request that it repeats: the same comment
     by the same person, with the earlier command in it."""
     event = event_request.trigger.event
@@ -79,10 +71,7 @@ def repeat_request(
     if refusal is not None:
         return refusal
     own_command = event_request.command
-    body = _merge_options(earlier, own_command.options if own_command else {})
-    command = command_in(body, "review" if event == REVIEW else "comment")
-    if isinstance(command, NoRequest):
-        return command, earlier.trace.request_key
+    command = with_options(earlier.command, own_command.options if own_command else {})
     comment_id, on_lines = asking_comment(earlier.trace.request_key)
     kind = TextKind.REVIEW_COMMENT if on_lines else TextKind.COMMENT
     source = CommandSource(kind, comment_id, earlier.body)
@@ -117,7 +106,7 @@ def last_request(
         )
     if comment.updated_at != comment.created_at and comment.updated_at >= thread_ref.since:
         return _refusal("The comment that asked last was edited after this: look at it and ask again.")
-    command = parse_command(comment.body)
+    command = None if is_own(comment.body) else parse_command(comment.body)
     if command is None or command.problem or needs(command.verb, Earlier.REQUEST):
         return _refusal("The comment that asked last holds no command any more: say what is to be done.")
     return EarlierRequest(trace, command, comment.body, comment.author)
@@ -158,7 +147,7 @@ def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> L
 
 def request_behind(
     event_request: EventRequest, actor: Actor, github: GitHub, load_admission: Callable[[], Admission]
-) -> EventRequest | NoRequest | Refusal:
+) -> EventRequest | Refusal:
     """Return `event_request`, or for a `retry` the one that it stands for, to compare a request with its event."""
     command, subject = event_request.command, event_request.subject
     if subject is None or command is None or not needs(command.verb, Earlier.REQUEST):
@@ -229,18 +218,6 @@ def _author_may(
     return _refusal(
         f"{author.login}, who asked for it, may not use `/agent {verb}` here: write the command yourself."
     )
-
-
-def _merge_options(earlier: EarlierRequest, own_options: Mapping[str, str]) -> str:
-    """The earlier command; where the `retry` has options, with these instead of its own of the same name."""
-    if not own_options:
-        return earlier.body
-    command = earlier.command
-    options = {**command.options, **own_options}
-    plan = options.pop(PLAN, "")
-    written = [_FLAGS.get((name, value), f"--{name}={value}") for name, value in options.items()]
-    notes = ["/agent", command.verb, *written, *([plan] if plan else []), command.instruction]
-    return " ".join(word for word in notes if word)
 
 
 def _refusal(reason: str) -> Refusal:

@@ -145,8 +145,6 @@ class EventHandler(EventContext):
             if isinstance(repeat, Refusal):
                 return repeat
             event_request, repeated_key = repeat
-            if isinstance(event_request, NoRequest):
-                return event_request
             self.thread_ref = replace(self.thread_ref, of=repeated_key)
             result = self.build(event_request, self.policy)
         if isinstance(result, Request) and needs(result.verb, Earlier.RUN):
