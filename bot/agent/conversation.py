@@ -324,11 +324,14 @@ class Conversation:
         return self._end_or_remind()
 
     def _end_or_remind(self) -> Stop | None:
-        """Return a stop, unless `before_end` has a text for the model, which is appended."""
-        text = self.context.hooks.before_end() if self._reminders < MAX_REMINDERS else None
+        """Return a stop, unless `more_work` or `before_end` has a text for the model, which is appended."""
+        hooks = self.context.hooks
+        text: str | None = hooks.more_work()
+        if not text and self._reminders < MAX_REMINDERS:
+            text = hooks.before_end()
+            self._reminders += bool(text)
         if not text:
             return Stop(StopReason.END_TURN, "The model ended its turn.")
-        self._reminders += 1
         self.add_user_text(text, "host")
         return None
 

@@ -41,7 +41,8 @@ class Hooks(NamedTuple):
     """Callbacks from the loop, called on its thread: they must be quick and must not raise.
 
     `request_sent(turn)` is called before the wait for the response, `retrying(event)` before the wait for
-    another attempt. `before_end()` is called when the model is done: a text is sent to the model and the
+    another attempt. `more_work()` is called when the model is done: a text is the next part of its task. Then
+    `before_end()` is called, when the model is done: a text is sent to the model and the
     conversation continues, at most twice; `None` lets it end. `stop_after_call()` is called after each call: a stop
     ends the conversation, and the remaining calls are not run. `is_handover(info)` is called after a turn's calls:
     if the turn handed over the run's result, the conversation ends as if the model were done. Otherwise
@@ -52,6 +53,7 @@ class Hooks(NamedTuple):
 
     request_sent: Callable[[int], None] = lambda turn: None
     turn_done: Callable[[TurnInfo], None] = lambda info: None
+    more_work: Callable[[], str] = lambda: ""
     before_end: Callable[[], str | None] = lambda: None
     retrying: Callable[[Retrying], None] = lambda event: None
     stop_after_call: Callable[[], Stop | None] = lambda: None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
+from bot.contracts.review import Finding, Kind, Severity, same_fault
 from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
 
 MAX_FINDINGS = 30
@@ -27,7 +27,8 @@ REPORT_FINDING = ToolSpec(
     description=(
         "Report one problem of the change; it becomes a comment on its lines. Call it as soon as you are sure, once a "
         "problem. Lines are those of the diff, in numbers of the side: RIGHT is the new file, LEFT the old one, for "
-        "removed lines only. A problem that no line of the diff shows takes line 0: the file as a whole."
+        "removed lines only. A problem that no line of the diff shows takes line 0: the file as a whole. Two findings "
+        "of one kind on the same lines are one."
     ),
     parameters={
         "type": "object",
@@ -52,6 +53,11 @@ REPORT_FINDING = ToolSpec(
                     "of small reach; note: good to know"
                 ),
             },
+            "kind": {
+                "type": "string",
+                "enum": [kind.value for kind in Kind],
+                "description": "What goes wrong",
+            },
             "title": {
                 "type": "string",
                 "minLength": 1,
@@ -73,20 +79,27 @@ REPORT_FINDING = ToolSpec(
                 ),
             },
         },
-        "required": ["path", "line", "severity", "title", "body"],
+        "required": ["path", "line", "severity", "kind", "title", "body"],
     },
 )
 
 
 class AnchoredFinding(NamedTuple):
-    """A finding with its position, text and fingerprint; `remark` is for the model."""
+    """A finding with its position, text and fingerprint; `remark` is for the model. `known` says which finding of an
+    earlier review it repeats: it is not reported again."""
 
     finding: Finding
     remark: str = ""
+    known: str = ""
 
 
 FindingCheck = Callable[[Finding, CancelToken], AnchoredFinding | str]
 """Returns the finding as it will be posted, or what is wrong with it and how to fix that."""
+
+UNCORRECTED = (
+    "You said you are done, but reports of yours were refused, and nothing of them is posted:\n{rows}\nReport them "
+    "again as they should be, on line 0 if no line fits, or say why they are not needed. This is said once."
+)
 
 
 class ReportFinding:
@@ -98,6 +111,7 @@ class ReportFinding:
         self._check = check
         self._max_findings = max_findings
         self._findings: list[Finding] = []
+        self._refused: list[tuple[Finding, str]] = []
         self._dropped_count = 0
 
     @property
@@ -112,16 +126,31 @@ class ReportFinding:
             return ()
         return (f"{count_of(self._dropped_count, 'finding')} beyond the {self._max_findings} worst ones",)
 
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """A line for each report that was refused and not corrected."""
+        return tuple(f"{finding.title} ({_position(finding)}): {reason}" for finding, reason in self._refused)
+
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         proposal = _finding(arguments)
         if not proposal.title or not proposal.body:
             return ToolOutcome("title and body: expected text, got only white space", is_error=True)
         anchored = self._check(proposal, cancel)
+        # The last report of a finding counts: an earlier one was corrected by it.
+        accepted = not isinstance(anchored, str)
+        self._refused = [one for one in self._refused if not _is_again(one[0], proposal, accepted=accepted)]
         if isinstance(anchored, str):
+            self._refused.append((proposal, anchored))
             return ToolOutcome(f"Not taken. {anchored}", is_error=True)
         finding = anchored.finding
-        if any(_is_same(earlier, finding) for earlier in self._findings):
-            return ToolOutcome("This was reported already, on the same lines.", metadata=_metadata(finding))
+        if anchored.known:
+            return ToolOutcome(anchored.known, metadata=_metadata(finding))
+        if first := next((one for one in self._findings if same_fault(one, finding)), None):
+            words = (
+                f"Not taken: it is the finding “{first.title}”, {_position(first)}, of the same kind on the same "
+                "lines. Another fault there is another kind, or stands on other lines."
+            )
+            return ToolOutcome(words, metadata=_metadata(finding))
         if not self._add(finding):
             words = (
                 f"There are {self._max_findings} findings as grave as this one or graver: it was left out."
@@ -141,6 +170,11 @@ class ReportFinding:
         return mildest is not finding
 
 
+def _is_again(refused: Finding, finding: Finding, *, accepted: bool) -> bool:
+    same_place = (refused.path, refused.kind) == (finding.path, finding.kind)
+    return refused.title == finding.title or (accepted and same_place)
+
+
 def _finding(arguments: Mapping[str, Any]) -> Finding:
     suggestion = arguments.get("suggestion")
     line, start = int(arguments["line"]), int(arguments.get("start_line", 0))
@@ -153,15 +187,7 @@ def _finding(arguments: Mapping[str, Any]) -> Finding:
         start_line=0 if start == line else start,
         side=Side(arguments.get("side", Side.RIGHT)),
         suggestion=None if suggestion is None else str(suggestion),
-    )
-
-
-def _is_same(one: Finding, other: Finding) -> bool:
-    """Whether both have the same lines and text: the fingerprint alone also matches other code of the same
-    shape."""
-    return all(
-        getattr(one, field) == getattr(other, field)
-        for field in ("fingerprint", "path", "side", "line", "start_line")
+        kind=Kind(arguments.get("kind", Kind.OTHER)),
     )
 
 
@@ -182,6 +208,7 @@ def _metadata(finding: Finding) -> Mapping[str, Any]:
         "path": finding.path,
         "line": finding.line,
         "severity": finding.severity.value,
+        "kind": finding.kind.value,
         "title": finding.title,
         "fingerprint": finding.fingerprint,
         "code": finding.text[:_MAX_CODE],

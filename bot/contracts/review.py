@@ -20,14 +20,35 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
+class Kind(StrEnum):
+    """What goes wrong. Two findings of one kind on the same lines are the same finding."""
+
+    WRONG_RESULT = "wrong-result"
+    CRASH = "crash"
+    SECURITY = "security"
+    DATA_LOSS = "data-loss"
+    CONCURRENCY = "concurrency"
+    RESOURCES = "leak-or-slowness"
+    INTERFACE = "broken-promise"
+    MISSING_TEST = "missing-test"
+    DOCUMENTATION = "documentation"
+    OTHER = "other"
+
+
+class Tried(StrEnum):
+    """What was done with a suggestion before it is offered, with success."""
+
+    APPLIES = "applies"
+    PARSES = "parses"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One finding. `line` 0 is the whole file; `start_line` 0 is a single line.
 
     `text` is the anchored lines at the time of the finding, used to locate it again. `suggestion` replaces
-    these lines, `None` for none; it is set only if it was applied to the work tree and, for a supported
-    language, still parsed. `fingerprint` is the same for the same finding on the same text, even if its lines
-    have moved.
+    these lines, `None` for none; `tried` is what was done with it. `fingerprint` is the same for findings of one
+    kind on the same text, whatever their words, even if the lines have moved.
     """
 
     path: str
@@ -40,11 +61,29 @@ class Finding:
     text: str = ""
     suggestion: str | None = None
     fingerprint: str = ""
+    kind: Kind = Kind.OTHER
+    tried: tuple[Tried, ...] = ()
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The first and the last line; 0 and 0 for the whole file."""
+        return self.start_line or self.line, self.line
+
+
+def same_fault(one: Finding, other: Finding) -> bool:
+    """Whether two findings of one review are the same: of one kind, on lines that overlap."""
+    if (one.path, one.side, one.kind) != (other.path, other.side, other.kind):
+        return False
+    (first, last), (other_first, other_last) = one.lines, other.lines
+    return first <= other_last and other_first <= last
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """`since_sha` is the head of the last review, empty if the whole diff was reviewed."""
+    """`since_sha` is the head of the last review, empty if the whole diff was reviewed. `looked_at` names the parts of
+    the diff that the model was shown, `unseen` those that are left for the next review; `refused` are the reports of
+    the model that could not be placed, a title with the reason; `again` are the fingerprints of earlier findings that
+    it reported again."""
 
     base_sha: str
     head_sha: str
@@ -52,8 +91,12 @@ class Review:
     findings: tuple[Finding, ...] = ()
     since_sha: str = ""
     left_out: tuple[str, ...] = ()
+    looked_at: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
 
     @property
     def not_looked_at(self) -> bool:
         """Whether there are files of which no line was shown."""
-        return any(entry.startswith(NOT_LOOKED_AT) for entry in self.left_out)
+        return bool(self.unseen) or any(entry.startswith(NOT_LOOKED_AT) for entry in self.left_out)

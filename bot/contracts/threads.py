@@ -18,7 +18,8 @@ from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThre
 OWN_MARKER = "<!-- slash-agent"
 OWN_MARK = re.compile(re.escape(OWN_MARKER) + r" ([a-z-]+)((?: [a-z]+=[A-Za-z0-9._/-]*)*) -->\s*\Z")
 """The marker that ends each comment of the bot: kind and fields, of a closed alphabet."""
-_LONGEST_MARK = 4_000
+# The keys of what a review left take up to 24,000 characters.
+_LONGEST_MARK = 30_000
 
 
 def without_own_mark(body: str) -> str:

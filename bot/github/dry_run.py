@@ -100,6 +100,10 @@ def description(verb: str, path: str, fields: Mapping[str, Any]) -> str:
             count = len(fields["comments"])
             at = fields["commit_id"][:12]
             return f"review {repository}#{number} at {at} ({fields['event']}, {count} comments)"
+        case ["PUT", "pulls", number, "reviews", review]:
+            return f"edit review {review} of {repository}#{number}"
+        case ["PUT", "pulls", number, "reviews", review, "dismissals"]:
+            return f"dismiss review {review} of {repository}#{number}"
         case ["POST", "pulls", number, "comments", comment, "replies"]:
             return f"reply to review comment {comment} on {repository}#{number}"
         case ["PATCH", "pulls", "comments", comment]:

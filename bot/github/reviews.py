@@ -84,6 +84,22 @@ class Reviews(RenderedTexts):
         action = f"editing review comment {comment_id} of {repository}"
         self._write(action, lambda: comment.edit(fit(body)), safe=True)
 
+    def edit_review(self, repository: str, number: int, review_id: int, body: str) -> None:
+        review = self._review(repository, number, review_id)
+        action = f"editing review {review_id} of pull request {number} of {repository}"
+        self._write(action, lambda: review.edit(fit(body)), safe=True)
+
+    def dismiss_review(self, repository: str, number: int, review_id: int, message: str) -> None:
+        """Only one that approved or requested changes can be dismissed."""
+        review = self._review(repository, number, review_id)
+        action = f"dismissing review {review_id} of pull request {number} of {repository}"
+        self._write(action, lambda: review.dismiss(message), safe=True)
+
+    def _review(self, repository: str, number: int, review_id: int) -> PullRequestReview:
+        """PyGithub reads a review to get its address, which is known."""
+        address = f"/repos/{repository}/pulls/{number}"
+        return PullRequestReview(self.requester, {}, {"id": review_id, "pull_request_url": address})
+
     def _review_comment(self, repository: str, comment_id: int) -> PullRequestComment:
         # The pull request's number is no part of a comment's address.
         return self._repository(repository).get_pull(0).get_review_comment(comment_id)
@@ -106,6 +122,7 @@ def _review(review: PullRequestReview) -> ReviewData:
         body=review.body or "",
         submitted_at=stamp(review.submitted_at),
         url=review.html_url or "",
+        state=review.state or "",
     )
 
 
@@ -136,6 +153,7 @@ def _review_comment(comment: PullRequestComment) -> ReviewCommentData:
         updated_at=stamp(comment.updated_at),
         outdated=not line and comment.subject_type != "file",
         url=comment.html_url or "",
+        review=comment.pull_request_review_id or 0,
     )
 
 
@@ -161,6 +179,21 @@ query($owner: String!, $name: String!, $number: Int!, $after: String) {
 """
 
 
+_THREAD_IDS = """
+query($owner: String!, $name: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      reviewThreads(first: 100, after: $after) {
+        pageInfo { hasNextPage endCursor }
+        nodes { id isResolved comments(first: 1) { nodes { fullDatabaseId } } }
+      }
+    }
+  }
+}
+"""
+_RESOLVE = "mutation($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }"
+
+
 class ReviewThreads(Reviews):
     """Falls back to REST if the token may not use GraphQL; `resolved` is false then."""
 
@@ -181,15 +214,36 @@ class ReviewThreads(Reviews):
                 return thread
         return None
 
-    def _threads_by_graphql(self, repository: str, number: int) -> list[ReviewThread]:
+    def unresolved_threads(self, repository: str, number: int) -> dict[int, str]:
+        """GraphQL's id of each unresolved review thread, by the id of its first comment. REST does not know which are
+        resolved."""
+        nodes = self._thread_nodes(repository, number, _THREAD_IDS)
+        found = [(one["id"], one["comments"]["nodes"]) for one in nodes if not one["isResolved"]]
+        return {int(comments[0]["fullDatabaseId"]): str(id) for id, comments in found if comments}
+
+    def resolve_thread(self, repository: str, number: int, thread_id: str) -> None:
+        """`thread_id` is that of GraphQL. Actions' own token needs `contents: write` for it."""
+        if self.requester.dry_run is not None:
+            self.requester.record(f"resolve a review thread of {repository}#{number}")
+            return
+        self.requester.pace.before_write()
+        resolve = partial(self.requester.graphql_query, _RESOLVE, {"id": thread_id})
+        self._read(f"resolving a review thread of pull request {number} of {repository}", resolve)
+
+    def _thread_nodes(self, repository: str, number: int, query: str) -> list[Any]:
         owner, _, name = repository.partition("/")
         action = f"reading the review threads of pull request {number} of {repository}"
         nodes: list[Any] = []
         after: str | None = ""
         while after is not None:
             variables = {"owner": owner, "name": name, "number": number, "after": after or None}
-            page, after = self._read(action, partial(self._thread_page, variables))
+            page, after = self._read(action, partial(self._thread_page, query, variables))
             nodes += page
+        return nodes
+
+    def _threads_by_graphql(self, repository: str, number: int) -> list[ReviewThread]:
+        action = f"reading the review threads of pull request {number} of {repository}"
+        nodes = self._thread_nodes(repository, number, _THREADS)
         threads = self._read(
             action, lambda: [self._kept_thread(repository, node) for node in nodes if _comments(node)]
         )
@@ -199,9 +253,9 @@ class ReviewThreads(Reviews):
         whole = {one.id: one.comments for one in self._grouped(repository, number)}
         return [replace(one, comments=whole.get(one.id, one.comments)) for one in threads]
 
-    def _thread_page(self, variables: dict[str, Any]) -> tuple[list[Any], str | None]:
+    def _thread_page(self, query: str, variables: dict[str, Any]) -> tuple[list[Any], str | None]:
         """The nodes and the cursor of the next page, `None` on the last one."""
-        _, response = self.requester.graphql_query(_THREADS, variables)
+        _, response = self.requester.graphql_query(query, variables)
         threads = response["data"]["repository"]["pullRequest"]["reviewThreads"]
         info = threads["pageInfo"]
         return list(threads["nodes"]), str(info["endCursor"]) if info["hasNextPage"] else None

@@ -155,7 +155,7 @@ class ApiRequester(Requester):
     ) -> Response:
         media = headers.get("Accept", self._media)
         if url == self.graphql_url:
-            # Queries only, which are safe to retry.
+            # Queries, and resolving a thread: safe to retry.
             return self._deliver(verb, url, fields, media, safe=True)
         path = self._path(self.add_parameters_to_url(url, parameters))
         if verb == "GET":

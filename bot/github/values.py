@@ -43,13 +43,14 @@ class CommitData:
 
 @dataclass(frozen=True, slots=True)
 class ReviewData:
-    """One review."""
+    """One review. `state` is GitHub's: `COMMENTED`, `CHANGES_REQUESTED`, `DISMISSED` …"""
 
     id: int
     author: Account
     body: str
     submitted_at: str
     url: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class ReviewCommentData(CommentData):
     """One comment on lines of a diff.
 
     `line` is 0 for a whole file, and where the line is gone (`outdated`); `start_line` is 0 for one line.
-    `in_reply_to` is the id of the thread's first comment, 0 for that comment itself.
+    `in_reply_to` is the id of the thread's first comment, 0 for that comment itself; `review` is the id of its review.
     """
 
     path: str
@@ -68,6 +69,7 @@ class ReviewCommentData(CommentData):
     in_reply_to: int
     outdated: bool = False
     url: str = ""
+    review: int = 0
 
     @property
     def lines(self) -> int:

@@ -85,7 +85,10 @@ def advice(diff: Diff, path: str, line: int, side: Side) -> str:
     near = sorted(spans[:_SHOWN_RANGES])
     words = ", ".join(f"{one.first}-{one.last}" if one.last > one.first else str(one.first) for one in near)
     more = f" and {len(spans) - len(near)} more" if len(spans) > len(near) else ""
-    return f"On the side {side} of {path} the nearest lines are {words}{more}; both ends in one of them."
+    return (
+        f"On the side {side} of {path} the nearest lines are {words}{more}; both ends in one of them. Line 0 is the "
+        "file as a whole."
+    )
 
 
 def _closed(file: FileDiff) -> str:

@@ -32,7 +32,8 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """`kinds` has one character per line: a space, `-` or `+`. The lines of each side are consecutive."""
+    """`kinds` has one character per line: a space, `-` or `+`. The lines of each side are consecutive. `section` is the
+    function that git names at the head of the hunk, if it knows one."""
 
     old_start: int
     old_count: int
@@ -40,6 +41,7 @@ class Hunk:
     new_count: int
     kinds: str
     texts: tuple[str, ...]
+    section: str = ""
 
     def start(self, side: Side) -> int:
         return self.new_start if side is Side.RIGHT else self.old_start
@@ -61,6 +63,23 @@ class Hunk:
         wanted, absent = ("+", "-") if side is Side.RIGHT else ("-", "+")
         kinds = self.kinds.replace(absent, "")
         return frozenset(number for number, kind in enumerate(kinds, self.start(side)) if kind == wanted)
+
+    def part(self, first: int, end: int) -> Hunk:
+        """Return the rows from `first` up to `end`, which is not included."""
+        before, kinds, section = self.kinds[:first], self.kinds[first:end], self.section
+        for kind, text in zip(before, self.texts, strict=False):
+            if kind != "-" and _HEADING.match(text):
+                section = text.rstrip()
+
+        def numbers(start: int, count: int, absent: str) -> tuple[int, int]:
+            held = len(kinds) - kinds.count(absent)
+            # A side without a line names the line before it.
+            next_line = start + (not count) + len(before) - before.count(absent)
+            return next_line - (not held), held
+
+        old = numbers(self.old_start, self.old_count, "+")
+        new = numbers(self.new_start, self.new_count, "-")
+        return Hunk(*old, *new, kinds, self.texts[first:end], section)
 
     def rows(self) -> Iterator[Row]:
         """Yield every line in order, with its numbers on both sides."""
@@ -105,7 +124,9 @@ class Diff:
 
 
 _NOWHERE = "/dev/null"
-_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: .*)?", re.DOTALL)
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: (.*))?", re.DOTALL)
+# As git takes a line for the head of a function, where it does not know the language.
+_HEADING = re.compile(r"[A-Za-z_$]")
 _ESCAPE = re.compile(r'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED = {
     "a": "\a",
@@ -290,8 +311,9 @@ def _hunks(reader: _Reader) -> tuple[Hunk, ...]:
         if match is None:
             raise reader.wrong("the head of a hunk cannot be read")
         reader.position += 1
-        old, old_count, new, new_count = (1 if number is None else int(number) for number in match.groups())
-        hunk = _hunk(reader, (old, old_count), (new, new_count))
+        *numbers, section = match.groups()
+        old, old_count, new, new_count = (1 if number is None else int(number) for number in numbers)
+        hunk = _hunk(reader, (old, old_count), (new, new_count), section or "")
         if hunks and not all(
             hunks[-1].start(side) + hunks[-1].count(side) <= hunk.start(side) + (not hunk.count(side))
             for side in Side
@@ -303,7 +325,7 @@ def _hunks(reader: _Reader) -> tuple[Hunk, ...]:
     return tuple(hunks)
 
 
-def _hunk(reader: _Reader, old: tuple[int, int], new: tuple[int, int]) -> Hunk:
+def _hunk(reader: _Reader, old: tuple[int, int], new: tuple[int, int], section: str) -> Hunk:
     """Read exactly as many lines as the hunk's head states. No head begins like a line of a hunk."""
     start = reader.position
     match = _NO_LINE.search(reader.kinds, start)
@@ -315,10 +337,10 @@ def _hunk(reader: _Reader, old: tuple[int, int], new: tuple[int, int]) -> Hunk:
         kinds = kinds.replace("\\", "")
     if (len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")) != (old[1], new[1]):
         raise reader.wrong("the hunk has not as many lines as its head says")
-    texts = [line[1:] for line in lines]
+    texts = [section, *(line[1:] for line in lines)]
     if not reader.ascii:
         texts = [text.encode(errors="surrogateescape").decode(errors="replace") for text in texts]
-    return Hunk(*old, *new, kinds, tuple(texts))
+    return Hunk(*old, *new, kinds, tuple(texts[1:]), texts[0].strip())
 
 
 def _skip_binary(reader: _Reader) -> bool:

@@ -1,13 +1,14 @@
-"""Render a diff as text for the model, with line numbers on both sides; and reduce a diff to what is new since the last
-review.
+"""Cut a diff into pieces that a model is shown one after the other, and render them with line numbers on both sides.
 
-The text is limited in length. Small files are included first, so that one lock file does not displace the rest; what is
-left out is listed.
+A piece is a file, or a part of a long one. After an earlier review the pieces are those that it left, and the lines
+that are new since then; reviewed lines around these are context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bot.contracts.formatting import count_of
@@ -15,162 +16,70 @@ from bot.contracts.pulls import Side
 from bot.contracts.review import NOT_LOOKED_AT
 from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
 
-# In characters: together about 40,000 tokens.
+# In characters: a part has about 40,000 tokens.
 MOST = 160_000
-MOST_A_FILE = 24_000
+MOST_A_PIECE = 24_000
+_CONTEXT = 10
 _LONGEST_LINE = 400
 _NAMES_LISTED = 300
 _NAMES_FOR_PEOPLE = 3
 _WIDTH = 5
+_NUMBERS = 2 * _WIDTH + 4
+_KEY_LENGTH = 6
+_PART = re.compile(r" \(part \d+\)$")
 
 
 @dataclass(frozen=True, slots=True)
-class DiffText:
-    """`text` is for the model; `left_out` lists for people what the model was not shown."""
+class Piece:
+    """`name` is for people, and the same for the same piece of a later diff; `text` is for the model. `file` has the
+    hunks of this piece. The first piece of a file has the `number` 1."""
 
+    name: str
+    file: FileDiff
     text: str
-    left_out: tuple[str, ...]
+    number: int = 1
+
+    @property
+    def key(self) -> str:
+        return key_of(self.name)
 
 
-def diff_text(diff: Diff, most: int = MOST, most_a_file: int = MOST_A_FILE) -> DiffText:
-    """Return the diff as text, complete if it fits."""
-    texts = {file.path: _file(file, most_a_file) for file in diff.files}
-    chosen = _fitting({path: len(text) for path, (text, _) in texts.items()}, most)
-    parts = [_head(diff)]
-    parts += [texts[file.path][0] for file in diff.files if file.path in chosen]
-    absent = [file for file in diff.files if file.path not in chosen]
-    if absent:
-        parts.append(_listed(absent))
-    cut = [file.path for file in diff.files if file.path in chosen and texts[file.path][1]]
-    binary = [file.path for file in diff.files if file.binary and not file.hunks]
-    wide = [file.path for file in diff.files if file.path in chosen and _has_long_line(file)]
-    return DiffText("\n\n".join(parts), tuple(_left_out(absent, cut, binary, wide)))
+def key_of(name: str) -> str:
+    """Return six hex digits for a piece: two that have the same are looked at together, once too often."""
+    return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:_KEY_LENGTH]
 
 
-def _has_long_line(file: FileDiff) -> bool:
-    return any(
-        kind != " " and len(text) > _LONGEST_LINE
-        for hunk in file.hunks
-        for kind, text in zip(hunk.kinds, hunk.texts, strict=True)
-    )
+def path_of(name: str) -> str:
+    """Return the path of the piece that is called `name`."""
+    return _PART.sub("", name)
 
 
-def _fitting(sizes: dict[str, int], most: int) -> frozenset[str]:
-    chosen, used = set[str](), 0
-    for path in sorted(sizes, key=sizes.__getitem__):
-        used += sizes[path]
-        if used > most:
-            break
-        chosen.add(path)
-    return frozenset(chosen)
-
-
-def _head(diff: Diff) -> str:
-    added, removed = (sum(_changed(file, side) for file in diff.files) for side in (Side.RIGHT, Side.LEFT))
-    return (
-        f"{count_of(len(diff.files), 'file')}, +{added} -{removed}. Before each line stand its number in the old "
-        "file (LEFT) and in the new one (RIGHT)."
-    )
-
-
-def _file(file: FileDiff, most: int) -> tuple[str, bool]:
-    """Return the text of a file, and whether it was cut."""
-    lines = [f"## {_title(file)}"]
-    if file.binary:
-        lines.append("(binary for git; shown as text)" if file.hunks else "(binary)")
-    used = 0
-    for number, hunk in enumerate(file.hunks):
-        for line in _hunk(hunk):
-            used += len(line) + 1
-            if used > most:
-                lines.append(_rest(file.hunks[number:]))
-                return "\n".join(lines), True
-            lines.append(line)
-    return "\n".join(lines), False
-
-
-def _title(file: FileDiff) -> str:
-    what = str(file.status)
-    if file.status in (FileStatus.RENAMED, FileStatus.COPIED):
-        what = f"{file.status} from {_readable(file.old_path)}"
-    if file.status is FileStatus.MODIFIED and file.new_mode:
-        what = f"mode {file.old_mode} to {file.new_mode}"
-    return f"{_readable(file.path)} ({what}, +{_changed(file, Side.RIGHT)} -{_changed(file, Side.LEFT)})"
-
-
-def _hunk(hunk: Hunk) -> Iterator[str]:
-    yield "@@"
-    for kind, old, new, text in hunk.rows():
-        text_shown = (
-            text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}… ({len(text):,} characters)"
-        )
-        yield f"{old or '':>{_WIDTH}} {new or '':>{_WIDTH}} {kind}{text_shown.rstrip(chr(13))}"
-
-
-def _rest(hunks: Sequence[Hunk]) -> str:
-    first, last = hunks[0], hunks[-1]
-    end = last.new_start + last.count(Side.RIGHT) - 1
-    where = f"changes in the lines {first.new_start} to {end}"
-    return f"(The rest of this file is not shown: {where}; look at them with view.)"
-
-
-def _listed(files: Sequence[FileDiff]) -> str:
-    lines = ["## Changed too, and not shown: look at those that matter"]
-    lines += [f"- {_title(file)}" for file in files[:_NAMES_LISTED]]
-    if (more := len(files) - _NAMES_LISTED) > 0:
-        lines.append(f"- and {more} more")
-    return "\n".join(lines)
-
-
-def _left_out(
-    absent: Sequence[FileDiff], cut: Sequence[str], binary: Sequence[str], wide: Sequence[str]
-) -> Iterator[str]:
-    if binary:
-        names = ", ".join(map(_readable, binary[:_NAMES_LISTED]))
-        more = f" and {len(binary) - _NAMES_LISTED} more" if len(binary) > _NAMES_LISTED else ""
-        yield f"{NOT_LOOKED_AT}{names}{more} (binary, or too large)"
-    if absent:
-        names = _listing([file.path for file in absent])
-        yield f"{count_of(len(absent), 'file')} of the diff did not fit and were given by name only: {names}"
-    if cut:
-        yield f"the end of {count_of(len(cut), 'long file diff')} was not shown: {_listing(cut)}"
-    if wide:
-        yield f"the end of lines over {_LONGEST_LINE} characters was not shown: {_listing(wide)}"
-
-
-def _listing(names: Sequence[str]) -> str:
-    more = len(names) - _NAMES_FOR_PEOPLE
-    return ", ".join(map(_readable, names[:_NAMES_FOR_PEOPLE])) + (f" and {more} more" if more > 0 else "")
-
-
-def _changed(file: FileDiff, side: Side) -> int:
-    return sum(hunk.kinds.count("+" if side is Side.RIGHT else "-") for hunk in file.hunks)
-
-
-def _readable(path: str) -> str:
-    """Return `path` on one line, with invalid UTF-8 and unprintable characters escaped."""
-    plain = path.encode(errors="surrogateescape").decode(errors="replace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
-
-
-def changed_since(diff: Diff, since: Diff) -> Diff:
-    """Return the hunks of `diff` that `since` touches. Both lead to the same head, `since` from the last reviewed one.
-
-    Changes of `since` from elsewhere, such as a merge of the base branch, are in no hunk of `diff` and left out.
-    """
-    remaining: list[FileDiff] = []
+def pieces_of(
+    diff: Diff, since: Diff | None = None, left: Collection[str] = (), most: int = MOST_A_PIECE
+) -> list[Piece]:
+    """Return the pieces to look at, in the order of the diff. `since` is the diff from the last reviewed head to that
+    of `diff`, `None` without a review; `left` are the keys of the pieces that it did not look at."""
+    found: list[Piece] = []
     for file in diff.files:
-        again = since.find(file.path)
-        if again is None:
-            continue
-        if again.binary and not again.hunks:
-            remaining.append(file)
-            continue
-        touched = _touched(again)
-        hunks = tuple(hunk for hunk in file.hunks if _meets(hunk, touched))
-        if hunks or not file.hunks:
-            remaining.append(replace(file, hunks=hunks))
-    return Diff(tuple(remaining))
+        pieces = _cut(file, None, most)
+        if since is not None:
+            again = since.find(file.path)
+            waiting = [piece for piece in pieces if piece.key in left]
+            if again is None:
+                pieces = waiting
+            elif not waiting:
+                pieces = _new_pieces(file, again, most)
+            # Else the file was cut at other lines then: all of it is looked at.
+        found += pieces
+    return found
+
+
+def _new_pieces(file: FileDiff, since: FileDiff, most: int) -> list[Piece]:
+    if not file.hunks or (since.binary and not since.hunks):
+        return _cut(file, None, most)
+    touched = _touched(since)
+    hunks = tuple(part for hunk in file.hunks for part in _surroundings(hunk, touched))
+    return _cut(replace(file, hunks=hunks), touched, most) if hunks else []
 
 
 def _touched(file: FileDiff) -> frozenset[int]:
@@ -187,9 +96,135 @@ def _touched(file: FileDiff) -> frozenset[int]:
     return frozenset(touched)
 
 
-def _meets(hunk: Hunk, touched: frozenset[int]) -> bool:
-    count = hunk.count(Side.RIGHT)
-    if not count:
-        # The file was deleted, or the hunk only removes lines and has no context: they were between these two lines.
-        return not touched.isdisjoint((hunk.new_start, hunk.new_start + 1))
-    return not touched.isdisjoint(range(hunk.new_start, hunk.new_start + count))
+def _surroundings(hunk: Hunk, touched: Collection[int]) -> Iterator[Hunk]:
+    """Yield the parts of `hunk` around its changes that `touched` has. A merge of the base branch touches other lines,
+    which are changed in no hunk."""
+    line = hunk.new_start + (not hunk.new_count)
+    first = end = 0
+    for index, kind in enumerate(hunk.kinds):
+        near = line in touched or (kind == "-" and line - 1 in touched)
+        if kind != " " and near:
+            if end and index - _CONTEXT > end:
+                yield hunk.part(first, end)
+                end = 0
+            first = first if end else max(0, index - _CONTEXT)
+            end = min(len(hunk.kinds), index + _CONTEXT + 1)
+        line += kind != "-"
+    if end:
+        yield hunk.part(first, end)
+
+
+def _cut(file: FileDiff, new: Collection[int] | None, most: int) -> list[Piece]:
+    """Return the pieces of a file, each of at most about `most` characters."""
+    groups: list[list[Hunk]] = [[]]
+    used = 0
+    for hunk in file.hunks:
+        begin = 0
+        for index, text in enumerate(hunk.texts):
+            size = _NUMBERS + min(len(text), _LONGEST_LINE)
+            if used + size > most and used:
+                if index > begin:
+                    groups[-1].append(hunk.part(begin, index))
+                groups.append([])
+                begin, used = index, 0
+            used += size
+        groups[-1].append(hunk.part(begin, len(hunk.kinds)) if begin else hunk)
+    name = readable_path(file.path)
+    cut = len(groups) > 1
+    return [
+        Piece(
+            f"{name} (part {number})" if cut else name,
+            part := replace(file, hunks=tuple(hunks)),
+            "\n".join(_lines(part, f"; part {number} of {len(groups)}" if cut else "", new)),
+            number,
+        )
+        for number, hunks in enumerate(groups, 1)
+    ]
+
+
+def next_part(pieces: Sequence[Piece], most: int = MOST) -> tuple[list[Piece], list[Piece]]:
+    """Return those that fit into one message, in order, and the rest."""
+    part: list[Piece] = []
+    rest: list[Piece] = []
+    for piece in pieces:
+        most -= len(piece.text)
+        if most >= 0 or not part:
+            part.append(piece)
+        else:
+            rest.append(piece)
+            most += len(piece.text)
+    return part, rest
+
+
+def part_text(part: Sequence[Piece], rest: Sequence[Piece], *, new: bool) -> str:
+    """Return a part as text for the model. `new`: lines that an earlier review saw are context in it."""
+    files = {piece.file.path for piece in (*part, *rest)}
+    added, removed = (
+        sum(_changed(piece.file, side) for piece in (*part, *rest)) for side in (Side.RIGHT, Side.LEFT)
+    )
+    head = (
+        f"{count_of(len(files), 'file')}, +{added} -{removed}. Before each line stand its number in the old file "
+        "(LEFT) and in the new one (RIGHT)."
+    )
+    if new:
+        head += " Lines without + and - were there before, or reviewed before."
+    return "\n\n".join([head, *(piece.text for piece in part), *([_listed(rest)] if rest else [])])
+
+
+def unreadable(part: Sequence[Piece]) -> Iterator[str]:
+    """Yield a clause for people on each thing in `part` that the model could not read."""
+    if binary := [piece.name for piece in part if piece.file.binary and not piece.file.hunks]:
+        yield f"{NOT_LOOKED_AT}{_listing(binary, _NAMES_LISTED)} (binary, or too large)"
+    if wide := [piece.name for piece in part if _has_long_line(piece.file)]:
+        yield f"the end of lines over {_LONGEST_LINE} characters was not shown: {_listing(wide, _NAMES_FOR_PEOPLE)}"
+
+
+def _has_long_line(file: FileDiff) -> bool:
+    return any(
+        kind != " " and len(text) > _LONGEST_LINE
+        for hunk in file.hunks
+        for kind, text in zip(hunk.kinds, hunk.texts, strict=True)
+    )
+
+
+def _lines(file: FileDiff, part: str, new: Collection[int] | None) -> Iterator[str]:
+    what = str(file.status)
+    if file.status in (FileStatus.RENAMED, FileStatus.COPIED):
+        what = f"{file.status} from {readable_path(file.old_path)}"
+    if file.status is FileStatus.MODIFIED and file.new_mode:
+        what = f"mode {file.old_mode} to {file.new_mode}"
+    sizes = f"+{_changed(file, Side.RIGHT)} -{_changed(file, Side.LEFT)}"
+    yield f"## {readable_path(file.path)} ({what}, {sizes}{part})"
+    if file.binary:
+        yield "(binary for git; shown as text)" if file.hunks else "(binary)"
+    for hunk in file.hunks:
+        yield f"@@ {hunk.section[:_LONGEST_LINE]}".rstrip()
+        for kind, old, line, text in hunk.rows():
+            cut = (
+                text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}… ({len(text):,} characters)"
+            )
+            sign = " " if kind == "+" and new is not None and line not in new else kind
+            yield f"{old or '':>{_WIDTH}} {line or '':>{_WIDTH}} {sign}{cut.rstrip(chr(13))}"
+
+
+def _listed(pieces: Sequence[Piece]) -> str:
+    lines = [f"- {piece.name}" for piece in pieces[:_NAMES_LISTED]]
+    if (more := len(pieces) - _NAMES_LISTED) > 0:
+        lines.append(f"- and {more} more")
+    return "\n".join(["## Changed too, and not shown here", *lines])
+
+
+def _listing(names: Iterable[str], most: int) -> str:
+    listed = list(names)
+    more = len(listed) - most
+    return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _changed(file: FileDiff, side: Side) -> int:
+    return sum(hunk.kinds.count("+" if side is Side.RIGHT else "-") for hunk in file.hunks)
+
+
+def readable_path(path: str) -> str:
+    """Return `path` on one line, with invalid UTF-8 and unprintable characters escaped."""
+    plain = path.encode(errors="surrogateescape").decode(errors="replace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)

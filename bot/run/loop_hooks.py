@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from bot.agent.conversation_context import Hooks, TurnInfo
 from bot.agent.finish import Stop
 from bot.agent.masking import requests_left_notice
+from bot.agent.prompt import new_marker
 from bot.agent.todo import render_list
-from bot.agent.usage import LimitReminder
+from bot.agent.usage import LimitReminder, LimitShare
 from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import AgentError, GateError
@@ -74,13 +75,15 @@ class LoopHooks:
     results: ResultTools
     calls: CallTracker
     stop_hook: StopHook
+    _shares: list[LimitShare] = field(default_factory=list, init=False)
     _limit_reminder: LimitReminder = field(default_factory=LimitReminder, init=False)
     _report_loader: ReportLoader = field(default_factory=ReportLoader, init=False)
 
     def hooks(self) -> Hooks:
         return Hooks(
             request_sent=self._request_sent,
-            turn_done=self.run.watch,
+            turn_done=self._turn_done,
+            more_work=self._more_work,
             before_end=self._before_end,
             retrying=self._retrying,
             stop_after_call=self._wants_end,
@@ -96,6 +99,14 @@ class LoopHooks:
         if turn == 1:
             self.parts.rounds.start_before()
         self._report_loader.request_sent()
+
+    def _turn_done(self, info: TurnInfo) -> None:
+        self._shares[:] = info.shares
+        self.run.watch(info)
+
+    def _more_work(self) -> str:
+        review = self.parts.review
+        return review.next_part(self._shares, new_marker()) if review else ""
 
     def _before_end(self) -> str | None:
         self.parts.skills.end_turn()
@@ -188,6 +199,9 @@ class StopHook:
             and self._first_time("plan")
         ):
             yield NO_PLAN
+        review = self.parts.review
+        if review and (refused := review.missing()) and self._first_time("refused"):
+            yield refused
         if self.run.profile.read_only:
             return
         described = bool(self.results.describe.description.title)

@@ -165,8 +165,9 @@ def _review(run: Run, workspace: AgentWorkspace) -> Reviewing | None:
         return None
     if run.range is None and run.request.pull is None:
         raise UsageError("A review is of a pull request, and there is none here.")
-    review_range = run.range or pull_range(run.checkout, run.source, run.since_sha)
-    return Reviewing(review_range, run.policy.review.max_findings, partial(workspace.call, position=None))
+    review_range = run.range or pull_range(run.checkout, run.source, run.memory.head_sha)
+    try_it = partial(workspace.call, position=None)
+    return Reviewing(review_range, run.policy.review.max_findings, try_it, run.memory)
 
 
 def budget_notes(run: Run) -> tuple[str, ...]:

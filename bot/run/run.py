@@ -45,7 +45,7 @@ from bot.run.attachments import Attachments, has_attachments
 from bot.run.conversation import new_conversation
 from bot.run.environment import granted_profile
 from bot.run.opening import opening
-from bot.run.parts import budget_notes, make_parts
+from bot.run.parts import Parts, budget_notes, make_parts
 from bot.run.value import Run, RunResult, RunSpec
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.secrets import known_secrets
@@ -170,9 +170,7 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     """3. and 4. Make the parts, have the conversation, and conclude. `stack` ends every process and thread."""
     parts = make_parts(run, connecting)
     trees = parts.environment.trees
-    run.note(
-        *budget_notes(run), *parts.environment.notes, *([parts.review.range.note] if parts.review else [])
-    )
+    run.note(*budget_notes(run), *parts.environment.notes, *([parts.review.note] if parts.review else []))
     stack.callback(parts.skills.close)
     stack.callback(trees.wait)
     stack.callback(parts.rounds.settle)
@@ -196,8 +194,8 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     forget = run.stop.on_fire(lambda: run.cancel.fire("signal"))
     try:
         with cancelled_after(run.cancel, run.budget.minutes):
-            if parts.review and parts.review.nothing_new:
-                end = _nothing_new()
+            if nothing := _nothing_to_do(run, parts):
+                end = LoopEnd(StopReason.END_TURN, nothing, 0, Usage(), 0.0, nothing)
             else:
                 loaded = pictures.result() if pictures else None
                 last = resumed.last if resumed else None
@@ -212,9 +210,11 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     return conclude(run, parts, results, end, model.provider.info, models.notes)
 
 
-def _nothing_new() -> LoopEnd:
-    reason = "Nothing of the diff is new since it was reviewed last."
-    return LoopEnd(StopReason.END_TURN, reason, 0, Usage(), 0.0, "")
+def _nothing_to_do(run: Run, parts: Parts) -> str:
+    """Return why no model is asked; empty if one is."""
+    if parts.review and parts.review.nothing_new:
+        return "Nothing of the diff is new since it was reviewed last."
+    return ""
 
 
 def _last_bundle(spec: RunSpec) -> Bundle | None:

@@ -26,6 +26,7 @@ from bot.gate.disguised_secrets import Detector
 from bot.maintenance.apply import with_task_instruction
 from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import Policy
+from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.run.attachments import Attachments
 from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder
@@ -59,7 +60,7 @@ class RunSpec:
     for: where `bring:` comes from and where commands see the tree. `out` is the folder for the bundle, by default one
     in `folder`. `resume` is the folder of the bundle that a `continue` starts from; `notes` are sentences for the
     outcome, `policy_text` is a policy that the person has not committed. A review is of `range`, else of the request's
-    pull request, of that only what is new since `since_sha` if given. `threads` reads those of a task,
+    pull request, of that only what `memory` does not have. `threads` reads those of a task,
     `load_attachments(run, vision)` loads those of the request; with `vision` the model takes images.
 
     `watch` is called with each turn, `say` with a line on other steps, from any thread, `asking` before each request to
@@ -80,7 +81,7 @@ class RunSpec:
     notes: tuple[str, ...] = ()
     policy_text: str | None = None
     range: ReviewRange | None = None
-    since_sha: str = ""
+    memory: ReviewMemory = NO_MEMORY
     threads: Callable[[Task], Triage] | None = None
     load_attachments: Callable[[Run, bool], Attachments] | None = None
     model: str = ""

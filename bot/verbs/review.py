@@ -25,7 +25,7 @@ review, each on its lines.
   $ls, read with $view$looking
 - Report with $report_finding what is wrong or will go wrong because of this change: a bug, a security hole, lost data,
   a broken promise to callers, a missing test for behaviour that changed. One finding is one problem, on the lines that
-  cause it.
+  cause it. What an earlier review found is not reported again.
 - Each finding says when it goes wrong and with what result. Check what you only suspect, or leave it out.
 - Suggest what the lines should become if that fixes the problem completely. Leave out style, taste, praise, and what
   was there before the change.
@@ -33,6 +33,7 @@ review, each on its lines.
 - Make independent calls together in one answer. Keep $todo only if the work takes many steps.
 
 # Before you end
+- A report that was refused is posted nowhere: correct it.
 - Your last answer is the review's summary: one to three sentences on what the change does and whether it holds.
 
 $trust

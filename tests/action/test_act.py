@@ -35,6 +35,7 @@ FINDING = Call(
         "path": "stats.py",
         "line": 2,
         "severity": "major",
+        "kind": "crash",
         "title": "Fails on nothing",
         "body": "No values, no mean.",
     },

@@ -13,7 +13,7 @@ from bot.agent.toolbox import CallExecution, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
+from bot.contracts.review import Finding, Kind, Severity
 
 
 def take(finding: Finding, cancel: CancelToken) -> AnchoredFinding | str:
@@ -23,7 +23,8 @@ def take(finding: Finding, cancel: CancelToken) -> AnchoredFinding | str:
 
 
 def call(report: ReportFinding, **given: Any) -> CallExecution:
-    arguments = {"path": "a.py", "line": 3, "severity": "major", "title": "T", "body": "B", **given}
+    arguments = {"path": "a.py", "line": 3, "severity": "major", "title": "T", "body": "B"}
+    arguments |= {"kind": "crash", **given}
     toolbox = Toolbox([report.spec], {REPORT_FINDING.name: report}, lambda tool, values: Permission(True))
     return toolbox.execute(ToolCall("a", "report_finding", json.dumps(arguments)), CancelToken())
 
@@ -37,7 +38,7 @@ def test_a_finding_is_kept_as_it_was_judged() -> None:
     assert report.findings == (
         Finding(
             "src/a.py", 3, Severity.MAJOR, "Never closed", "B", 1, suggestion="x\n",
-            fingerprint="src/a.py:Never closed",
+            fingerprint="src/a.py:Never closed", kind=Kind.CRASH,
         ),
     )  # fmt: skip
     assert executed.outcome.metadata["title"] == "Never closed"
@@ -85,30 +86,71 @@ def test_what_is_no_finding_is_sent_back(given: dict[str, Any], said: str) -> No
     assert report.findings == ()
 
 
-def test_the_same_remark_is_kept_once() -> None:
+def test_a_second_finding_on_the_same_fault_is_refused_and_the_first_one_named() -> None:
+    report = ReportFinding(take)
+    call(report, title="Fails on nothing")
+    executed = call(report, title="The mean of [] raises", start_line=2, line=4, severity="critical")
+    assert (
+        "Not taken: it is the finding “Fails on nothing”, a.py line 3, of the same kind"
+        in executed.result.content
+    )
+    assert [finding.title for finding in report.findings] == ["Fails on nothing"]
+    assert report.refused == ()
+
+
+@pytest.mark.parametrize("given", [{"line": 9}, {"kind": "security"}, {"side": "LEFT"}, {"path": "b.py"}])
+def test_on_other_lines_or_of_another_kind_it_is_another_fault(given: dict[str, Any]) -> None:
     report = ReportFinding(take)
     call(report)
-    assert "reported already" in call(report).result.content
-    assert len(report.findings) == 1
-
-
-def test_the_same_words_on_other_lines_are_another_remark() -> None:
-    """`take` gives them the same fingerprint, as text of the same shape has it."""
-    report = ReportFinding(take)
-    for given in ({}, {"line": 9}, {"start_line": 2}, {"side": "LEFT"}):
-        assert "Noted" in call(report, **given).result.content
-    assert len({finding.fingerprint for finding in report.findings}) == 1
+    assert "Noted" in call(report, **given).result.content
 
 
 def test_the_worst_are_kept() -> None:
     report = ReportFinding(take, max_findings=2)
     call(report, title="one", severity="note")
-    call(report, title="two", severity="minor")
-    assert "Noted" in call(report, title="three", severity="major").result.content
-    assert "it was left out" in call(report, title="four", severity="minor").result.content
-    assert "it was left out" in call(report, title="five", severity="note").result.content
+    call(report, title="two", line=4, severity="minor")
+    assert "Noted" in call(report, title="three", line=5, severity="major").result.content
+    assert "it was left out" in call(report, title="four", line=6, severity="minor").result.content
+    assert "it was left out" in call(report, title="five", line=7, severity="note").result.content
     assert [finding.title for finding in report.findings] == ["three", "two"]
     assert report.left_out == ("3 findings beyond the 2 worst ones",)
+
+
+def test_what_an_earlier_review_found_takes_no_room_and_is_no_refusal() -> None:
+    report = ReportFinding(
+        lambda finding, cancel: AnchoredFinding(finding, known="Known." if finding.line < 9 else ""),
+        max_findings=1,
+    )
+    assert call(report, severity="critical").result.content == "Known."
+    assert "Noted" in call(report, line=9, title="new", severity="note").result.content
+    assert ([finding.title for finding in report.findings], report.left_out, report.refused) == (
+        ["new"],
+        (),
+        (),
+    )
+
+
+@pytest.mark.parametrize(
+    ("then", "left"),
+    [
+        ({}, 2),
+        ({"line": 2}, 0),  # on a line that fits: it was corrected, by its path and kind
+        ({"line": 2, "path": "b.py"}, 0),  # by its title, on the right file
+        ({"line": 2, "path": "b.py", "title": "another"}, 2),
+    ],
+)
+def test_refused_reports_are_kept_until_they_are_corrected(then: dict[str, Any], left: int) -> None:
+    report = ReportFinding(
+        lambda finding, cancel: "Not there." if finding.line > 5 else AnchoredFinding(finding)
+    )
+    call(report, line=9)
+    call(report, line=10, title="T2", path="a.py")
+    if then:
+        call(report, **then)
+        call(report, **{**then, "title": f"{then.get('title', 'T')}2", "line": 3})
+    assert len(report.refused) == left
+    if left:
+        assert report.refused[0] == "T (a.py line 9): Not there."
 
 
 def test_nothing_is_said_to_be_left_out_where_nothing_was() -> None:

@@ -76,7 +76,7 @@ def _finding(made: Any, cancel: CancelToken) -> AnchoredFinding:
 
 
 STEP = {"text": "Do it", "paths": ["a/b.py"]}
-FINDING = {"path": "a/b.py", "line": 31, "severity": "major", "title": "T", "body": "B"}
+FINDING = {"kind": "crash", "path": "a/b.py", "line": 31, "severity": "major", "title": "T", "body": "B"}
 ITEMS = {"items": [{"text": "Read a/b.py", "status": "completed"}, {"text": "Mend", "status": "pending"}]}
 OWN: Mapping[str, tuple[Any, Mapping[str, Any], tuple[str, ...]]] = {
     "ask_user": (AskUser(), {"question": "31?"}, ()),

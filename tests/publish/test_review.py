@@ -13,7 +13,7 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
 from bot.publish.check_run import CheckReport, post_check_run
-from bot.publish.review.posted_reviews import CHECK, empty_review_key, last_reviewed, review_mark
+from bot.publish.review.posted_reviews import CHECK, empty_review_key, read_memory, review_mark
 from bot.publish.thread.markers import thread_ref_of
 from bot.review.fingerprints import fingerprint
 from tests.publish.conftest import REPO, World
@@ -70,7 +70,7 @@ def test_a_second_review_repeats_nothing_and_says_what_is_new(pull: Reviewed) ->
     pull.publish(pull.bundle(finding(), finding(line=99)))
     moved = text(["new first line", *edited(l10="ten", l40="forty")])
     pull.push({"a.txt": moved})
-    again = finding(line=11, title="What is on line 10 is wrong", text="ten")
+    again = finding(line=11, title="In quite other words", severity=Severity.CRITICAL, text="ten")
     pull.publish(pull.bundle(again, finding(line=99), finding("b.py", 1)))
     assert [one["path"] for one in pull.remarks()] == ["a.txt", "b.py"]
     assert len(pull.reviews()) == 2
@@ -91,7 +91,10 @@ def test_the_same_remark_on_many_places_is_made_on_each_and_every_number_is_told
     assert [one["line"] for one in pull.remarks()] == [2, 4, 6, 8, 10, 12]
     said = pull.reviews()[1]["body"]
     assert said.startswith("**3 findings:**")
-    assert "- 3 findings already made by an earlier review\n- 1 finding made twice, on the same lines" in said
+    assert (
+        "- 3 findings already made by an earlier review\n- 1 finding made twice, of one kind on the same lines"
+        in said
+    )
 
 
 @pytest.mark.slow
@@ -125,7 +128,7 @@ def test_a_stranger_who_copies_the_mark_of_a_review_silences_nobody(pull: Review
     pull.world.forge.review(REPO, pull.number, "bob", f"Fine.\n\n{said}\n")
     pull.publish(bundle)
     assert [one["user"]["login"] for one in pull.reviews()] == ["bob", "github-actions[bot]"]
-    assert last_reviewed(pull.world.github(), REPO, pull.number) == pull.head
+    assert read_memory(pull.world.github(), REPO, pull.number).head_sha == pull.head
 
 
 def test_a_head_that_a_stranger_says_was_reviewed_counts_for_nothing(pull: Reviewed) -> None:
@@ -134,7 +137,7 @@ def test_a_head_that_a_stranger_says_was_reviewed_counts_for_nothing(pull: Revie
     pull.world.forge.comment(
         REPO, pull.number, "bob", f"x\n\n<!-- slash-agent ended request=1 reviewed={pull.head} -->"
     )
-    assert last_reviewed(pull.world.github(), REPO, pull.number) == ""
+    assert read_memory(pull.world.github(), REPO, pull.number).head_sha == ""
 
 
 @pytest.mark.slow
@@ -166,9 +169,7 @@ def test_a_review_with_nothing_new_counts_what_is_still_open_and_links_to_it(pul
     assert said.startswith(f"**No new findings.** 1 major finding is still open: {link}\n")
     pull.world.forge.resolve(REPO, first["id"], "ann")
     pull.publish(pull.bundle(finding()))
-    assert pull.world.comments(pull.number)[-1].startswith(
-        "**No new findings.** All earlier findings are resolved."
-    )
+    assert pull.world.comments(pull.number)[-1].startswith("**No new findings.** No earlier finding is open.")
 
 
 @pytest.mark.slow
@@ -203,19 +204,19 @@ def test_where_nobody_asked_nothing_is_said_but_the_head_is_known_to_be_seen(pul
     seen = pull.head
     pull.push({"b.py": "x = 3\n"})
     pull.push({"b.py": "x = 4\n"})
-    assert last_reviewed(pull.world.github(token(pull, checks="read")), REPO, pull.number) == seen
+    assert read_memory(pull.world.github(token(pull, checks="read")), REPO, pull.number).head_sha == seen
 
 
 def test_a_token_that_may_make_no_check_run_leaves_no_trace_and_fails_nothing(pull: Reviewed) -> None:
     assert pull.publish(pull.bundle(outcome=unasked(pull)), token=token(pull)).notes == ()
     assert checks(pull) == []
-    assert last_reviewed(pull.world.github(token(pull)), REPO, pull.number) == ""
+    assert read_memory(pull.world.github(token(pull)), REPO, pull.number).head_sha == ""
 
 
 def test_a_job_with_the_name_of_our_check_is_no_trace(pull: Reviewed) -> None:
     """Any workflow in the head of a pull request can call a job what it likes."""
     pull.world.forge.add_check_run(REPO, pull.head, CHECK, "neutral", app="github-actions[bot]")
-    assert last_reviewed(pull.world.github(token(pull, checks="read")), REPO, pull.number) == ""
+    assert read_memory(pull.world.github(token(pull, checks="read")), REPO, pull.number).head_sha == ""
 
 
 @pytest.mark.slow
@@ -227,7 +228,7 @@ def test_what_another_app_made_is_no_trace(pull: Reviewed) -> None:
     )
     key = empty_review_key(pull.number, pull.head)
     assert post_check_run(other, REPO, CheckReport(CHECK, pull.head, "Nothing to say", "s", key=key)) == ()
-    assert last_reviewed(pull.world.github(token(pull, checks="read")), REPO, pull.number) == ""
+    assert read_memory(pull.world.github(token(pull, checks="read")), REPO, pull.number).head_sha == ""
 
 
 @pytest.mark.slow
@@ -238,7 +239,7 @@ def test_a_later_review_counts_more_than_an_earlier_trace(pull: Reviewed) -> Non
     pull.publish(pull.bundle(finding()), token=granted)
     newest = pull.head
     pull.push({"b.py": "x = 4\n"})
-    assert last_reviewed(pull.world.github(granted), REPO, pull.number) == newest
+    assert read_memory(pull.world.github(granted), REPO, pull.number).head_sha == newest
 
 
 @pytest.mark.parametrize("found", [0, 1])
@@ -248,21 +249,21 @@ def test_a_review_that_was_cut_short_saw_no_head(pull: Reviewed, found: int) -> 
     granted = token(pull, checks="write")
     pull.publish(pull.bundle(*[finding()] * found, outcome=outcome), token=granted)
     assert len(pull.reviews()) == found
-    assert last_reviewed(pull.world.github(granted), REPO, pull.number) == ""
+    assert read_memory(pull.world.github(granted), REPO, pull.number).head_sha == ""
     cut_short = unasked(pull, status=Status.PARTIAL, reason="The budget of 1 USD is spent.")
     pull.publish(pull.bundle(outcome=cut_short), token=granted)
-    assert last_reviewed(pull.world.github(granted), REPO, pull.number) == ""
+    assert read_memory(pull.world.github(granted), REPO, pull.number).head_sha == ""
 
 
 def test_the_last_head_that_was_looked_at_is_known(pull: Reviewed) -> None:
     host = pull.world.github()
-    assert last_reviewed(host, REPO, pull.number) == ""
+    assert read_memory(host, REPO, pull.number).head_sha == ""
     first = pull.head
     pull.publish(pull.bundle(finding()))
-    assert last_reviewed(host, REPO, pull.number) == first
+    assert read_memory(host, REPO, pull.number).head_sha == first
     pull.push({"b.py": "x = 3\n"})
     pull.publish(pull.bundle())
-    assert last_reviewed(host, REPO, pull.number) == pull.head != first
+    assert read_memory(host, REPO, pull.number).head_sha == pull.head != first
 
 
 # What does not stand on a line

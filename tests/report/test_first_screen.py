@@ -76,7 +76,8 @@ def test_a_file_of_the_list_has_the_counts_of_the_change(tmp_path: Path) -> None
 
 def test_a_finding_shows_its_code_and_what_it_should_become(tmp_path: Path) -> None:
     told = {
-        "path": "stats.py", "line": 2, "severity": "major", "title": "Fails on `[]`", "body": "No values, no **mean**.",
+        "path": "stats.py", "line": 2, "severity": "major", "kind": "crash", "title": "Fails on `[]`",
+        "body": "No values, no **mean**.",
         "suggestion": "    return sum(values) / max(len(values), 1)\n",
     }  # fmt: skip
     code = "    return sum(values) / len(values)\n"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+import pytest
+
+from bot.contracts.pulls import Side
 from bot.review.diff import Diff, parse_diff
-from bot.review.diff_text import changed_since, diff_text
+from bot.review.diff_text import key_of, next_part, part_text, path_of, pieces_of, unreadable
 
 DIFF = b"""diff --git a/a.py b/b.py
 similarity index 80%
@@ -36,7 +41,7 @@ index 0..1
 TEXT = """4 files, +3 -1. Before each line stand its number in the old file (LEFT) and in the new one (RIGHT).
 
 ## b.py (renamed from a.py, +2 -1)
-@@
+@@ def f():
     8     8  eight
     9       -nine
           9 +NINE
@@ -60,53 +65,69 @@ def added(name: str, lines: int, text: str = "line") -> bytes:
     )
 
 
-def test_every_line_has_its_number_on_both_sides() -> None:
-    shown = diff_text(parse_diff(DIFF))
-    assert shown.text == TEXT
-    assert shown.left_out == ("not looked at: logo.png (binary, or too large)",)
+def shown(raw: bytes, most: int = 160_000, most_a_piece: int = 24_000) -> str:
+    return part_text(*next_part(pieces_of(parse_diff(raw), most=most_a_piece), most), new=False)
 
 
-def test_a_long_file_is_cut_and_the_rest_is_named() -> None:
-    shown = diff_text(parse_diff(added("big.txt", 5_000) + added("small.txt", 2)), most_a_file=2_000)
-    assert "+line 2\n" in shown.text
-    assert "+line 4000" not in shown.text
-    assert "(The rest of this file is not shown: changes in the lines 1 to 5000; look" in shown.text
-    assert shown.left_out == ("the end of 1 long file diff was not shown: big.txt",)
-    assert "small.txt (added, +2 -0)\n@@\n          1 +line 1\n          2 +line 2" in shown.text
+def test_every_line_has_its_number_on_both_sides_and_every_hunk_its_function() -> None:
+    assert shown(DIFF) == TEXT
+    assert list(unreadable(pieces_of(parse_diff(DIFF)))) == ["not looked at: logo.png (binary, or too large)"]
 
 
-def test_small_files_come_before_large_ones_and_the_rest_is_listed() -> None:
-    diff = parse_diff(b"".join(added(f"{number}.txt", 50 - number) for number in range(5)))
-    shown = diff_text(diff, most=1_200)
-    assert "## 4.txt (added, +46 -0)\n@@" in shown.text
-    assert "## Changed too, and not shown: look at those that matter\n- 0.txt (added, +50 -0)\n" in shown.text
-    assert shown.left_out == (
-        "4 files of the diff did not fit and were given by name only: 0.txt, 1.txt, 2.txt and 1 more",
+def test_a_long_file_is_cut_into_parts_that_have_all_its_lines() -> None:
+    raw = added("big.txt", 5_000)
+    pieces = pieces_of(parse_diff(raw), most=20_000)
+    assert [piece.name for piece in pieces] == [f"big.txt (part {n})" for n in range(1, len(pieces) + 1)]
+    assert [path_of(piece.name) for piece in pieces] == ["big.txt"] * len(pieces)
+    rows = [row for piece in pieces for hunk in piece.file.hunks for row in hunk.rows()]
+    assert [(row.new, row.text) for row in rows] == [(n, f"line {n}") for n in range(1, 5_001)]
+    assert all(len(piece.text) <= 22_000 for piece in pieces)
+    assert (
+        f"## big.txt (added, +{pieces[1].file.hunks[0].new_count} -0; part 2 of {len(pieces)})\n@@ line "
+        in pieces[1].text
     )
 
 
-def test_three_hundred_files_fit_into_the_length() -> None:
-    shown = diff_text(parse_diff(b"".join(added(f"dir/{number}.txt", 100) for number in range(300))))
-    assert len(shown.text) < 180_000
-    assert len(shown.left_out) == 1
+@pytest.mark.parametrize("cut", range(7))
+def test_both_halves_of_a_hunk_keep_their_numbers(cut: int) -> None:
+    [hunk] = parse_diff(changed("f", "@@ -10,4 +10,4 @@ def f():\n a\n-b\n-c\n+B\n+C\n d\n")).files[0].hunks
+    halves = [hunk.part(0, cut), hunk.part(cut, 6)]
+    assert [row for half in halves for row in half.rows()] == list(hunk.rows())
+    for half in halves:
+        for side in Side:
+            assert half.count(side) == len(half.side(side))
 
 
-def test_a_line_of_a_minified_file_is_cut() -> None:
-    shown = diff_text(parse_diff(added("min.js", 1, "x" * 10_000)))
-    assert "x… (10,002 characters)" in shown.text
-    assert len(shown.text) < 1_000
+def test_what_does_not_fit_is_the_rest_and_is_named() -> None:
+    raw = b"".join(added(f"{number}.txt", 50 - number) for number in range(5))
+    pieces = pieces_of(parse_diff(raw))
+    part, rest = next_part(pieces, most=2_400)
+    assert [piece.name for piece in part] == ["0.txt", "1.txt"]
+    assert [piece.name for piece in rest] == ["2.txt", "3.txt", "4.txt"]
+    assert part_text(part, rest, new=False).endswith(
+        "## Changed too, and not shown here\n- 2.txt\n- 3.txt\n- 4.txt"
+    )
+
+
+def test_a_smaller_one_fills_the_room_and_one_over_all_is_shown_alone() -> None:
+    pieces = pieces_of(parse_diff(added("a", 40) + added("b", 60) + added("c", 2)))
+    assert [piece.name for piece in next_part(pieces, most=1_100)[0]] == ["a", "c"]
+    assert [piece.name for piece in next_part(pieces, most=10)[0]] == ["a"]
+
+
+def test_a_line_of_a_minified_file_is_cut_and_named_for_people() -> None:
+    pieces = pieces_of(parse_diff(added("app.min.js", 1, "x" * 10_000)))
+    assert "x… (10,002 characters)" in pieces[0].text
+    assert len(pieces[0].text) < 1_000
+    assert list(unreadable(pieces)) == ["the end of lines over 400 characters was not shown: app.min.js"]
 
 
 # What is new
 
 
-def test_a_cut_line_is_named_for_people() -> None:
-    shown = diff_text(parse_diff(added("app.min.js", 1, "x" * 5_000)))
-    assert shown.left_out == ("the end of lines over 400 characters was not shown: app.min.js",)
-
-
-def paths(diff: Diff) -> dict[str, list[int]]:
-    return {file.path: [hunk.new_start for hunk in file.hunks] for file in diff.files}
+def paths(diff: Diff, since: Diff, left: Collection[str] = ()) -> dict[str, list[int]]:
+    found = pieces_of(diff, since, [key_of(name) for name in left])
+    return {piece.name: [hunk.new_start for hunk in piece.file.hunks] for piece in found}
 
 
 def changed(name: str, *hunks: str) -> bytes:
@@ -121,30 +142,61 @@ WHOLE = parse_diff(changed("f", FIRST, SECOND, REMOVAL) + changed("g", FIRST) + 
 
 def test_only_hunks_that_the_new_commits_touch_are_left() -> None:
     since = parse_diff(changed("f", "@@ -49,3 +49,4 @@\n x\n y\n+D\n e\n"))
-    assert paths(changed_since(WHOLE, since)) == {"f": [50]}
+    assert paths(WHOLE, since) == {"f": [50]}
 
 
 def test_a_removal_counts_where_the_lines_were() -> None:
     since = parse_diff(changed("f", "@@ -90,3 +91,2 @@\n g\n-h\n i\n"))
-    assert paths(changed_since(WHOLE, since)) == {"f": [91]}
+    assert paths(WHOLE, since) == {"f": [91]}
 
 
 def test_context_around_a_change_does_not_count() -> None:
     since = parse_diff(changed("f", "@@ -6,6 +6,6 @@\n 1\n 2\n-x\n+y\n 3\n 4\n 5\n"))
-    assert paths(changed_since(WHOLE, since)) == {}
+    assert paths(WHOLE, since) == {}
 
 
 def test_what_a_merge_brought_in_is_not_part_of_it() -> None:
     since = parse_diff(changed("elsewhere", FIRST) + changed("g", "@@ -1,1 +1,2 @@\n x\n+y\n"))
-    assert paths(changed_since(WHOLE, since)) == {}
+    assert paths(WHOLE, since) == {}
 
 
 def test_files_without_lines_stay_when_they_changed_again() -> None:
     binary = b"diff --git a/p b/p\nindex 1..2 100644\nBinary files a/p and b/p differ\n"
-    assert paths(changed_since(parse_diff(binary + changed("f", FIRST)), parse_diff(binary))) == {"p": []}
+    assert paths(parse_diff(binary + changed("f", FIRST)), parse_diff(binary)) == {"p": []}
 
 
 def test_a_file_that_is_gone_now_stays() -> None:
     head = b"diff --git a/o b/o\ndeleted file mode 100644\nindex 1..0\n--- a/o\n+++ /dev/null\n"
     gone = head + b"@@ -1,2 +0,0 @@\n-a\n-b\n"
-    assert paths(changed_since(parse_diff(gone), parse_diff(gone))) == {"o": [0]}
+    assert paths(parse_diff(gone), parse_diff(gone)) == {"o": [0]}
+
+
+def test_two_new_lines_of_a_long_file_are_shown_alone_with_reviewed_lines_as_context() -> None:
+    whole = parse_diff(added("new.py", 802))
+    since = parse_diff(
+        changed("new.py", "@@ -398,6 +398,8 @@\n a\n b\n c\n+line 401\n+line 402\n d\n e\n f\n")
+    )
+    [piece] = pieces_of(whole, since)
+    rows = piece.text.splitlines()[2:]
+    assert rows[0] == "        391  line 391"
+    assert [row for row in rows if "+" in row] == ["        401 +line 401", "        402 +line 402"]
+    assert len(rows) == 22
+
+
+def test_changes_far_apart_in_one_hunk_are_shown_apart() -> None:
+    whole = parse_diff(added("new.py", 900))
+    since = parse_diff(
+        changed("new.py", "@@ -99,0 +100,1 @@\n+line 100\n", "@@ -799,0 +801,1 @@\n+line 801\n")
+    )
+    assert paths(whole, since) == {"new.py": [90, 791]}
+
+
+def test_what_the_last_review_left_is_looked_at_whole_also_if_it_changed_since() -> None:
+    since = parse_diff(changed("f", "@@ -49,3 +49,4 @@\n x\n y\n+D\n e\n"))
+    assert paths(WHOLE, since, left=["g", "f"]) == {"f": [10, 50, 91], "g": [10]}
+    assert paths(WHOLE, parse_diff(b""), left=["g"]) == {"g": [10]}
+    long = parse_diff(added("long", 5_000))
+    [piece] = pieces_of(long, parse_diff(b""), [key_of("long (part 2)")])
+    assert piece.number == 2
+    touched = parse_diff(changed("long", "@@ -1,0 +1,1 @@\n+line 1\n"))
+    assert len(pieces_of(long, touched, [key_of("long (part 2)")])) == len(pieces_of(long))

@@ -10,7 +10,7 @@ import pytest
 from bot.checkout.git import Git
 from bot.contracts.pulls import Side
 from bot.review.diff import Diff, FileStatus
-from bot.review.diff_text import changed_since, diff_text
+from bot.review.diff_text import pieces_of, unreadable
 from bot.review.read_diff import read_diff
 from tests.support.repositories import commit_all, git, make_repository
 
@@ -57,6 +57,10 @@ def test_text_with_a_mark_is_shown_as_text(tmp_path: Path, codec: str) -> None:
     ]  # fmt: skip
 
 
+def left_out(diff: Diff) -> list[str]:
+    return list(unreadable(pieces_of(diff)))
+
+
 @pytest.mark.parametrize(
     ("data", "shown"),
     [
@@ -69,9 +73,9 @@ def test_text_with_a_mark_is_shown_as_text(tmp_path: Path, codec: str) -> None:
 def test_a_stray_byte_hides_nothing(tmp_path: Path, data: bytes, shown: str) -> None:
     diff = between(changed(tmp_path, {}, {"a.js": data}))
     assert rows(diff)[0] == shown
-    text = diff_text(diff)
-    assert shown[1:] in text.text
-    assert text.left_out == ()
+    [piece] = pieces_of(diff)
+    assert shown[1:] in piece.text
+    assert left_out(diff) == []
 
 
 def test_text_that_becomes_wide_shows_what_really_changed(tmp_path: Path) -> None:
@@ -92,7 +96,7 @@ def test_attributes_of_the_head_hide_nothing(tmp_path: Path, attributes: str) ->
 def test_what_is_no_text_is_named_as_not_looked_at(tmp_path: Path) -> None:
     new = {"logo.png": PICTURE, "big.sql": b"x\n" * (3 << 20), "a.js": NEW.encode()}
     diff = between(changed(tmp_path, {}, {**new}))
-    assert diff_text(diff).left_out == ("not looked at: big.sql, logo.png (binary, or too large)",)
+    assert left_out(diff) == ["not looked at: big.sql, logo.png (binary, or too large)"]
 
 
 def test_text_in_place_of_a_picture_is_shown(tmp_path: Path) -> None:
@@ -102,7 +106,7 @@ def test_text_in_place_of_a_picture_is_shown(tmp_path: Path) -> None:
 
 def test_a_picture_in_place_of_text_is_named(tmp_path: Path) -> None:
     diff = between(changed(tmp_path, {"a.js": OLD.encode()}, {"a.js": PICTURE}))
-    assert diff_text(diff).left_out == ("not looked at: a.js (binary, or too large)",)
+    assert left_out(diff) == ["not looked at: a.js (binary, or too large)"]
 
 
 @pytest.mark.parametrize("data", [NEW.encode(), NEW.encode("utf-16")])
@@ -125,15 +129,15 @@ def test_a_file_that_cannot_be_read_stays_in_a_review_of_what_is_new(tmp_path: P
     for name in ("a.js", "b.js"):
         (repo / name).write_bytes((repo / name).read_bytes()[:-4])
     commit_all(repo)
-    new = changed_since(between(repo), between(repo, before))
-    assert [file.path for file in new.files] == ["a.js", "b.js"]
+    new = pieces_of(between(repo), between(repo, before))
+    assert [piece.name for piece in new] == ["a.js", "b.js"]
 
 
 def test_a_submodule_in_place_of_a_picture_is_no_error(tmp_path: Path) -> None:
     repo = changed(tmp_path, {"a.js": PICTURE}, {"a.js": None})
     git(repo, "update-index", "--add", "--cacheinfo", f"160000,{git(repo, 'rev-parse', 'HEAD')},a.js")
     git(repo, "commit", "-q", "-m", "Submodule")
-    assert diff_text(between(repo)).left_out == ("not looked at: a.js (binary, or too large)",)
+    assert left_out(between(repo)) == ["not looked at: a.js (binary, or too large)"]
 
 
 def test_line_numbers_are_those_of_the_decoded_file(tmp_path: Path) -> None:

@@ -23,16 +23,24 @@ from bot.session.tools.result_tools import ResultTools
 
 def _hooks(results: ResultTools, used: Any = None) -> Hooks:
     """`used` stands for all that the run has beside its results."""
-    run: Any = SimpleNamespace(watch=used)
-    parts: Any = SimpleNamespace(workspace=used, rounds=used)
-    return LoopHooks(run, parts, results, SimpleNamespace(), used).hooks()  # type: ignore[arg-type]
+    run: Any = SimpleNamespace(review=None, watch=used)
+    parts: Any = SimpleNamespace(review=None, workspace=used, rounds=used)
+    return LoopHooks(
+        run,
+        parts,
+        results,
+        SimpleNamespace(
+            review=None,
+        ),
+        used,
+    ).hooks()  # type: ignore[arg-type]
 
 
 def test_the_report_is_loaded_while_the_model_thinks() -> None:
     """Else its packages and templates are loaded between the model's last word and the result, in 0.2 s."""
     page._template.cache_clear()
     journal_file._adapter.cache_clear()
-    run = SimpleNamespace(scan_meanwhile=lambda: None, start_before=lambda: None)
+    run = SimpleNamespace(review=None, scan_meanwhile=lambda: None, start_before=lambda: None)
     hooks = _hooks(ResultTools(), run)
     hooks.request_sent(1)
     hooks.request_sent(2)
@@ -62,10 +70,12 @@ PLAN = {"title": "Round first", "steps": [{"text": "Round.", "paths": []}], "est
 
 def _said(verb: str, results: ResultTools, policy: str = "") -> list[str]:
     """What a model hears that says twice that it is done, in a run that changed nothing."""
-    run: Any = SimpleNamespace(profile=profile_of_verb(verb), policy=load_policy(f"version: 1\n{policy}"))
+    run: Any = SimpleNamespace(
+        review=None, profile=profile_of_verb(verb), policy=load_policy(f"version: 1\n{policy}")
+    )
     same = Verdict("tree", b"", b"", (), ())
-    gate = SimpleNamespace(verdict=lambda: same)
-    parts: Any = SimpleNamespace(gate=gate, rounds=SimpleNamespace(has_work=False))
+    gate = SimpleNamespace(review=None, verdict=lambda: same)
+    parts: Any = SimpleNamespace(review=None, gate=gate, rounds=SimpleNamespace(has_work=False))
     hook = StopHook(run, parts, results)
     return [said for said in (hook.before_end(), hook.before_end()) if said]
 

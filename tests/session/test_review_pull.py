@@ -30,6 +30,7 @@ def report(**given: Any) -> Call:
         "path": "stats.py",
         "line": 3,
         "severity": "major",
+        "kind": "crash",
         "title": "Fails on nothing",
         "body": "B.",
     }

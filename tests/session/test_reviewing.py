@@ -18,6 +18,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
 from bot.contracts.tools import ToolOutcome
+from bot.review.diff_text import pieces_of
 from bot.session.context.review_scope import Reviewing, ReviewRange, pull_range
 from slash_forge import Forge
 
@@ -82,7 +83,8 @@ def pull(tmp_path: Path) -> Iterator[Pull]:
 
 
 def hunks(found: ReviewRange) -> dict[str, list[int]]:
-    return {file.path: [hunk.new_start for hunk in file.hunks] for file in found.diff.files}
+    pieces = pieces_of(found.diff, found.since)
+    return {piece.name: [hunk.new_start for hunk in piece.file.hunks] for piece in pieces}
 
 
 def test_it_is_what_the_head_changes_since_it_left_the_base(pull: Pull) -> None:

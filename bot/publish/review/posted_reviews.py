@@ -1,127 +1,167 @@
-"""Read the findings of our earlier reviews of a pull request, and the head that the last one reviewed.
+"""Read what our earlier reviews of a pull request found and left, what became of it, and which head was the last.
 
-Both come from marks, which count only in comments by us. A finding in a resolved thread is not posted again.
+All comes from marks, which count only in texts by us.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
+from bot.contracts.request import Tier
 from bot.contracts.threads import Account
+from bot.events.admission import tier_of
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewCommentData, ReviewData
 from bot.publish.check_run import is_by_us
 from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import comments_at
-from bot.publish.thread.markers import ENDED, PROGRESS, ThreadRef, is_ours, mark, read_mark
-from bot.review.fingerprints import KnownFinding
+from bot.publish.thread.markers import ENDED, PROGRESS, ThreadRef, is_ours, mark, marked, read_mark
+from bot.review.diff_text import key_of, readable_path
+from bot.review.fingerprints import KnownFinding, ReviewMemory, State
 
 CHECK = "Slash Agent review"
 REVIEW = "review"
 FINDING = "finding"
 # In the mark of a comment on a review without findings: the reviewed head.
 REVIEWED = "reviewed"
+MOST_LEFT = 4_000
 
 _CUT_SHORT = "partial"
 _MOST_TRACES = 10
-_HEADLINE = re.compile(r"\*\*(\w+): (.*)\*\*")
+_HEADLINE = re.compile(r"\*\*(\w+): (.*?)\*\*(?: |$)", re.MULTILINE)
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_FINGERPRINT = re.compile(r"[0-9a-f]{8,64}")
+_IN_BODY = re.compile(r"([0-9a-f]{8,64})-([0-9a-f]{6})")
+_KEY = re.compile("[0-9a-f]{6}")
+_DECLINES = re.compile(
+    r"(?i)\b(wo?n[’']?t ?fix|will not (fix|be fixed)|(as|by) (designed|design|intended)|(is|it[’']?s) intend(ed|ional)"
+    r"|not a (bug|problem)|false positive|working as)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PostedReview:
-    """One of our reviews: the key of its request, the reviewed head, and the number of findings."""
+    """One of our reviews: the key of its request, the reviewed head, and the number of findings. `fields` are those of
+    its mark; `blocks`: its request for changes stands."""
 
+    id: int
     request: str
     head_sha: str
     findings: int
     url: str
-
-
-@dataclass(frozen=True, slots=True)
-class PostedFinding:
-    """One of our findings on lines: the id of its comment, its severity in lower case, its title."""
-
-    id: int
-    severity: str
-    title: str
+    body: str
+    submitted_at: str
+    fields: Mapping[str, str]
+    blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewHistory:
-    """`findings` are the findings of all our reviews, `on_lines` those of them that have a thread of their own."""
+    """`findings` are those of all our reviews, `reviews` are oldest first."""
 
     findings: tuple[KnownFinding, ...]
     reviews: tuple[PostedReview, ...]
-    on_lines: tuple[PostedFinding, ...] = ()
 
     def made_for(self, request: str, head_sha: str) -> PostedReview | None:
         return next((one for one in self.reviews if (one.request, one.head_sha) == (request, head_sha)), None)
 
 
 def review_mark(
-    request: str, head_sha: str, findings: int, in_body: Iterable[str], *, finished: bool = True
+    request: str,
+    head_sha: str,
+    findings: int,
+    in_body: Iterable[str],
+    unseen: Iterable[str] = (),
+    *,
+    finished: bool = True,
 ) -> str:
-    """Return the mark of a review. `in_body` are the fingerprints of findings without lines, which have no mark of
-    their own. After an unfinished review the next one starts from the beginning."""
-    state = "over" if finished else _CUT_SHORT
+    """Return the mark of a review. `in_body` has an entry of `body_entry` for each finding without lines, which has no
+    mark of its own; `unseen` are the pieces that were not looked at. After an unfinished review, and if there are more
+    pieces than a mark holds, the next one begins where this one did."""
+    keys = [key_of(name) for name in unseen]
+    ended = finished and len(keys) <= MOST_LEFT
     return mark(
-        REVIEW, request=request, head=head_sha, findings=findings, state=state, body=".".join(in_body)
+        REVIEW,
+        request=request,
+        head=head_sha,
+        findings=findings,
+        state="over" if ended else _CUT_SHORT,
+        body=".".join(in_body),
+        left="".join(keys) if ended else "",
     )
+
+
+def body_entry(fingerprint: str, path: str) -> str:
+    return f"{fingerprint}-{key_of(readable_path(path))}"
+
+
+def without_entries(review: PostedReview, ended: Iterable[str], note: str) -> str:
+    """Return the body of a review in which the findings with these fingerprints are over, with a note on that."""
+    kept = [
+        entry
+        for entry in review.fields.get("body", "").split(".")
+        if entry.partition("-")[0] not in set(ended)
+    ]
+    text = review.body.rstrip().rpartition("\n")[0].rstrip()
+    return marked(f"{text}\n\n{note}", mark(REVIEW, **{**review.fields, "body": ".".join(kept)}))
 
 
 def read_history(github: GitHub, repository: str, number: int) -> ReviewHistory:
+    """Read our reviews and what became of their findings. Without reviews of ours nothing else is requested."""
     me = github.me()
     reviews = tuple(_our_reviews(github.reviews(repository, number), me))
-    findings = [KnownFinding(fingerprint) for fields, _ in reviews for fingerprint in _listed(fields)]
-    on_lines = []
-    for finding, at in _findings(github.review_comments(repository, number), me):
-        findings.append(finding)
-        on_lines.append(at)
-    return ReviewHistory(
-        tuple(findings), tuple(_posted_review(fields, one) for fields, one in reviews), tuple(on_lines)
-    )
+    if not reviews:
+        return ReviewHistory((), ())
+    comments = list(github.review_comments(repository, number))
+    resolved = _resolved(github, repository, number, comments)
+
+    @cache
+    def maintains(login: str, account_id: int) -> bool:
+        known = github.permission(repository, login)
+        return known.user_id == account_id and tier_of(known) is Tier.MAINTAINER
+
+    def declined(finding: KnownFinding) -> bool:
+        answers = (
+            one for one in comments if one.in_reply_to == finding.comment and _DECLINES.search(one.body)
+        )
+        return any(maintains(one.author.login, one.author.id) for one in answers if one.author.id)
+
+    def with_state(finding: KnownFinding) -> KnownFinding:
+        if finding.comment in resolved:
+            return replace(finding, state=State.RESOLVED)
+        return replace(finding, state=State.DECLINED) if declined(finding) else finding
+
+    on_lines = map(with_state, _on_lines(comments, me))
+    in_body = (finding for review in reviews for finding in _in_body(review))
+    return ReviewHistory((*on_lines, *in_body), reviews)
 
 
-def open_findings(
-    github: GitHub, repository: str, number: int, past: ReviewHistory
-) -> tuple[PostedFinding, ...]:
-    """Return the findings of earlier reviews in unresolved threads; all of them if that is unknown."""
-    try:
-        threads = github.review_threads(repository, number)
-    except GitHubError as error:
-        if error.status not in (403, 404):
-            raise
-        return past.on_lines
-    resolved = {thread.id for thread in threads if thread.resolved}
-    return tuple(one for one in past.on_lines if one.id not in resolved)
-
-
-def last_reviewed(github: GitHub, repository: str, number: int) -> str:
-    """Return the head of our last review of the pull request, empty if there was none.
+def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
+    """Return what the next review has to know.
 
     A review without findings is no review on GitHub: its head is in our comment on the end of that run or, if there was
     no request and so no comment, in a check run on that head. Only the newest commits are searched for one.
     """
-    me = github.me()
-    reviews = _our_reviews(github.reviews(repository, number), me)
-    heads = [
-        (one.submitted_at, fields.get("head", ""))
-        for fields, one in reviews
-        if fields.get("state") != _CUT_SHORT
+    history, me = read_history(github, repository, number), github.me()
+    # Within a second the last one is the newest: reviews come before comments, each oldest first.
+    ends = [
+        (one.submitted_at, one.head_sha, frozenset(_KEY.findall(one.fields.get("left", ""))))
+        for one in history.reviews
+        if one.fields.get("state") != _CUT_SHORT
     ]
     for comment in comments_at(github, ThreadRef(repository, number, "")):
         for kind in (PROGRESS, ENDED):
             fields = read_mark(comment.body, kind)
             if fields and REVIEWED in fields and is_ours(comment.author, me, kind):
-                heads.append((comment.updated_at, fields[REVIEWED]))
-    # Within a second the last one is the newest: reviews come before comments, each oldest first.
-    ordered = sorted((one for one in heads if _SHA.fullmatch(one[1])), key=lambda one: one[0])
-    return _nearest_trace(github, repository, number, ordered[-1][1] if ordered else "")
+                ends.append((comment.updated_at, fields[REVIEWED], frozenset[str]()))
+    ordered = sorted((one for one in ends if _SHA.fullmatch(one[1])), key=lambda one: one[0])
+    _, head, left = ordered[-1] if ordered else ("", "", frozenset[str]())
+    if trace := _nearest_trace(github, repository, number, head, is_enough=not left):
+        head, left = trace, frozenset()
+    return ReviewMemory(head, left, history.findings)
 
 
 def empty_review_key(number: int, head_sha: str) -> str:
@@ -138,45 +178,83 @@ def has_empty_review(github: GitHub, repository: str, number: int, head_sha: str
     )
 
 
-def _nearest_trace(github: GitHub, repository: str, number: int, known: str) -> str:
-    """Return the newest commit with such a check run, or `known` if that is newer or check runs cannot be read."""
+def _nearest_trace(github: GitHub, repository: str, number: int, known: str, *, is_enough: bool) -> str:
+    """Return the newest commit with such a check run; empty if there is none, if check runs cannot be read, or if the
+    commit `known` is newer. `is_enough`: that commit itself need not be asked for."""
     try:
         newest = [commit.sha for commit in reversed(github.pull_commits(repository, number))][:_MOST_TRACES]
         for sha in newest:
-            if sha == known or has_empty_review(github, repository, number, sha):
+            if not (sha == known and is_enough) and has_empty_review(github, repository, number, sha):
                 return sha
+            if sha == known:
+                return ""
     except GitHubError as error:
         if error.status not in (403, 404):
             raise
-    return known
+    return ""
 
 
-def _our_reviews(
-    reviews: Iterable[ReviewData], me: Account | None
-) -> Iterator[tuple[Mapping[str, str], ReviewData]]:
+def _our_reviews(reviews: Iterable[ReviewData], me: Account | None) -> Iterator[PostedReview]:
     for review in reviews:
         fields = read_mark(review.body, REVIEW)
-        if fields is not None and is_ours(review.author, me, REVIEW):
-            yield fields, review
+        if fields is None or not is_ours(review.author, me, REVIEW):
+            continue
+        number = fields.get("findings", "")
+        yield PostedReview(
+            review.id,
+            fields.get("request", ""),
+            fields.get("head", ""),
+            int(number) if number.isdecimal() and len(number) < 6 else 0,
+            review.url,
+            review.body,
+            review.submitted_at,
+            fields,
+            blocks=review.state == "CHANGES_REQUESTED",
+        )
 
 
-def _posted_review(fields: Mapping[str, str], review: ReviewData) -> PostedReview:
-    number = fields.get("findings", "")
-    findings = int(number) if number.isdecimal() and len(number) < 6 else 0
-    return PostedReview(fields.get("request", ""), fields.get("head", ""), findings, review.url)
+def _resolved(
+    github: GitHub, repository: str, number: int, comments: Iterable[ReviewCommentData]
+) -> frozenset[int]:
+    """Return the first comments of resolved threads; none if that is unknown."""
+    try:
+        open_ones = github.unresolved_threads(repository, number)
+    except GitHubError as error:
+        # 400: GraphQL's refusals, and an older GitHub Enterprise that does not know a field.
+        if error.status not in (400, 403, 404):
+            raise
+        return frozenset()
+    return frozenset(one.id for one in comments if not one.in_reply_to and one.id not in open_ones)
 
 
-def _findings(
-    comments: Iterable[ReviewCommentData], me: Account | None
-) -> Iterator[tuple[KnownFinding, PostedFinding]]:
+def _on_lines(comments: Iterable[ReviewCommentData], me: Account | None) -> Iterator[KnownFinding]:
     for comment in comments:
         fields = read_mark(comment.body, FINDING)
-        if fields is not None and is_ours(comment.author, me, FINDING):
-            headline = _HEADLINE.match(comment.body)
-            severity, title = headline.groups() if headline else ("", "")
-            finding = KnownFinding(fields.get("id", ""), fields.get("place", ""), title, comment.line)
-            yield finding, PostedFinding(comment.id, severity.lower(), unescaped(title))
+        if fields is None or not is_ours(comment.author, me, FINDING):
+            continue
+        headline = _HEADLINE.match(comment.body)
+        severity, title = headline.groups() if headline else ("", "")
+        yield KnownFinding(
+            fields.get("id", ""),
+            fields.get("fault", ""),
+            severity.lower(),
+            unescaped(title),
+            comment.path,
+            comment.side,
+            comment.start_line or comment.line,
+            comment.line,
+            State.CHANGED if comment.outdated else State.OPEN,
+            comment.id,
+            comment.review,
+        )
 
 
-def _listed(fields: Mapping[str, str]) -> list[str]:
-    return [one for one in fields.get("body", "").split(".") if _FINGERPRINT.fullmatch(one)]
+def _in_body(review: PostedReview) -> Iterator[KnownFinding]:
+    """The findings without lines, whose entries are in the order of their headlines."""
+    entries = _IN_BODY.findall(review.fields.get("body", ""))
+    headlines = _HEADLINE.findall(review.body.partition("**Not on lines of the diff**")[2])
+    for number, (fingerprint, path_key) in enumerate(entries):
+        severity, title = headlines[number] if number < len(headlines) else ("", "a finding")
+        yield KnownFinding(
+            fingerprint, "", severity.lower(), unescaped(title), review=review.id, path_key=path_key
+        )

@@ -4,7 +4,7 @@ post the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,22 +29,31 @@ from bot.publish.check_run import CheckReport, post_check_run
 from bot.publish.context import PublishContext, check_now, make_bare
 from bot.publish.markdown import safe_plain
 from bot.publish.remote import Remote, read_base_file
+from bot.publish.review.endings import apply_endings, decide
 from bot.publish.review.posted_reviews import (
     CHECK,
     REVIEW,
     REVIEWED,
     ReviewHistory,
+    body_entry,
     empty_review_key,
-    open_findings,
     read_history,
     review_mark,
 )
-from bot.publish.review.text import Report, annotation, body_text, comment_text, counts, nothing_text
+from bot.publish.review.text import (
+    Report,
+    annotation,
+    body_text,
+    comment_text,
+    counts,
+    in_order,
+    nothing_text,
+)
 from bot.publish.thread.comments import edit_comments, put_result
 from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS, ThreadRef, is_ours, marked, read_mark
 from bot.review.anchors import anchor
 from bot.review.diff import Diff, parse_diff
-from bot.review.fingerprints import NewFindings, find_new, fingerprint
+from bot.review.fingerprints import KnownFinding, NewFindings, find_new, fingerprint
 from bot.review.suggestions import with_valid_suggestion
 
 _SUMMARY_LIMIT = 1_500
@@ -67,13 +76,21 @@ def publish_review(publishing: PublishContext) -> tuple[str, ...]:
     check_now(context.outcome.request, pull)
     diff = fetch_diff(context, pull.head_sha)
     report = build_report(context, diff, history)
-    if not report.findings:
+    paths = [file.path for file in diff.diff.files]
+    endings = decide(history, context.review, paths, finished=context.finished)
+    if report.findings or report.review.unseen or report.review.refused:
+        event = "REQUEST_CHANGES" if _requests_changes(report, diff.policy) else "COMMENT"
+        review, report = post_review(context, diff, report, history, event)
+        say(f"review posted: {review.url}")
+        notes = _report_check(context, report) if report.findings else ()
+        notes += finish_comments(context, len(report.findings), review.url)
+    else:
         say("the review has no new findings")
-        return report_no_findings(context, report, history)
-    event = "REQUEST_CHANGES" if _requests_changes(report, diff.policy) else "COMMENT"
-    review, report = post_review(context, diff, report, history, event)
-    say(f"review posted: {review.url}")
-    return (*_report_check(context, report), *finish_comments(context, len(report.findings), review.url))
+        notes = report_no_findings(context, report, endings.open, earlier=len(history.findings))
+    ended = apply_endings(
+        github, context.repository, context.pull.number, endings, history, context.review.head_sha
+    )
+    return (*notes, *ended)
 
 
 def _requests_changes(report: Report, policy: ReviewPolicy) -> bool:
@@ -131,16 +148,21 @@ def _rebuild_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewH
 
 
 def _create(context: ReviewContext, report: Report, event: str) -> ReviewData:
-    in_body = [finding.fingerprint for finding, _ in report.unanchored]
+    in_body = [body_entry(finding.fingerprint, finding.path) for finding, _ in in_order(report)]
     written = review_mark(
-        context.key, context.review.head_sha, len(report.findings), in_body, finished=context.finished
+        context.key,
+        context.review.head_sha,
+        len(report.findings),
+        in_body,
+        report.review.unseen,
+        finished=context.finished,
     )
     try:
         return context.github.create_review(
             context.repository,
             context.pull.number,
             commit_sha=report.head_sha,
-            body=marked(body_text(report), written),
+            body=marked(body_text(report, room=len(written)), written),
             event=event,
             comments=[_draft(finding, report.protected) for finding in report.anchored],
         )
@@ -240,17 +262,19 @@ def finish_comments(context: ReviewContext, findings: int, url: str) -> tuple[st
     return ()
 
 
-def report_no_findings(context: ReviewContext, report: Report, history: ReviewHistory) -> tuple[str, ...]:
+def report_no_findings(
+    context: ReviewContext, report: Report, still_open: Sequence[KnownFinding], *, earlier: int
+) -> tuple[str, ...]:
     """Report once that there is no new finding: in the progress comment, in a comment of its own or, if the request
-    came from no thread, in a check run. Returns soft failures. Raises `PublishError`."""
+    came from no thread, in a check run. `earlier` is the number of findings of earlier reviews. Returns soft failures.
+    Raises `PublishError`."""
     if context.thread_ref is None:
         return _post_empty_review(context)
     github, number = context.github, context.pull.number
     fields = {**OVER, **({REVIEWED: context.review.head_sha} if context.finished else {})}
     thread_ref = replace(context.thread_ref, lines=0)
     try:
-        still_open = open_findings(github, context.repository, number, history)
-        text = nothing_text(report, still_open, len(history.on_lines), f"{context.web}/pull/{number}")
+        text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{number}")
         trigger = context.outcome.request.trigger
         if trigger is not None and trigger.comment_id:
             return put_result(github, thread_ref, ENDED, text, "Reviewed", fields=fields)
@@ -334,12 +358,18 @@ def build_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHist
     new_findings = find_new((*anchored, *unanchored), history.findings)
     fresh = sorted(new_findings.new, key=lambda finding: rank(finding.severity))
     posted_findings, over_limit = fresh[: diff.policy.max_findings], fresh[diff.policy.max_findings :]
+    # What an unfinished review looked at is looked at again.
+    review = context.review if context.finished else replace(context.review, unseen=(), looked_at=())
     return Report(
-        context.review,
+        review,
         diff.head_sha,
         tuple(finding for finding in posted_findings if finding not in reasons),
         tuple((finding, reasons[finding]) for finding in posted_findings if finding in reasons),
-        (*context.review.left_out, *_omissions(new_findings, len(over_limit), len(posted_findings))),
+        (
+            *context.review.left_out,
+            *(f"a report that was refused: {one}" for one in context.review.refused),
+            *_omissions(new_findings, len(over_limit), len(posted_findings)),
+        ),
         figures(context.outcome),
         context.links,
         diff.protected,
@@ -355,4 +385,4 @@ def _omissions(new_findings: NewFindings, over_limit: int, limit: int) -> Iterat
     if new_findings.already_known:
         yield f"{count_of(new_findings.already_known, 'finding')} already made by an earlier review"
     if new_findings.repeated:
-        yield f"{count_of(new_findings.repeated, 'finding')} made twice, on the same lines in the same words"
+        yield f"{count_of(new_findings.repeated, 'finding')} made twice, of one kind on the same lines"

@@ -18,16 +18,17 @@ from bot.policy.protected import ProtectedFiles
 from bot.publish.body.render import LIMIT
 from bot.publish.body.title_and_footer import Links, small_line
 from bot.publish.markdown import safe_code, safe_line, safe_markdown, safe_plain, suggestion_refusal
-from bot.publish.review.posted_reviews import FINDING, PostedFinding
+from bot.publish.review.posted_reviews import FINDING
 from bot.publish.thread.markers import mark, marked
-from bot.review.fingerprints import position_of
+from bot.review.diff_text import path_of
+from bot.review.fingerprints import KnownFinding
 from bot.review.suggestions import block
 
 _BODY_LIMIT = 4_000
 _SUMMARY_LIMIT = 1_500
 _LEFT_OUT_SHOWN = 10
 _OPEN_SHOWN = 20
-_MARK_ROOM = 4_000
+_NAMES_SHOWN = 100
 _LEVELS = {
     Severity.CRITICAL: "failure",
     Severity.MAJOR: "failure",
@@ -65,30 +66,60 @@ def comment_text(finding: Finding, protected: ProtectedFiles) -> str:
     if finding.suggestion is not None:
         held = suggestion_refusal(finding.path, finding.text, finding.suggestion, protected)
         parts.append(f"<sub>A suggestion was held back: {held}.</sub>" if held else block(finding.suggestion))
-    written = mark(FINDING, id=finding.fingerprint, place=position_of(finding))
+        if finding.tried and not held:
+            parts.append(f"<sub>Tried: {', '.join(finding.tried)}.</sub>")
+    written = mark(FINDING, id=finding.fingerprint, fault=finding.kind.value)
     return marked("\n\n".join(part for part in parts if part), written)
 
 
-def body_text(report: Report) -> str:
-    """Return the review's body without its mark."""
-    parts = [f"**{count_of(len(report.findings), 'finding')}:** {counts(report.findings)}"]
-    parts += [
+def body_text(report: Report, room: int) -> str:
+    """Return the review's body without its mark, which has `room` characters."""
+    parts = [
+        _headline_of_all(report),
         safe_markdown(report.review.summary, _SUMMARY_LIMIT),
         *map(safe_line, report.notes),
     ]
-    tail = [_left_out(report.left_out), _footer(report)]
-    limit = LIMIT - _MARK_ROOM - sum(len(part) + 2 for part in (*parts, *tail))
+    tail = [_coverage(report.review), _left_out(report.left_out), _footer(report)]
+    limit = LIMIT - room - sum(len(part) + 2 for part in (*parts, *tail))
     parts += _in_body(report, limit) + tail
     return "\n\n".join(part for part in parts if part)
 
 
-def nothing_text(report: Report, still_open: Sequence[PostedFinding], earlier: int, pull_url: str) -> str:
-    """Return the comment on a review without a new finding. `earlier` is the number of findings of earlier reviews on
-    lines of the pull request at `pull_url`, `still_open` are the unresolved ones."""
+def _headline_of_all(report: Report) -> str:
+    review = report.review
+    if report.findings:
+        return f"**{count_of(len(report.findings), 'finding')}:** {counts(report.findings)}"
+    if review.refused:
+        return f"**No finding could be placed:** {count_of(len(review.refused), 'report')} of the model fit nowhere."
+    return "**No findings in what was looked at.**"
+
+
+def _coverage(review: Review) -> str:
+    """Return what was looked at and what waits for the next review, empty if that is all of the diff."""
+    parts = []
+    if review.unseen:
+        parts.append(
+            f"**Not looked at yet:** {count_of(len({*map(path_of, review.unseen)}), 'file')}. The next review begins "
+            f"with {'it' if len(review.unseen) == 1 else 'them'}: {_names(review.unseen)}"
+        )
+    if review.looked_at and (review.unseen or review.since_sha):
+        parts.append(f"Looked at: {_names(review.looked_at)}")
+    return "\n\n".join(parts)
+
+
+def _names(names: Sequence[str]) -> str:
+    listed = ", ".join(map(safe_code, names[:_NAMES_SHOWN]))
+    more = len(names) - _NAMES_SHOWN
+    return f"{listed}{f' and {more} more' if more > 0 else ''}."
+
+
+def nothing_text(report: Report, still_open: Sequence[KnownFinding], earlier: int, pull_url: str) -> str:
+    """Return the comment on a review without a new finding. `earlier` is the number of findings of earlier reviews of
+    the pull request at `pull_url`, `still_open` are those that still hold."""
     scope = " in what was looked at" if report.review.not_looked_at else ""
     text = f"**No {'new ' if earlier else ''}findings{scope}.**"
     links = [
-        f"[{safe_line(one.title, 200) or 'a finding'}]({pull_url}#discussion_r{one.id})" for one in still_open
+        f"[{safe_line(one.title, 200) or 'a finding'}]({pull_url}#{_fragment(one)})" for one in still_open
     ]
     if len(still_open) == 1:
         text += f" 1 {still_open[0].severity} finding is still open: {links[0]}"
@@ -99,10 +130,16 @@ def nothing_text(report: Report, still_open: Sequence[PostedFinding], earlier: i
         text += f" {count_of(still_open, 'finding')} are still open ({of_each}):\n\n"
         text += "\n".join([*rows[:_OPEN_SHOWN], *more])
     elif earlier:
-        text += " All earlier findings are resolved."
+        text += " No earlier finding is open."
     notes = [safe_line(note) for note in report.notes]
-    parts = [text, *notes, _left_out(report.left_out), _footer(report)]
+    parts = [text, *notes, _coverage(report.review), _left_out(report.left_out), _footer(report)]
     return "\n\n".join(part for part in parts if part)
+
+
+def _fragment(finding: KnownFinding) -> str:
+    if finding.comment:
+        return f"discussion_r{finding.comment}"
+    return f"pullrequestreview-{finding.review}"
 
 
 def counts(findings: Iterable[Finding]) -> str:
@@ -125,13 +162,18 @@ def _headline(finding: Finding) -> str:
     return f"**{finding.severity.value.capitalize()}: {safe_line(finding.title, 200)}**"
 
 
+def in_order(report: Report) -> list[tuple[Finding, str]]:
+    """Return the findings for the body with their reasons, the most severe first."""
+    rank = list(Severity).index
+    return sorted(report.unanchored, key=lambda one: rank(one[0].severity))
+
+
 def _in_body(report: Report, limit: int) -> list[str]:
     """Return the findings for the body, the most severe first, up to `limit` characters."""
     if not report.unanchored:
         return []
-    rank = list(Severity).index
     parts = ["**Not on lines of the diff**"]
-    findings = sorted(report.unanchored, key=lambda one: rank(one[0].severity))
+    findings = in_order(report)
     for number, (finding, reason) in enumerate(findings):
         text = f"{_headline(finding)} {_where(report, finding)}\n\n{safe_markdown(finding.body, _BODY_LIMIT)}"
         text += f"\n\n<sub>Here since {safe_line(reason)}.</sub>"

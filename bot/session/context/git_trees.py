@@ -12,7 +12,7 @@ from bot.checkout.git import GitError
 from bot.checkout.objects import blobs_at, diff_between
 from bot.contracts.pulls import Side
 from bot.review.diff import DiffError, parse_diff
-from bot.review.diff_text import diff_text
+from bot.review.diff_text import next_part, part_text, pieces_of
 from bot.review.read_diff import read_diff
 
 # Characters, about 20,000 tokens: unlike in a review, the diff is the background of the run and not its subject.
@@ -144,4 +144,6 @@ def pull_diff(checkout: Checkout) -> str:
         return f"(There is no diff: {error})"
     if not diff.files:
         return "(The pull request changes no file.)"
-    return diff_text(diff, _MAX_DIFF, _MAX_FILE_DIFF).text
+    # Small files first, so that one lock file does not displace the rest.
+    pieces = sorted(pieces_of(diff, most=_MAX_FILE_DIFF), key=lambda piece: (piece.number, len(piece.text)))
+    return part_text(*next_part(pieces, _MAX_DIFF), new=False)

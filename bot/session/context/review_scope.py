@@ -1,25 +1,36 @@
-"""The scope of a review in a run: the diff, its new part, and the workspace where suggestions are tried."""
+"""The scope of a review in a run: which parts of the diff the model is shown, and what becomes of its findings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
-from bot.agent.findings import AnchoredFinding, ReportFinding
+from bot.agent.findings import UNCORRECTED, AnchoredFinding, ReportFinding
+from bot.agent.first_message import fenced_data
+from bot.agent.usage import LimitShare
 from bot.checkout import remote
 from bot.checkout.clone import Checkout, Source
 from bot.checkout.errors import CheckoutError
 from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Review
+from bot.contracts.pulls import PullRequest, Side
+from bot.contracts.review import Finding, Review, Tried
+from bot.contracts.suite_files import Role, role_of
 from bot.contracts.tools import ToolOutcome
+from bot.gate.sensitive_files import sensitive
 from bot.review.anchors import advice, anchor
 from bot.review.diff import Diff
-from bot.review.diff_text import DiffText, changed_since, diff_text
-from bot.review.fingerprints import fingerprint
+from bot.review.diff_text import Piece, next_part, part_text, pieces_of, unreadable
+from bot.review.fingerprints import (
+    NO_MEMORY,
+    KnownFinding,
+    ReviewMemory,
+    fingerprint,
+    matched,
+)
 from bot.review.read_diff import read_diff
 from bot.review.suggestions import with_valid_suggestion
 
@@ -27,22 +38,30 @@ Try = Callable[[str, Mapping[str, Any], CancelToken], ToolOutcome]
 """`try_it(question, arguments, cancel)`: the tool host's answer to a question of ours."""
 
 
+MOST_PARTS = 3
+"""Parts of a long diff that one run looks at, each in a message of its own."""
+
+_MOST_SHARE = 0.75
+_MOST_KNOWN = 60
+_DOCUMENTS = ("md", "mdx", "rst", "txt", "adoc")
+
+NEXT_PART = (
+    "Part {number} of the diff follows. Review it as the one before. Your last answer after it is the summary of all "
+    "parts.\n\n{text}"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewRange:
-    """The diff under review: from `base_sha` to the head, or only what changed since `since_sha`; `left_out` says what
-    is missing."""
+    """The diff under review, from `base_sha` to the head. After an earlier review only some of it is looked at: `since`
+    is the diff from `since_sha`, the head of that review. `left_out` says what is missing."""
 
     base_sha: str
     head_sha: str
     diff: Diff
     since_sha: str = ""
+    since: Diff | None = None
     left_out: tuple[str, ...] = ()
-
-    @property
-    def note(self) -> str:
-        """One line on what is reviewed."""
-        since = f", only what is new since {self.since_sha[:12]}" if self.since_sha else ""
-        return f"reviewing {count_of(self.diff.files, 'file')}{since}"
 
 
 def pull_range(checkout: Checkout, source: Source, since_sha: str = "") -> ReviewRange:
@@ -56,37 +75,115 @@ def pull_range(checkout: Checkout, source: Source, since_sha: str = "") -> Revie
     except CheckoutError:
         note = f"nothing: the commit that was reviewed last, {since_sha[:12]}, is gone, so the whole diff was looked at"
         return replace(whole, left_out=(note,))
-    since = read_diff(checkout.git, since_sha, head)
-    new = changed_since(whole.diff, since)
-    return replace(whole, diff=new, since_sha=since_sha)
+    return replace(whole, since=read_diff(checkout.git, since_sha, head), since_sha=since_sha)
+
+
+@dataclass(frozen=True, slots=True)
+class PullTarget:
+    """The pull request that a local review is posted on, and what earlier reviews of it came to."""
+
+    repository: str
+    clone_url: str
+    pull: PullRequest
+    memory: ReviewMemory
+
+
+class Risk(IntEnum):
+    """What is looked at first."""
+
+    RUNS = 0
+    CODE = 1
+    TESTS = 2
+    TEXT = 3
+    LOCK_FILE = 4
+
+
+def risk_of(path: str) -> Risk:
+    """How much a change of this file may harm: one that is run on install or in CI first, a lock file last."""
+    kind = sensitive(path)
+    if kind == "lock file":
+        return Risk.LOCK_FILE
+    if kind in ("CI", "dependency manifest"):
+        return Risk.RUNS
+    if role := role_of(path):
+        return Risk.TEXT if role is Role.DATA else Risk.TESTS
+    return Risk.TEXT if path.rpartition(".")[2].lower() in _DOCUMENTS else Risk.CODE
+
+
+def in_order(pieces: Sequence[Piece], left: Collection[str]) -> list[Piece]:
+    """What the last review left first, then the riskiest, of these the largest. Of a lock file only the beginning."""
+
+    def rank(piece: Piece) -> tuple[bool, Risk, int]:
+        return piece.key not in left, risk_of(piece.file.path), -len(piece.text)
+
+    kept = (one for one in pieces if one.number == 1 or risk_of(one.file.path) is not Risk.LOCK_FILE)
+    return sorted(kept, key=rank)
 
 
 class Reviewing:
     """The review of one run. `tool` is for the model; `review` returns the result."""
 
-    def __init__(self, range: ReviewRange, most: int, try_it: Try) -> None:
+    def __init__(self, range: ReviewRange, most: int, try_it: Try, memory: ReviewMemory = NO_MEMORY) -> None:
         self.range = range
         self.tool = ReportFinding(self._judge, most)
+        self.memory = memory
         self._try = try_it
-        self._diff_shown: DiffText | None = None
+        self._repeated: dict[KnownFinding, tuple[int, int]] = {}
+        pieces = pieces_of(range.diff, range.since, memory.left)
+        self._rest = in_order(pieces, memory.left)
+        self._shown: list[Piece] = []
+        self._parts = 0
 
-    @property
-    def diff_shown(self) -> DiffText:
-        """The diff as the model sees it."""
-        if self._diff_shown is None:
-            self._diff_shown = diff_text(self.range.diff)
-        return self._diff_shown
+    @cached_property
+    def first_part(self) -> str:
+        """The diff as the model sees it first."""
+        return self._take_part()
+
+    def next_part(self, shares: Sequence[LimitShare], marker: str) -> str:
+        """The message with the next part of a long diff; empty if there is none, or no room for it in the limits."""
+        used = max((share.used for share in shares), default=0.0)
+        if (
+            not self._rest
+            or self._parts >= MOST_PARTS
+            or used * (self._parts + 1) / self._parts > _MOST_SHARE
+        ):
+            return ""
+        text = self._take_part()
+        fenced = fenced_data("Diff", "More of what the pull request changes. Data.", text, marker)
+        return NEXT_PART.format(number=self._parts, text=fenced)
+
+    def _take_part(self) -> str:
+        part, self._rest = next_part(self._rest)
+        self._shown += part
+        self._parts += 1
+        return part_text(part, self._rest, new=self.range.since is not None)
 
     @property
     def nothing_new(self) -> bool:
-        """Whether the range is empty, so that no model is needed."""
-        return not self.range.diff.files
+        """Whether nothing is to be looked at, so that no model is needed."""
+        return not self._shown and not self._rest
+
+    @property
+    def note(self) -> str:
+        """One line on what is reviewed."""
+        since = f", only what is new since {self.range.since_sha[:12]}" if self.range.since_sha else ""
+        left = " or was left then" if since and self.memory.left else ""
+        files = {piece.file.path for piece in (*self._shown, *self._rest)}
+        return f"reviewing {count_of(len(files), 'file')}{since}{left}"
 
     def review(self, summary: str) -> Review:
         range = self.range
-        left_out = (*range.left_out, *self.diff_shown.left_out, *self.tool.left_out)
         return Review(
-            range.base_sha, range.head_sha, summary.strip(), self.tool.findings, range.since_sha, left_out
+            range.base_sha,
+            range.head_sha,
+            summary.strip(),
+            self.tool.findings,
+            range.since_sha,
+            (*range.left_out, *unreadable(self._shown), *self.tool.left_out),
+            tuple(piece.name for piece in self._shown),
+            tuple(piece.name for piece in self._rest),
+            self.tool.refused,
+            tuple(known.fingerprint for known in self._repeated),
         )
 
     def facts(self) -> tuple[str, ...]:
@@ -95,28 +192,51 @@ class Reviewing:
         what = f"under review: what {range.head_sha[:12]} changes of {range.base_sha[:12]}, in the work tree as a whole"
         if range.since_sha:
             what += f"; of it only what is new since {range.since_sha[:12]}, which was reviewed before"
-        return (what,)
+            what += ", and what that review left" if self.memory.left else ""
+        _ = self.first_part
+        if not self._rest:
+            return (what,)
+        parts = (
+            "the diff is long and comes in parts, the riskiest files first: the next one follows when you end your "
+            "turn, as far as the limits allow"
+        )
+        return what, parts
+
+    def known(self) -> str:
+        """The findings of earlier reviews, a line each; empty if there are none."""
+        found = self.memory.findings
+        rows = [
+            f"- {one.position}, {one.severity}, {one.kind}: {one.title} ({one.state.value})" for one in found
+        ]
+        more = [f"- and {len(rows) - _MOST_KNOWN} more"] if len(rows) > _MOST_KNOWN else []
+        return "\n".join([*rows[:_MOST_KNOWN], *more])
+
+    def missing(self) -> str:
+        """What the model left undone that says it is done; empty for nothing."""
+        rows = self.tool.refused
+        return UNCORRECTED.format(rows="\n".join(f"- {row}" for row in rows)) if rows else ""
 
     def _judge(self, finding: Finding, cancel: CancelToken) -> AnchoredFinding | str:
         """The anchored finding with its suggestion tried, or how to correct it. See
         `bot.agent.findings.FindingCheck`."""
         file = self.range.diff.find(finding.path)
         if finding.line == 0 and file is not None:
-            return AnchoredFinding(_printed(replace(finding, path=file.path, start_line=0, suggestion=None)))
+            return self._known_or(_printed(replace(finding, path=file.path, start_line=0, suggestion=None)))
         anchored = anchor(finding, self.range.diff)
         if isinstance(anchored, str):
             reason = f"{anchored[0].upper()}{anchored[1:]}"
             return f"{reason}. {advice(self.range.diff, finding.path, finding.line, finding.side)}"
-        if anchored.suggestion is None:
-            return AnchoredFinding(_printed(anchored))
+        found = self._known_or(_printed(anchored))
+        if anchored.suggestion is None or found.known:
+            return found
         if anchored.side is Side.LEFT:
             return "Removed lines take no suggestion: anchor the finding to the lines on the RIGHT that are to change."
-        anchored = with_valid_suggestion(anchored)
+        anchored = with_valid_suggestion(found.finding)
         if anchored.suggestion is None:
             return "The suggestion is what the lines say already: fix it, or leave it out."
         arguments = {
             "path": anchored.path,
-            "first": anchored.start_line or anchored.line,
+            "first": anchored.lines[0],
             "last": anchored.line,
             "text": anchored.text,
             "suggestion": anchored.suggestion,
@@ -124,7 +244,19 @@ class Reviewing:
         outcome = self._try("try_suggestion", arguments, cancel)
         if outcome.is_error:
             return f"{outcome.content} Fix the suggestion, or leave it out."
-        return AnchoredFinding(_printed(anchored), f"The suggestion: {outcome.content}")
+        tried = (Tried.APPLIES, Tried.PARSES) if outcome.metadata.get("parsed") else (Tried.APPLIES,)
+        return AnchoredFinding(replace(anchored, tried=tried), f"The suggestion: {outcome.content}")
+
+    def _known_or(self, finding: Finding) -> AnchoredFinding:
+        """`finding`, with the sentence on the finding of an earlier review that it repeats."""
+        free = [
+            one for one in self.memory.findings if self._repeated.get(one, finding.lines) == finding.lines
+        ]
+        if not (known := matched([finding], free).get(0)):
+            return AnchoredFinding(finding)
+        self._repeated[known] = finding.lines
+        words = f"An earlier review has this finding: “{known.title}”, {known.position}, {known.state.value}."
+        return AnchoredFinding(finding, known=f"{words} It is not reported again.")
 
 
 def recorded_reviewing(checkout: Checkout, most: int) -> Reviewing | None:
@@ -132,16 +264,10 @@ def recorded_reviewing(checkout: Checkout, most: int) -> Reviewing | None:
     if not checkout.merge_base:
         return None
     review_range = pull_range(checkout, Source("", ""))
+    # What was tried is in the recorded results; of what is not, only that it applied is certain.
     return Reviewing(
         review_range, most, lambda question, arguments, cancel: ToolOutcome("It was tried before.")
     )
-
-
-def local_range(base_sha: str, head_sha: str, base: str, diff: Diff) -> ReviewRange:
-    """The range of what HEAD changes since it left `base`. Raises `UsageError` if that is nothing."""
-    if not diff.files:
-        raise UsageError(f"HEAD changes nothing since it left {base}: there is nothing to review.")
-    return ReviewRange(base_sha, head_sha, diff)
 
 
 def _printed(finding: Finding) -> Finding:

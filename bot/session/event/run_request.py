@@ -22,9 +22,10 @@ from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.providers.replay import RECORDED
 from bot.publish.remote import PREFIX, Remote, no_room
-from bot.publish.review.posted_reviews import last_reviewed
+from bot.publish.review.posted_reviews import read_history, read_memory
 from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
+from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.run.run import run
 from bot.run.value import RunSpec
 from bot.session.context.github_env import GitHubEnvironment
@@ -187,7 +188,7 @@ def _run(context: EventContext, request: Request, *, usd_today: float | None, co
             budget_usd=budget,
             resume=resume,
             notes=notes,
-            since_sha=_since(context.github, request),
+            memory=_memory(context.github, request),
             threads=lambda task: _threads(context, task, request),
             load_attachments=github_attachments(where),
             watch=turn_done,
@@ -233,11 +234,13 @@ def _source(request: Request, where: GitHubEnvironment) -> Source:
     )
 
 
-def _since(github: GitHub, request: Request) -> str:
-    """Return the head of the last review if only newer changes are to be reviewed."""
-    if not VERBS[request.verb].reviews or request.pull is None or request.options.get("full") == "true":
-        return ""
-    return last_reviewed(github, request.repository, request.pull.number)
+def _memory(github: GitHub, request: Request) -> ReviewMemory:
+    """Return what earlier reviews came to. With `--full` everything is looked at again, and what is known stays so."""
+    if not VERBS[request.verb].reviews or request.pull is None:
+        return NO_MEMORY
+    if request.options.get("full") == "true":
+        return ReviewMemory(findings=read_history(github, request.repository, request.pull.number).findings)
+    return read_memory(github, request.repository, request.pull.number)
 
 
 def _threads(context: EventContext, task: Task, request: Request) -> Triage:

@@ -1,0 +1,104 @@
+"""What a review ends: earlier findings that are over, and our own request for changes. `decide` is pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from bot.contracts.review import Review, Severity
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.publish.markdown import safe_line
+from bot.publish.review.posted_reviews import PostedReview, ReviewHistory, without_entries
+from bot.review.diff_text import key_of, path_of, readable_path
+from bot.review.fingerprints import KnownFinding, State
+
+GRAVE = frozenset({Severity.CRITICAL.value, Severity.MAJOR.value})
+
+
+@dataclass(frozen=True, slots=True)
+class Endings:
+    """`open` are the findings that still hold, `fixed` those that the code has ended. `unblocked` are our reviews whose
+    request for changes ends, since none of their grave findings is open."""
+
+    open: tuple[KnownFinding, ...]
+    fixed: tuple[KnownFinding, ...]
+    unblocked: tuple[PostedReview, ...]
+
+
+def decide(history: ReviewHistory, review: Review, paths: Collection[str], *, finished: bool) -> Endings:
+    """`paths` are the files of the diff. A finding is over if a person settled it, or if its lines have changed and the
+    review, which looked at them, did not report it again; one on a whole file, if the review looked at that file."""
+    unseen = {path_of(name) for name in review.unseen}
+    seen = {path_of(name) for name in review.looked_at} - unseen
+    seen_keys, keys = set(map(key_of, seen)), {key_of(readable_path(path)) for path in paths}
+    open_ones: list[KnownFinding] = []
+    fixed: list[KnownFinding] = []
+    for finding in history.findings:
+        if finding.state.settled:
+            continue
+        if finding.comment:
+            is_over = finding.state is State.CHANGED and readable_path(finding.path) not in unseen
+        else:
+            is_over = finding.path_key in seen_keys or finding.path_key not in keys
+        is_over = is_over and finished and finding.fingerprint not in review.again
+        (fixed if is_over else open_ones).append(finding)
+    blocking = {finding.review for finding in open_ones if finding.severity in GRAVE}
+    unblocked = tuple(one for one in history.reviews if one.blocks and one.id not in blocking)
+    return Endings(tuple(open_ones), tuple(fixed), unblocked)
+
+
+def apply_endings(
+    github: GitHub, repository: str, number: int, endings: Endings, history: ReviewHistory, head_sha: str
+) -> tuple[str, ...]:
+    """Resolve our threads on what is fixed, and end our requests for changes. Returns soft failures, a sentence each: a
+    token that may not resolve a thread leaves it, since the code is what counts."""
+    notes: list[str] = []
+    try:
+        _resolve(github, repository, number, [one for one in endings.fixed if one.comment], head_sha)
+        _strike(
+            github, repository, number, [one for one in endings.fixed if not one.comment], history, head_sha
+        )
+    except GitHubError as error:
+        if error.status not in (400, 403, 404):
+            notes.append(f"What is fixed could not be marked as fixed: {error}")
+    for review in endings.unblocked:
+        message = f"No critical or major finding of this review is open as of {head_sha[:12]}."
+        try:
+            github.dismiss_review(repository, number, review.id, message)
+        except GitHubError as error:
+            notes.append(
+                f"The request for changes of {review.url} is over, and could not be dismissed: {error}"
+            )
+    return tuple(notes)
+
+
+def _resolve(
+    github: GitHub, repository: str, number: int, fixed: Sequence[KnownFinding], head_sha: str
+) -> None:
+    threads = github.unresolved_threads(repository, number) if fixed else {}
+    for finding in fixed:
+        if thread_id := threads.get(finding.comment):
+            # First, so that a token that may not resolve it says nothing.
+            github.resolve_thread(repository, number, thread_id)
+            github.reply_to_review_comment(
+                repository, number, finding.comment, f"Not there any more as of {head_sha}."
+            )
+
+
+def _strike(
+    github: GitHub,
+    repository: str,
+    number: int,
+    fixed: Sequence[KnownFinding],
+    history: ReviewHistory,
+    head_sha: str,
+) -> None:
+    """Note in the text of each review which of its findings are over."""
+    for review in history.reviews:
+        ended = [finding for finding in fixed if finding.review == review.id]
+        if ended:
+            titles = ", ".join(safe_line(finding.title, 200) for finding in ended)
+            note = f"<sub>Not there any more as of {head_sha}: {titles}.</sub>"
+            body = without_entries(review, [finding.fingerprint for finding in ended], note)
+            github.edit_review(repository, number, review.id, body)

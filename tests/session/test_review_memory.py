@@ -1,0 +1,213 @@
+"""What a review remembers of the ones before it: whole events on a forge, with a scripted model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.support.fix_script import VIEW
+from tests.support.model_script import Call, Say, Step
+from tests.support.model_server import ModelServer
+from tests.support.stage import Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+MIRA = "mira-okafor"
+CODE = "def mean(values):\n    total = sum(values)\n    return total / len(values)\n"
+FIXED = "def mean(values):\n    total = sum(values)\n    return total / len(values) if values else 0.0\n"
+DONE = Say("Adds a mean.")
+BLOCKING = ".github/agent.yml"
+
+
+def report(**given: Any) -> Call:
+    arguments: dict[str, Any] = {"path": "stats.py", "line": 3, "severity": "major", "kind": "crash"}
+    return Call("report_finding", {**arguments, "title": "Fails on nothing", "body": "B.", **given})
+
+
+@dataclass
+class Told:
+    """What the model was told, by request, and the outcome's number of requests."""
+
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def first(self) -> str:
+        return self.texts[0]
+
+    @property
+    def characters(self) -> int:
+        return len(self.first)
+
+
+@dataclass
+class Reviews:
+    """One pull request by a maintainer, and its reviews."""
+
+    stage: Stage
+    number: int = 0
+
+    def push(self, **files: str) -> str:
+        named = {name.replace("_py", ".py"): text for name, text in files.items()}
+        return self.stage.forge.commit(self.stage.repo, named, branch="topic", author=MIRA)
+
+    def open(self, **files: str) -> Reviews:
+        self.push(**files)
+        self.number = self.stage.forge.open_pull(self.stage.repo, MIRA, "topic")
+        return self
+
+    def asked(self, *steps: Step, said: str = "/agent review", token: str | None = None) -> Told:
+        _, event = self.stage.forge.comment(self.stage.repo, self.number, MIRA, said)
+        with ModelServer([VIEW, *steps, DONE]) as server:
+            ran = self.stage.run(model=server, event=event, token=self.token(contents="read"))
+            told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
+        assert ran.code == 0, ran.output
+        published = self.stage.publish(token=token or self.token(contents="write"))
+        assert published.code == 0, published.output
+        return Told(told)
+
+    def token(self, contents: Any) -> str:
+        granted: Any = {"contents": contents, "issues": "write", "pull_requests": "write", "checks": "write"}
+        return self.stage.forge.token(permissions=granted, repo=self.stage.repo)
+
+    @property
+    def posted(self) -> list[Any]:
+        return list(self.stage.get(f"pulls/{self.number}/reviews"))
+
+    @property
+    def states(self) -> list[str]:
+        return [one["state"] for one in self.posted]
+
+    def comments(self, replies: bool = False) -> list[Any]:
+        every = self.stage.get(f"pulls/{self.number}/comments?per_page=100")
+        return [one for one in every if bool(one.get("in_reply_to_id")) == replies]
+
+    @property
+    def last_word(self) -> str:
+        return self.stage.bot_comments(self.number)[-1]
+
+
+@pytest.fixture
+def reviews(stage: Stage) -> Reviews:
+    return Reviews(stage)
+
+
+def test_what_did_not_fit_is_looked_at_first_next_time_until_nothing_is_left(reviews: Reviews) -> None:
+    """300 files with 1.3 million characters: three parts an event, and the fourth event has nothing to look at."""
+    rows = "".join(f"    value_{n} = {n} * total\n" for n in range(100))
+    files = {f"pkg/m{n:03}.py": f"def f{n}(total):\n{rows}    return total\n" for n in range(298)}
+    reviews.open(**files, **{"docs/guide.md": "x\n", "action.yml": "on: push\n"})
+    shown: list[set[str]] = []
+    for event in range(3):
+        told = reviews.asked(Say("One part."), Say("Another part."))
+        texts = "\n".join(told.texts)
+        shown.append({name for name in (*files, "docs/guide.md", "action.yml") if f"## {name} (" in texts})
+        if event < 2:
+            body = reviews.posted[-1]["body"]
+            waiting = 300 - sum(map(len, shown))
+            assert body.startswith("**No findings in what was looked at.**")
+            assert f"**Not looked at yet:** {waiting} files. The next review begins with them: `pkg/m" in body
+    assert sum(map(len, shown)) == len(set().union(*shown)) == 300
+    assert "action.yml" in shown[0]
+    assert reviews.last_word.startswith("**No findings.**")
+    assert reviews.asked().texts == []
+
+
+def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Reviews) -> None:
+    reviews.stage.forge.commit(reviews.stage.repo, {BLOCKING: "review: { request_changes: true }\n"})
+    reviews.open(stats_py=CODE)
+    reviews.asked(report(), report(line=0, title="No test", kind="missing-test", severity="note"))
+    assert reviews.states == ["CHANGES_REQUESTED"]
+    head = reviews.push(stats_py=FIXED)
+    told = reviews.asked()
+    assert "stats.py, major, crash: Fails on nothing (on lines that have changed since)" in told.first
+    assert reviews.states[0] == "DISMISSED"
+    [answer] = reviews.comments(replies=True)
+    assert answer["body"].strip() == f"Not there any more as of {head}."
+    assert f"Not there any more as of {head}: No test." in reviews.posted[0]["body"]
+    assert reviews.last_word.startswith("**No new findings.** No earlier finding is open.")
+
+
+def test_what_still_holds_keeps_the_request_for_changes(reviews: Reviews) -> None:
+    reviews.stage.forge.commit(reviews.stage.repo, {BLOCKING: "review: { request_changes: true }\n"})
+    reviews.open(stats_py=CODE)
+    reviews.asked(report())
+    reviews.push(other_py="x = 1\n")
+    reviews.asked()
+    assert reviews.states == ["CHANGES_REQUESTED"]
+    assert reviews.comments(replies=True) == []
+    assert reviews.last_word.startswith(
+        "**No new findings.** 1 major finding is still open: [Fails on nothing]("
+    )
+
+
+def test_where_the_token_may_not_resolve_threads_the_code_still_counts(reviews: Reviews) -> None:
+    reviews.open(stats_py=CODE)
+    reviews.asked(report())
+    reviews.push(stats_py=FIXED)
+    reviews.asked(token=reviews.token(contents="read"))
+    assert reviews.comments(replies=True) == []
+    assert reviews.last_word.startswith("**No new findings.** No earlier finding is open.")
+
+
+@pytest.mark.parametrize(("login", "settles"), [(MIRA, True), ("jonas-weber", False)])
+def test_a_maintainers_wont_fix_settles_a_finding_and_a_strangers_does_not(
+    reviews: Reviews, login: str, settles: bool
+) -> None:
+    """A-130: who may not push here silences no finding."""
+    reviews.open(stats_py=CODE)
+    reviews.asked(report())
+    [comment] = reviews.comments()
+    words = "Won't fix: it never is empty."
+    reviews.stage.forge.reply(reviews.stage.repo, comment["id"], login, words)
+    told = reviews.asked(report(title="Division by zero", severity="critical"), said="/agent review --full")
+    assert "An earlier review has this finding" in told.texts[2]
+    assert len(reviews.comments()) == 1
+    ending = "No earlier finding is open." if settles else "1 major finding is still open"
+    assert reviews.last_word.startswith(f"**No new findings.** {ending}")
+
+
+def test_known_findings_leave_before_the_cap(reviews: Reviews) -> None:
+    reviews.stage.forge.commit(reviews.stage.repo, {BLOCKING: "review: { max_findings: 2 }\n"})
+    lines = "".join(f"line_{n} = {n}\n" for n in range(1, 7))
+    reviews.open(six_py=lines)
+    six = [report(path="six.py", line=n, title=f"Wrong {n}", severity="minor") for n in range(1, 7)]
+    for seen in ([1, 2], [1, 2, 3, 4], [1, 2, 3, 4, 5, 6]):
+        reviews.asked(*six, said="/agent review --full")
+        assert [one["line"] for one in reviews.comments()] == seen
+
+
+def test_refused_reports_are_told_and_never_end_as_no_findings(reviews: Reviews) -> None:
+    reviews.open(stats_py=CODE)
+    wrong = [report(line=90 + n, title=f"Wrong {n}") for n in range(4)]
+    told = reviews.asked(wrong, Say("All said."))
+    assert "reports of yours were refused" in told.texts[3]
+    [posted] = reviews.posted
+    assert posted["body"].startswith("**No finding could be placed:** 4 reports of the model fit nowhere.")
+    assert (
+        "a report that was refused: Wrong 0 (stats.py line 90): Its lines are not in the diff"
+        in posted["body"]
+    )
+
+
+def test_a_refused_report_that_is_corrected_is_a_finding(reviews: Reviews) -> None:
+    reviews.open(stats_py=CODE)
+    told = reviews.asked(report(line=90), Say("All said."), report(line=0))
+    assert "Line 0 is the file as a whole" in told.texts[2].replace("\\n", " ")
+    [posted] = reviews.posted
+    assert posted["body"].startswith("**1 finding:** 1 major")
+
+
+def test_a_second_review_is_shown_two_new_lines_and_not_all_802(reviews: Reviews) -> None:
+    lines = [f"value_{n} = {n}  # one of eight hundred lines\n" for n in range(800)]
+    reviews.open(long_py="".join(lines))
+    first = reviews.asked()
+    reviews.push(long_py="".join([*lines[:400], "new_one = 1\nnew_two = 2\n", *lines[400:]]))
+    second = reviews.asked()
+    assert "+new_one = 1" in second.first
+    assert "  value_399 = 399" in second.first
+    assert "value_100 = 100" not in second.first
+    assert second.characters < 6_000 < 40_000 < first.characters
+    assert len(second.texts) == 2
