@@ -6,15 +6,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.checkout.git import clean_environment, git_program
+from bot.checkout.local import origin_repository
 from bot.cli.options import add_text, repositories_of
 from bot.cli.terminal.printer import Printer, Style
 from bot.cli.trials import ADVICE, result_text, try_with_progress
@@ -41,7 +39,6 @@ _MARKS: Mapping[State, tuple[str, Style]] = {
     State.UNKNOWN: ("unknown", "yellow"),
     State.OK: ("ok     ", "green"),
 }
-_REMOTE = re.compile(r"[:/]([A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?\s*$")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +69,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not root.is_dir():
         raise UsageError(f"There is no folder {root}.")
     repositories = repositories_of(arguments.repositories)
-    repository = arguments.repository or _origin(root)
+    repository = arguments.repository or origin_repository(root)
     findings = [
         *_local_findings(root, arguments),
         *_github_findings(repository),
@@ -141,19 +138,6 @@ def _app_findings(repository: str, repositories: Sequence[str]) -> list[Finding]
     return check_app(
         repository, repositories, lambda name: installation(where.app_id, where.app_key, name, where.api_url)
     )
-
-
-def _origin(root: Path) -> str:
-    """Return `owner/name` of the remote `origin`, or empty. Fetches nothing and runs no hook."""
-    completed = subprocess.run(
-        [git_program(), "-C", str(root), "config", "--get", "remote.origin.url"],
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    match = _REMOTE.search(completed.stdout)
-    return match.group(1) if match else ""
 
 
 def _show(findings: Sequence[Finding], printer: Printer) -> None:

@@ -40,6 +40,7 @@ class ExitCode(IntEnum):
     PROVIDER = 5
     PUBLISHING = 6
     GATE = 7
+    FINDINGS = 8
     UNAVAILABLE = 75
     NO_SANDBOX = 78
     CANCELLED = 130

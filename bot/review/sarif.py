@@ -33,11 +33,13 @@ _RULES = {
 def to_sarif(review: Review, version: str) -> str:
     """Return the log as deterministic JSON text. `version` is that of this program.
 
-    A finding on the left side is on lines that are gone: it names the file alone.
+    A finding on the left side is on lines that are gone: its location is the file alone, and the deleted lines, with
+    their text, are a related location in the base.
     """
     driver = {"name": "slash-agent", "version": version, "rules": [_rule(severity) for severity in Severity]}
     seen: Counter[str] = Counter()
-    run = _run(driver, "slash-agent/review/", [_result(finding, seen) for finding in review.findings])
+    results = [_result(finding, seen, review.base_sha) for finding in review.findings]
+    run = _run(driver, "slash-agent/review/", results)
     if review.summary or review.left_out:
         run["properties"] = {"summary": review.summary, "leftOut": list(review.left_out)}
     return _log([run])
@@ -114,7 +116,7 @@ def _rule(severity: Severity) -> Mapping[str, Any]:
     }
 
 
-def _result(finding: Finding, seen: Counter[str]) -> Mapping[str, Any]:
+def _result(finding: Finding, seen: Counter[str], base_sha: str) -> Mapping[str, Any]:
     """`seen` counts the fingerprints: the same finding on equal code elsewhere gets another one, since readers treat
     equal ones as one result."""
     own = finding.fingerprint or fingerprint(finding)
@@ -130,9 +132,21 @@ def _result(finding: Finding, seen: Counter[str]) -> Mapping[str, Any]:
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {_FINGERPRINT: own if seen[own] == 1 else f"{own}/{seen[own]}"},
     }
+    if finding.side is Side.LEFT and finding.line:
+        result["relatedLocations"] = [_deleted(finding, base_sha)]
     if finding.suggestion is not None and _has_region(finding):
         result["fixes"] = [_fix(finding, finding.suggestion)]
     return result
+
+
+def _deleted(finding: Finding, base_sha: str) -> Mapping[str, Any]:
+    first, last = finding.lines
+    region = {"startLine": first, "endLine": last, "snippet": {"text": finding.text}}
+    where = {"artifactLocation": _artifact(finding.path), "region": region}
+    return {
+        "physicalLocation": where,
+        "message": {"text": f"Deleted lines {first}-{last} of {base_sha[:12]}"},
+    }
 
 
 def _message(finding: Finding) -> str:

@@ -174,3 +174,11 @@ def test_the_fingerprint_is_the_findings() -> None:
 
 def test_the_same_review_is_the_same_text() -> None:
     assert to_sarif(REVIEW, "1") == to_sarif(REVIEW, "1")
+
+
+def test_the_lines_of_deleted_code_are_a_related_location_with_their_text() -> None:
+    gone = results()[1]
+    assert "region" not in gone["locations"][0]["physicalLocation"]
+    [related] = gone["relatedLocations"]
+    assert related["message"]["text"] == f"Deleted lines 3-3 of {'a' * 12}"
+    assert related["physicalLocation"]["region"] == {"startLine": 3, "endLine": 3, "snippet": {"text": "x"}}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import UsageError
+from bot.review.diff_text import pieces_of
 from bot.session.local.review import find_range
 from tests.session.conftest import Cli, CommandResult
 from tests.support.fix_script import VIEW
@@ -38,6 +39,7 @@ def report(**given: Any) -> Call:
         "path": "stats.py",
         "line": 3,
         "severity": "major",
+        "kind": "crash",
         "title": "Fails on nothing",
         "body": "B.",
     }
@@ -156,7 +158,7 @@ def test_nothing_found_is_said(cli: Cli, topic: Path) -> None:
 
 def paths(repo: Path, base: str = "", since: str = "") -> tuple[str, list[str]]:
     name, review_range = find_range(repo, base, since)
-    return name, [file.path for file in review_range.diff.files]
+    return name, [piece.name for piece in pieces_of(review_range.diff, review_range.since)]
 
 
 @pytest.mark.slow
@@ -184,16 +186,32 @@ def test_only_what_is_new_since_a_commit(topic: Path) -> None:
     (topic / "stats.py").write_text(CODE + "\n\nprint(mean([]))\n")
     commit_all(topic, "More")
     assert paths(topic, "main", before) == ("main", ["stats.py"])
-    with pytest.raises(UsageError, match="Nothing of the diff is new since HEAD"):
-        paths(topic, "main", "HEAD")
 
 
 def test_on_main_itself_there_is_nothing_to_compare_with(topic: Path) -> None:
     git(topic, "switch", "-q", "main")
     with pytest.raises(UsageError, match="--base BRANCH"):
         paths(topic)
-    with pytest.raises(UsageError, match="HEAD changes nothing since it left main"):
-        paths(topic, "main")
+
+
+def test_a_branch_without_a_change_is_no_error_and_needs_no_model(
+    cli: Cli, topic: Path, tmp_path: Path
+) -> None:
+    git(topic, "switch", "-q", "main")
+    file = tmp_path / "review.sarif"
+    ran = cli("review", "--repo", topic, "--base", "main", "--fail-on", "note", "--sarif", file)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == "HEAD changes nothing since it left main, so there is nothing to review.\n"
+    assert json.loads(file.read_text())["runs"][0]["results"] == []
+    ran = cli("review", "--repo", topic, "--base", "main", "--json")
+    assert (ran.json["outcome"], ran.json["review"]["findings"]) == (None, [])
+
+
+@pytest.mark.parametrize(("limit", "code"), [("major", 8), ("minor", 8), ("critical", 0)])
+def test_fail_on_has_an_exit_code_of_its_own(cli: Cli, topic: Path, limit: str, code: int) -> None:
+    ran, _ = reviewed(cli, topic, report(), options=("--fail-on", limit))
+    assert ran.code == code
+    assert ran.out.startswith("! 1 finding (1 major)")
 
 
 def test_branches_without_a_common_commit_are_refused(topic: Path) -> None:

@@ -114,9 +114,9 @@ def _publish_as(
     bundle = _renamed(bundle, old_name, name)
     finder = Finder()
 
-    def know_rules(read: ReadFile | None) -> Finder:
+    def load_rules(read: ReadFile | None) -> Finder:
         nonlocal finder
-        finder = _know_rules(bundle.outcome.request, where, github, read)
+        finder = know_rules(bundle.outcome.request, where, github, read)
         return finder
 
     def workflow() -> tuple[GitHub, str]:
@@ -131,7 +131,7 @@ def _publish_as(
             bundle=bundle,
             github=github.dry(say) if dry_run or request.dry_run else github,
             remote=Remote(Path(scratch) / "clone", where.git_url(request.repository), where.token),
-            rules=SecretRules(know_rules),
+            rules=SecretRules(load_rules),
             links=Links(run=where.run_url, report=where.report_url),
             say=say,
             workflow=workflow if _has_own_token(where, environment, request) else None,
@@ -204,7 +204,7 @@ def _has_own_token(where: GitHubEnvironment, environment: Mapping[str, str], req
     return own not in ("", where.token) and request.repository.lower() == where.repository.lower()
 
 
-def _know_rules(
+def know_rules(
     request: Request, where: GitHubEnvironment, github: GitHub, read_local: ReadFile | None
 ) -> Finder:
     """Add the base branch's secret rules to the gate, whatever the bundle says. `read_local` reads local files."""

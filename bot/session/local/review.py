@@ -19,11 +19,12 @@ from bot.contracts.progress import View
 from bot.contracts.review import Review
 from bot.providers.connect import default_model
 from bot.review.diff import Diff
-from bot.review.diff_text import changed_since
+from bot.review.diff_text import pieces_of
+from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.review.read_diff import read_diff
 from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
-from bot.session.context.review_scope import ReviewRange, local_range
+from bot.session.context.review_scope import PullTarget, ReviewRange
 from bot.session.local.local_run import local_request, local_spec
 from bot.session.run_folder import new_folder
 from bot.workspace.sandbox.backends import Setting
@@ -41,7 +42,7 @@ _BASES = (
 @dataclass(frozen=True, slots=True)
 class ReviewOptions:
     """Options of the command line. `base` is a branch or commit, empty for the remote's default branch. With `since`,
-    only what is new since that commit is reviewed."""
+    only what is new since that commit is reviewed. `target` is the pull request that the review is for."""
 
     repo: Path
     instruction: str = ""
@@ -51,29 +52,55 @@ class ReviewOptions:
     budget_usd: float | None = None
     sandbox: Setting = "auto"
     out: Path | None = None
+    target: PullTarget | None = None
+
+
+class NothingToReviewError(UsageError):
+    """There is no change to look at: no error. `review` is the empty review."""
+
+    exit_code = ExitCode.DONE
+
+    def __init__(self, message: str, review: Review) -> None:
+        super().__init__(message)
+        self.review = review
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewResult:
-    """`review` is `None` if the run failed; `unseen` counts files that differ from HEAD."""
+    """`review` is `None` if the run failed; `unseen` counts files that differ from HEAD. `notes` are on
+    posting it."""
 
     outcome: Outcome
     review: Review | None
     exit_code: ExitCode
     bundle: Path
     unseen: int
+    notes: tuple[str, ...] = ()
 
 
 def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -> ReviewResult:
-    """Run the review and report to `view`. Raises `AgentError` for an error before the first request."""
+    """Run the review and report to `view`. Raises `NothingToReviewError`, and `AgentError` for an error before the
+    first request."""
     repo = repository_root(options.repo.resolve())
     check_machine()
     check_folder(options.out)
+    target = options.target
     base, review_range = find_range(repo, options.base, options.since)
+    if target is not None and not options.since:
+        review_range = _since_last(repo, review_range, target.memory)
+    _check_range(base, review_range, target)
     model = options.model or default_model(environment)
     instruction = options.instruction.strip() or f"Review what HEAD changes since it left {base}."
     folder = new_folder(environment)
     request = local_request("review", instruction, repo)
+    if target is not None:
+        request = replace(
+            request,
+            repository=target.repository,
+            base_ref=target.pull.base_ref,
+            clone_url=target.clone_url,
+            pull=target.pull,
+        )
     spec = replace(
         local_spec(request, repo, folder, model, environment, view, review_range.head_sha),
         sandbox=options.sandbox,
@@ -81,6 +108,7 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
         range=review_range,
         out=options.out,
         program="slash-agent review",
+        memory=target.memory if target else NO_MEMORY,
     )
     result = run(spec)
     folder.finish()
@@ -89,19 +117,41 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
     return ReviewResult(outcome, result.review, code, result.bundle, count_uncommitted(repo))
 
 
+def _check_range(base: str, review_range: ReviewRange, target: PullTarget | None) -> None:
+    """Raise `NothingToReviewError` if there is nothing to look at."""
+    left = target.memory.left if target else ()
+    if pieces_of(review_range.diff, review_range.since, left):
+        return
+    since = review_range.since_sha[:12]
+    message = (
+        f"Nothing of the diff is new since {since}, so there is nothing to review."
+        if since
+        else f"HEAD changes nothing since it left {base}, so there is nothing to review."
+    )
+    raise NothingToReviewError(message, Review(review_range.base_sha, review_range.head_sha, message))
+
+
+def _since_last(repo: Path, review_range: ReviewRange, memory: ReviewMemory) -> ReviewRange:
+    """The range after the last review, if its commit is here."""
+    try:
+        seen = resolve(repo, memory.head_sha) if memory.head_sha else None
+    except CheckoutError:
+        seen = None
+    if seen is None:
+        return review_range
+    return replace(review_range, since_sha=seen.sha, since=_diff(seen.sha, resolve(repo, "HEAD")))
+
+
 def find_range(repo: Path, base: str = "", since: str = "") -> tuple[str, ReviewRange]:
     """Return the name of the base and what HEAD changes since the merge base. Raises `CheckoutError`, `UsageError`."""
     head = resolve(repo, "HEAD")
     name, tip = _base(repo, base, head)
     fork = _merge_base(repo, tip, head, name)
-    review_range = local_range(fork, head.sha, name, _diff(fork, head))
+    review_range = ReviewRange(fork, head.sha, _diff(fork, head))
     if not since:
         return name, review_range
     seen = resolve(repo, since)
-    new_diff = changed_since(review_range.diff, _diff(seen.sha, head))
-    if not new_diff.files:
-        raise UsageError(f"Nothing of the diff is new since {since}: there is nothing to review.")
-    return name, replace(review_range, diff=new_diff, since_sha=seen.sha)
+    return name, replace(review_range, since_sha=seen.sha, since=_diff(seen.sha, head))
 
 
 def _base(repo: Path, base: str, head: LocalCommit) -> tuple[str, LocalCommit]:
