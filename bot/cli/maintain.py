@@ -27,6 +27,7 @@ from bot.session.event.maintain import (
     last_plan,
     plan_repositories,
     put_dashboards,
+    run_results,
     utc_now,
 )
 
@@ -100,12 +101,19 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             done.append(text)
             actions.print(text)
 
-        put_dashboards(plans, host_of, now, say, warn)
+        results = {}
+        if where.repository and where.run:
+            here = client_for(where, os.environ) if where.token else host_of(where.repository)
+            results = run_results(here, where.repository, where.run, now)
+        home = f"{where.server_url}/{where.repository}" if where.repository else ".."
+        put_dashboards(plans, host_of, results, say, warn, home)
         actions.add_summary(dashboards_summary(done, notes))
     if arguments.plan:
         jobs = _print_plan(plans, actions, everything=arguments.json)
         decisions = ((entry.repository, decision) for entry in plans for decision in entry.decisions)
         actions.add_summary(plan_summary(decisions, {(job.repository, job.task) for job in jobs}, notes))
+        if any(entry.broken for entry in plans):
+            return ExitCode.USAGE
     return ExitCode.DONE
 
 

@@ -81,7 +81,12 @@ def _headline(published: PublishResult, outcome: Outcome, *, dry_run: bool) -> t
     if dry_run:
         return "good", "Dry run, nothing was published: the writes are listed above"
     if outcome.status in _ANSWERED:
-        return "good", f"{outcome.status.value.replace('_', ' ').capitalize()}: the thread on GitHub has it"
+        word = outcome.status.value.replace("_", " ").capitalize()
+        has_thread = outcome.request.thread is not None or outcome.request.pull is not None
+        return (
+            "good",
+            f"{word}: {'the thread on GitHub has it' if has_thread else 'see above, it came from no thread'}",
+        )
     return "doubt", f"No pull request: {outcome.reason}"
 
 

@@ -1,5 +1,4 @@
-"""Decide which tasks run now, from their files, the clock and their pull requests; list them as a matrix and on the
-dashboard.
+"""Decide which tasks run now, from their files, the clock and their pull requests; list them as a matrix.
 
 Reasons are checked in this order: not due, an open pull request with commits of people, back-off after a closed pull
 request, caps. Each further closed pull request in a row doubles the wait.
@@ -8,12 +7,15 @@ request, caps. Each further closed pull request in a row doubles the wait.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 
-from bot.maintenance.task import FOLDER, Task, cron, last_due, next_due
+from bot.maintenance.task import Task, last_due
 from bot.policy.values import MaintenancePolicy
+
+LONGEST_BACK_OFF_DAYS = 180
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +25,17 @@ class OpenPull:
     number: int
     url: str
     touched: bool
+    head_sha: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class EndedPull:
-    """A task's pull request that was merged or closed."""
+    """A task's pull request that was merged, or closed by people."""
 
     number: int
     at: datetime
     merged: bool
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,14 @@ class TaskState:
         newest_first = sorted(self.ended, key=lambda pull: pull.at, reverse=True)
         merged = next((n for n, pull in enumerate(newest_first) if pull.merged), len(newest_first))
         return tuple(newest_first[:merged])
+
+    def waits_until(self, back_off_days: int, now: datetime) -> datetime | None:
+        """Return when the back-off after the closed pull requests ends, `None` if it has ended."""
+        if not self.rejected:
+            return None
+        wait = min(back_off_days * 2 ** (len(self.rejected) - 1), LONGEST_BACK_OFF_DAYS)
+        until = self.rejected[0].at + timedelta(days=wait)
+        return until if now < until else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +85,6 @@ def group_by_task(
     return RepositoryState({name: TaskState(tuple(a), tuple(b)) for name, (a, b) in tasks.items()})
 
 
-LONGEST_BACK_OFF_DAYS = 180
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
     """`why` is one sentence, also for a task that runs. `pull` is the number of the open pull request to refresh, or 0.
@@ -88,6 +97,16 @@ class Decision:
     due: datetime | None = None
 
 
+class Start(StrEnum):
+    """What starts a task: its own schedule, the schedule of a workflow that names it, its checkbox on the dashboard, or
+    somebody by hand. A checkbox overrules a back-off, and no cap: it may stay set if the dashboard cannot be edited."""
+
+    SCHEDULE = "schedule"
+    WORKFLOW = "workflow"
+    TICK = "tick"
+    HAND = "hand"
+
+
 @dataclass(frozen=True, slots=True)
 class Caps:
     """`runs_a_day`: how many tasks the schedule may start in the repository per UTC day."""
@@ -95,6 +114,68 @@ class Caps:
     maintenance: MaintenancePolicy
     runs_a_day: int
     started_today: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the caps leave: runs by the schedule today, and pull requests of tasks that may be opened."""
+
+    runs: int
+    pulls: int
+
+    def after(self, decision: Decision) -> Room:
+        if not decision.run:
+            return self
+        return Room(self.runs - 1, self.pulls - _opens_pull(decision.task, decision.pull))
+
+
+def room_of(caps: Caps, state: RepositoryState) -> Room:
+    runs = max(0, caps.runs_a_day - caps.started_today)
+    return Room(runs, max(0, caps.maintenance.open_pulls - state.open_pulls))
+
+
+def decide(
+    task: Task,
+    state: TaskState,
+    start: Start,
+    caps: Caps,
+    room: Room,
+    *,
+    now: datetime,
+    due: datetime | None = None,
+) -> Decision:
+    """Decide whether a task runs now: the one decision of the plan, of a workflow that names a task, and of a start by
+    hand. `due` is when its schedule last fell, if it was after the last look."""
+    why = {
+        Start.SCHEDULE: f"It was due at {due:%Y-%m-%d %H:%M} UTC." if due else "",
+        Start.WORKFLOW: "The schedule of a workflow started it.",
+        Start.TICK: "Somebody ticked it on the dashboard.",
+        Start.HAND: "Somebody started it by hand.",
+    }[start]
+    pull = state.open[0].number if state.open else 0
+    waits = _blocked(task, state, caps, room, start, now=now)
+    return Decision(task, not waits, waits or why, 0 if waits else pull, due)
+
+
+def _blocked(task: Task, state: TaskState, caps: Caps, room: Room, start: Start, *, now: datetime) -> str:
+    """Return why a task that was started has to wait; empty if it runs."""
+    if touched := next((pull for pull in state.open if pull.touched), None):
+        return f"People have committed to #{touched.number}: it is theirs until it is closed."
+    if start is Start.HAND:
+        return ""
+    if start is not Start.TICK and (until := state.waits_until(caps.maintenance.back_off_days, now)):
+        closed = ", ".join(f"#{pull.number}" for pull in state.rejected[:3])
+        return f"People closed {closed}: it waits until {until:%Y-%m-%d}."
+    if not room.runs:
+        return f"Today's {caps.runs_a_day} runs by the schedule are used up."
+    if _opens_pull(task, state.open[0].number if state.open else 0) and not room.pulls:
+        limit = caps.maintenance.open_pulls
+        return f"There are or will be {limit} open pull requests of tasks, the most allowed."
+    return ""
+
+
+def _opens_pull(task: Task, pull: int) -> bool:
+    return task.opens_pulls and not pull
 
 
 def decide_all(
@@ -105,92 +186,36 @@ def decide_all(
     repository: str,
     since: Callable[[str], datetime],
     now: datetime,
+    ticked: Collection[str] = (),
+    by_hand: Collection[str] = (),
 ) -> list[Decision]:
     """Return one decision per task, sorted by name. `since` returns the time of the last plan for a task: the task is
-    due if its schedule fell after that. Times are in UTC.
+    due if its schedule fell after that. Those that somebody `ticked` or named `by_hand` run whatever their
+    schedule. Times are in UTC.
 
     The cap on pull requests counts open ones and those that this plan may open. Tasks due earliest go first.
     """
-    by_due: list[Decision] = []
-    for task in tasks:
-        due = last_due(task.schedule, f"{repository}/{task.name}", now) if task.schedule else None
-        by_due.append(
-            _decide(task, state.of(task.name), caps.maintenance, due=due, since=since(task.name), now=now)
-        )
-    pulls_left = max(0, caps.maintenance.open_pulls - state.open_pulls)
-    runs_left = max(0, caps.runs_a_day - caps.started_today)
+
+    def fell(task: Task) -> datetime | None:
+        return last_due(task.schedule, f"{repository}/{task.name}", now) if task.schedule else None
+
+    room = room_of(caps, state)
     decisions: list[Decision] = []
-    for decision in sorted(by_due, key=lambda decision: (decision.due or now, decision.task.name)):
-        if decision.run and not runs_left:
-            decision = _postponed(decision, f"Today's {caps.runs_a_day} runs by the schedule are used up.")
-        elif decision.run and _opens_pull(decision) and not pulls_left:
-            limit = caps.maintenance.open_pulls
-            decision = _postponed(
-                decision, f"There are or will be {limit} open pull requests of tasks, the most allowed."
-            )
-        elif decision.run:
-            runs_left -= 1
-            pulls_left -= 1 if _opens_pull(decision) else 0
+    for task in sorted(tasks, key=lambda task: (fell(task) or now, task.name)):
+        due, seen = fell(task), since(task.name)
+        if task.name in (*by_hand, *ticked):
+            start = Start.HAND if task.name in by_hand else Start.TICK
+            decision = decide(task, state.of(task.name), start, caps, room, now=now)
+        elif due is None:
+            decision = Decision(task, False, "It has no schedule: somebody starts it by hand.")
+        elif due <= seen:
+            why = f"It was due at {due:%Y-%m-%d %H:%M} UTC, before the last look at {seen:%Y-%m-%d %H:%M}."
+            decision = Decision(task, False, why, due=due)
+        else:
+            decision = decide(task, state.of(task.name), Start.SCHEDULE, caps, room, now=now, due=due)
+        room = room.after(decision)
         decisions.append(decision)
     return sorted(decisions, key=lambda decision: decision.task.name)
-
-
-def _opens_pull(decision: Decision) -> bool:
-    return decision.task.opens_pulls and not decision.pull
-
-
-def _postponed(decision: Decision, why: str) -> Decision:
-    return replace(decision, run=False, why=why)
-
-
-def decide_manual(tasks: Mapping[str, Task], names: Iterable[str], state: RepositoryState) -> list[Decision]:
-    """Decide tasks that a person started by name. Schedule, back-off and caps do not apply; an open pull request with
-    commits of people still holds a task back."""
-    return [_decide_manual_start(tasks[name], state.of(name)) for name in names]
-
-
-def _decide(
-    task: Task,
-    state: TaskState,
-    caps: MaintenancePolicy,
-    *,
-    due: datetime | None,
-    since: datetime,
-    now: datetime,
-) -> Decision:
-    if due is None:
-        return Decision(task, False, "It has no schedule: somebody starts it by hand.")
-    if due <= since:
-        return Decision(
-            task, False, f"It was last due at {due:%Y-%m-%d %H:%M} UTC, and that has been seen to.", due=due
-        )
-    if decision := _blocked_by_people(task, state):
-        return replace(decision, due=due)
-    if rejected := state.rejected:
-        wait = min(caps.back_off_days * 2 ** (len(rejected) - 1), LONGEST_BACK_OFF_DAYS)
-        until = rejected[0].at + timedelta(days=wait)
-        if now < until:
-            closed = ", ".join(f"#{pull.number}" for pull in rejected[:3])
-            why = f"People closed {closed}: it waits until {until:%Y-%m-%d}."
-            return Decision(task, False, why, due=due)
-    return replace(_run_now(task, state, f"It was due at {due:%Y-%m-%d %H:%M} UTC."), due=due)
-
-
-def _decide_manual_start(task: Task, state: TaskState) -> Decision:
-    return _blocked_by_people(task, state) or _run_now(task, state, "Somebody started it by hand.")
-
-
-def _blocked_by_people(task: Task, state: TaskState) -> Decision | None:
-    touched = next((pull for pull in state.open if pull.touched), None)
-    if touched is None:
-        return None
-    return Decision(
-        task, False, f"People have committed to #{touched.number}: it is theirs until it is closed."
-    )
-
-
-def _run_now(task: Task, state: TaskState, why: str) -> Decision:
-    return Decision(task, True, why, state.open[0].number if state.open else 0)
 
 
 SHORT_LIST = 100
@@ -266,51 +291,3 @@ def matrix_json(jobs: Iterable[MatrixJob], left: int = 0) -> str:
     include = [asdict(job) for job in jobs]
     planned = {"count": len(include), "left": left, "matrix": {"include": include}}
     return json.dumps(planned, separators=(",", ":"))
-
-
-DASHBOARD_TITLE = "Maintenance by Slash Agent"
-
-_INTRODUCTION = f"""\
-The tasks of this repository are the files in [`{FOLDER}`](../tree/HEAD/{FOLDER}); this page is kept up to date by
-the maintenance workflow. To start one by hand, run that workflow and name the task.
-"""
-
-
-def render_dashboard(
-    decisions: Iterable[Decision], state: RepositoryState, *, repository: str, now: datetime
-) -> str:
-    """Return the body of the dashboard issue, as Markdown. `now` is in UTC. The text changes only when a state changes,
-    so that subscribers get no empty notifications."""
-    rows = [
-        f"| {_link(task)} | {_schedule(task, repository, now)} | {_state(decision, state.of(task.name))} |"
-        for decision in decisions
-        for task in [decision.task]
-    ]
-    table = ["| Task | Schedule (UTC) | State |", "| --- | --- | --- |", *rows]
-    return "\n".join([_INTRODUCTION, *table]) + "\n"
-
-
-def _link(task: Task) -> str:
-    return f"[{task.name}](../blob/HEAD/{FOLDER}/{task.name}.md)"
-
-
-def _schedule(task: Task, repository: str, now: datetime) -> str:
-    if not task.schedule:
-        return "by hand"
-    key = f"{repository}/{task.name}"
-    following = next_due(task.schedule, key, now)
-    return f"`{cron(task.schedule, key)}`, next {following:%Y-%m-%d %H:%M}"
-
-
-def _state(decision: Decision, state: TaskState) -> str:
-    parts = [
-        f"#{pull.number} is open{' and in the hands of people' if pull.touched else ''}"
-        for pull in state.open
-    ]
-    newest = max(state.ended, key=lambda pull: pull.at, default=None)
-    if newest is not None:
-        word = "merged" if newest.merged else "closed"
-        parts.append(f"#{newest.number} was {word} on {newest.at:%Y-%m-%d}")
-    if not decision.run and state.rejected and not state.open:
-        parts.append(decision.why.rstrip("."))
-    return "; ".join(parts) or "nothing open"

@@ -6,6 +6,7 @@ The words of a message come from the JSON Schema of the place, the same that edi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -22,6 +23,9 @@ from bot.policy.problems import KEY, Location, PolicyError, Problem, Reading
 Model = TypeVar("Model")
 _DEFINITION = "#/$defs/"
 _MOST = 100
+# How alike a misspelt key and the known one are.
+_ALIKE = 0.4
+_NAMED = 8
 """Problems that are worded; a file with more is no policy, and each takes a search for the nearest word."""
 _NAMES = "names"
 
@@ -104,10 +108,12 @@ def _problem(error: ErrorDetails, reading: Reading, schema: JsonSchema) -> Probl
 def _unknown_key(where: Location, schema: JsonSchema) -> str:
     name = str(where[-1])
     owners = [one for place in _at(where[:-1], schema) for one in alternatives(place, schema)]
-    near = nearest(
-        name, sorted({known for owner in owners for known in owner.get("properties", ())} - {name})
-    )
-    return f"unknown key `{name[:40]}`; the nearest known one is `{near}`"
+    known = sorted({known for owner in owners for known in owner.get("properties", ())} - {name})
+    near = nearest(name, known)
+    if SequenceMatcher(None, name[:100], near).ratio() >= _ALIKE:
+        return f"unknown key `{name[:40]}`; the nearest known one is `{near}`"
+    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    return f"unknown key `{name[:40]}`; known are {', '.join(f'`{one}`' for one in known[:_NAMED])}{more}"
 
 
 def _message(error: ErrorDetails, node: Node, schema: JsonSchema) -> str:

@@ -69,6 +69,7 @@ class MaintenancePolicy:
     back_off_days: Annotated[int, whole(1, 365)] = key(
         14, "Days before a task whose pull request was closed is tried again; doubles each time."
     )
+    dashboard: Truth = key(True, "Keep an issue that lists the tasks and their last results.")
 
 
 _WORKFLOW = line(

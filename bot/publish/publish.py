@@ -15,6 +15,7 @@ from dataclasses import replace
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.outcome import Status
 from bot.github.errors import RepositoryMovedError
+from bot.publish.change.obsolete import close_obsolete
 from bot.publish.change.on_pull import publish_on_pull
 from bot.publish.change.pull_request import publish_on_branch
 from bot.publish.context import (
@@ -88,7 +89,7 @@ def _publish_reply(context: PublishContext) -> PublishResult:
     """Publish a run without a change: a review, a plan, an answer, a question, or why there is no change."""
     publisher = _publisher(context)
     if publisher is None:
-        return PublishResult(notes=report_no_change(context))
+        return PublishResult(notes=(*report_no_change(context), *close_obsolete(context)))
     context.rules()
     if context.request.pull is not None:
         check_request(context.request, context.outcome.base_sha)

@@ -222,7 +222,7 @@ def publish_answer(context: PublishContext) -> tuple[str, ...]:
     github, thread_ref, outcome = context.github, context.thread_ref, context.bundle.outcome
     text = answer_text(outcome, context.links, on_lines=bool(thread_ref and thread_ref.lines))
     if thread_ref is None:
-        context.say(f"the request came from no thread, so this is not posted:\n{text}")
+        context.say(f"the answer, which is posted nowhere, since nobody asked in a thread:\n{text}")
         return ()
     headline = "A question about this is" if outcome.status is Status.NEEDS_INPUT else "Answered"
     try:

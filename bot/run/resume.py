@@ -39,6 +39,7 @@ from bot.gate.judge import judge_patch, refuse_bombs
 from bot.gate.objects import scratch
 from bot.gate.verdict import Verdict
 from bot.gate.withheld import MayWrite
+from bot.maintenance.due_tasks import OpenPull
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
 from bot.run.large_outputs import bring_back
@@ -79,32 +80,75 @@ def resume(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWri
 
     Raises `UsageError` where it does not apply to the commit at hand.
     """
-    verdict = _verdict(bundle, checkout, source, may_write)
+    outcome = bundle.outcome
+    names = tuple(file.path for file in outcome.files)
+    change = EarlierChange(bundle.patch, outcome.base_sha, names)
+    verdict = _verdict(change, checkout, source, may_write)
     if verdict is None or not verdict.files:
-        return Resumed(_last_run(bundle.outcome, ()))
+        return Resumed(_last_run(outcome, ()))
+    files = _put(verdict, checkout)
+    return Resumed(_last_run(outcome, files), _versions(checkout, verdict))
+
+
+class EarlierChange(NamedTuple):
+    """A patch and the commit that it is made on; `names` are its files, for messages."""
+
+    patch: bytes
+    base_sha: str
+    names: tuple[str, ...] = ()
+
+
+_DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
+
+
+def resume_pull(pull: OpenPull, checkout: Checkout, source: Source, may_write: MayWrite) -> Resumed:
+    """Put the change of a task's open pull request into the work tree. Where it does not apply any more, the task
+    begins at the base, and the model is told why."""
+    asked = f"the pull request #{pull.number} of this task, which is open"
+    try:
+        if remote.is_remote(source.url):
+            options = ["--depth=2", "--no-tags"]
+            remote.fetch(checkout.git.git_dir, source.url, [pull.head_sha], source.token, options)
+        parent = checkout.git.run("rev-parse", f"{pull.head_sha}^").decode().strip()
+        change = EarlierChange(checkout.git.run(*_DIFF, parent, pull.head_sha), parent)
+        verdict = _verdict(change, checkout, source, may_write)
+    except (GitError, CheckoutError, UsageError) as error:
+        return Resumed(LastRun(asked, f"Its change cannot be gone on from, so begin anew: {error}"))
+    if verdict is None or not verdict.files:
+        return Resumed(LastRun(asked, "The base has all of its change by now."))
+    files = _put(verdict, checkout)
+    how = "Keep what is still right, add what is missing, and undo all of it if nothing of it is needed any more."
+    return Resumed(
+        LastRun(asked, f"Its change is in the work tree. {how}", files=files), _versions(checkout, verdict)
+    )
+
+
+def _put(verdict: Verdict, checkout: Checkout) -> tuple[str, ...]:
+    """Put a change into the work tree; returns its files."""
     base = f"{checkout.base_sha}^{{tree}}"
     index = checkout.tree / ".git" / "index"
     checkout.git.run("read-tree", "-m", "-u", base, verdict.tree_sha, work_tree=checkout.tree, index=index)
     # The index goes back to the base: `git diff` in the work tree shows the change.
     checkout.git.run("read-tree", base, index=index)
-    files = tuple(file.path for file in verdict.files)
-    return Resumed(_last_run(bundle.outcome, files), _versions(checkout, verdict))
+    return tuple(file.path for file in verdict.files)
 
 
-def _verdict(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWrite) -> Verdict | None:
+def _verdict(
+    change: EarlierChange, checkout: Checkout, source: Source, may_write: MayWrite
+) -> Verdict | None:
     """The change on the current base; `None` if the base has all of it."""
     try:
-        refuse_bombs(bundle.patch)
+        refuse_bombs(change.patch)
     except GateError as error:
         raise UsageError(f"The last run's change cannot be gone on from: {error}.") from error
-    if not bundle.patch or _is_in(bundle.patch, checkout):
+    if not change.patch or _is_in(change.patch, checkout):
         return None
     try:
-        return judge_patch(checkout.git, checkout.base_sha, bundle.patch, may_write=may_write)
+        return judge_patch(checkout.git, checkout.base_sha, change.patch, may_write=may_write)
     except GateError as error:
-        if bundle.outcome.base_sha == checkout.base_sha:
+        if change.base_sha == checkout.base_sha:
             raise UsageError(f"The last run's change cannot be gone on from: {error}.") from error
-    merged = _merged(bundle, checkout, source)
+    merged = _merged(change, checkout, source)
     try:
         return judge_patch(checkout.git, checkout.base_sha, merged, may_write=may_write)
     except GateError as error:
@@ -123,9 +167,9 @@ def _is_in(patch: bytes, checkout: Checkout) -> bool:
     return True
 
 
-def _merged(bundle: Bundle, checkout: Checkout, source: Source) -> bytes:
+def _merged(change: EarlierChange, checkout: Checkout, source: Source) -> bytes:
     """The change as a patch on the current base, by a three-way merge with the commit it was made on."""
-    old = bundle.outcome.base_sha
+    old = change.base_sha
     git = checkout.git
     try:
         if remote.is_remote(source.url):
@@ -138,15 +182,13 @@ def _merged(bundle: Bundle, checkout: Checkout, source: Source) -> bytes:
                 "--3way",
                 "--whitespace=nowarn",
                 "-",
-                input=bundle.patch,
+                input=change.patch,
                 index=work_area.index,
             )
             tree = git.run("write-tree", index=work_area.index).decode().strip()
-        return git.run(
-            "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", checkout.base_sha, tree
-        )
+        return git.run(*_DIFF, checkout.base_sha, tree)
     except (GitError, CheckoutError) as error:
-        names = ", ".join(f"`{file.path}`" for file in bundle.outcome.files[:5]) or "its files"
+        names = ", ".join(f"`{name}`" for name in change.names[:5]) or "its files"
         raise UsageError(
             f"The last run's change was made on commit {old[:12]} and does not apply to {checkout.base_sha[:12]}: "
             f"{names} changed meanwhile. Ask for it anew with `/agent fix`."

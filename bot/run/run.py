@@ -47,7 +47,7 @@ from bot.run.environment import granted_profile
 from bot.run.opening import opening
 from bot.run.parts import Parts, budget_notes, make_parts
 from bot.run.value import Run, RunResult, RunSpec
-from bot.session.context.base import base_finder, base_policy, base_task
+from bot.session.context.base import base_finder, base_policy, base_task, check_brought
 from bot.session.context.secrets import known_secrets
 from bot.session.progress.interruption import (
     cancelled_after,
@@ -128,6 +128,7 @@ def _read_base(
     skills = Background(lambda: find_skills(checkout, user, request.instruction or ""), "skills")
     with Parser() as parser:
         task = base_task(checkout, request, parser)
+        check_brought(task, spec.origin)
         policy = base_policy(checkout, request, task, parser, spec.policy_text)
     detector = Detector(redactor, base_finder(checkout, policy))
 
@@ -181,6 +182,10 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
         from bot.run.resume import resume
 
         resumed = resume(run.last, run.checkout, run.source, parts.gate.may_write)  # before a workspace opens
+    elif run.open_pull is not None and not run.profile.read_only:
+        from bot.run.resume import resume_pull
+
+        resumed = resume_pull(run.open_pull, run.checkout, run.source, parts.gate.may_write)
     trees.begin(run.stop)
     run.note(*trees.left_out())
     if not trees.need_preparing:
@@ -214,6 +219,8 @@ def _nothing_to_do(run: Run, parts: Parts) -> str:
     """Return why no model is asked; empty if one is."""
     if parts.review and parts.review.nothing_new:
         return "Nothing of the diff is new since it was reviewed last."
+    if run.request.triage is not None and not run.request.triage.threads:
+        return "No thread meets the task's conditions, so there was nothing to do."
     return ""
 
 

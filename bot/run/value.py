@@ -37,6 +37,7 @@ from bot.workspace.sandbox.confinement import Confinement
 
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
+    from bot.maintenance.due_tasks import OpenPull
     from bot.maintenance.task import Task
     from bot.publish.bundle.write import Bundle
     from bot.session.context.review_scope import ReviewRange
@@ -58,10 +59,11 @@ class RunSpec:
     `connect` makes the provider of `model`, on a thread of its own, which may be `connecting` already; `connect_named`
     makes that of another model, which a skill or the policy asks for. `origin` is the folder that the work tree stands
     for: where `bring:` comes from and where commands see the tree. `out` is the folder for the bundle, by default one
-    in `folder`. `resume` is the folder of the bundle that a `continue` starts from; `notes` are sentences for the
-    outcome, `policy_text` is a policy that the person has not committed. A review is of `range`, else of the request's
-    pull request, of that only what `memory` does not have. `threads` reads those of a task,
-    `load_attachments(run, vision)` loads those of the request; with `vision` the model takes images.
+    in `folder`. `resume` is the folder of the bundle that a `continue` starts from, `open_pull` the open pull request
+    of a task, which the run continues; `notes` are sentences for the outcome, `policy_text` is a policy that the person
+    has not committed. A review is of `range`, else of the request's pull request, of that only what `memory` does not
+    have. `threads` reads those of a task, `load_attachments(run, vision)` loads those of the request; with `vision` the
+    model takes images.
 
     `watch` is called with each turn, `say` with a line on other steps, from any thread, `asking` before each request to
     the model. `view` takes every progress event and may have a person to ask. `program` is the command that people
@@ -82,6 +84,7 @@ class RunSpec:
     policy_text: str | None = None
     range: ReviewRange | None = None
     memory: ReviewMemory = NO_MEMORY
+    open_pull: OpenPull | None = None
     threads: Callable[[Task], Triage] | None = None
     load_attachments: Callable[[Run, bool], Attachments] | None = None
     model: str = ""

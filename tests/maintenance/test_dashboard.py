@@ -1,7 +1,12 @@
+"""The text of the dashboard: pure."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from bot.maintenance.dashboard import Broken, LastResult, render_dashboard, schedule_words, ticked_tasks
 from bot.maintenance.due_tasks import (
     Caps,
     EndedPull,
@@ -9,49 +14,75 @@ from bot.maintenance.due_tasks import (
     RepositoryState,
     decide_all,
     group_by_task,
-    render_dashboard,
 )
 from bot.maintenance.task import Task
 from bot.policy.values import MaintenancePolicy
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TASKS = [Task("links", "x", "0 12 * * *"), Task("tidy", "x"), Task("deps", "x", "0 3 * * 1")]
+STATE = group_by_task(
+    [("deps", OpenPull(4, "", True)), ("tidy", OpenPull(5, "", False))],
+    [("links", EndedPull(3, NOW - timedelta(days=1), merged=False))],
+)
+RESULTS = {
+    "tidy": LastResult("changed", "2026-11-20", 0.31, 77),
+    "links": LastResult("failed", "2026-11-21", 0.02, 78),
+    "deps": LastResult("no_change", "2026-11-16", 0.0, 79, held=2),
+}
+BROKEN = (Broken(".github/agent/tz.md", ".github/agent/tz.md:2:1: unknown key `timezone`"),)
 
 
-def page(state: RepositoryState, now: datetime = NOW) -> str:
+def page(state: RepositoryState = STATE, now: datetime = NOW) -> str:
+    policy = MaintenancePolicy()
     since = now - timedelta(hours=1)
-    caps = Caps(MaintenancePolicy(), 20)
-    decisions = decide_all(TASKS, state, caps, repository="a/b", since=lambda _: since, now=now)
-    return render_dashboard(decisions, state, repository="a/b", now=now)
+    decisions = decide_all(
+        TASKS, state, Caps(policy, 20), repository="a/b", since=lambda _: since, now=now
+    )  # fmt: skip
+    return render_dashboard(decisions, state, RESULTS, BROKEN, policy, "a/b")
 
 
-def test_each_task_has_a_row_by_name() -> None:
-    rows = [line for line in page(RepositoryState()).splitlines() if line.startswith("| [")]
+def test_each_task_has_a_row_with_a_checkbox_its_last_result_and_what_is_next() -> None:
+    links = "[`links`](../blob/HEAD/.github/agent/links.md)"
+    rows = page().partition("## Tasks\n\n")[2].splitlines()
     assert rows == [
-        "| [deps](../blob/HEAD/.github/agent/deps.md) | `0 3 * * 1`, next 2026-11-23 03:00 | nothing open |",
-        "| [links](../blob/HEAD/.github/agent/links.md) | `0 12 * * *`, next 2026-11-23 12:00 | nothing open |",
-        "| [tidy](../blob/HEAD/.github/agent/tidy.md) | by hand | nothing open |",
+        "- [ ] [`deps`](../blob/HEAD/.github/agent/deps.md): waits until #4 is closed",
+        "  - last: nothing to do in [this run](../actions/runs/79) on 2026-11-16, $0.00, **2 held back**",
+        "  - open: #4 (people have committed to it)",
+        f"- [ ] {links}: `0 12 * * *` (UTC), but not before 2026-12-05, since people closed #3",
+        "  - last: **failed** in [this run](../actions/runs/78) on 2026-11-21, $0.02",
+        "  - closed: #3 on 2026-11-21",
+        "- [ ] [`tidy`](../blob/HEAD/.github/agent/tidy.md): by hand",
+        "  - last: changed files in [this run](../actions/runs/77) on 2026-11-20, $0.31",
+        "  - open: #5",
     ]
 
 
-def test_it_says_what_is_open_and_whose_and_what_people_said_no_to() -> None:
-    state = group_by_task(
-        [("links", OpenPull(4, "", True)), ("tidy", OpenPull(5, "", False))],
-        [("deps", EndedPull(3, NOW - timedelta(days=1), merged=False))],
-    )
-    text = page(state)
-    assert "#4 is open and in the hands of people" in text
-    assert "#5 is open |" in text
-    assert "#3 was closed on 2026-11-21; People closed #3: it waits until 2026-12-05" not in text
-    assert "#3 was closed on 2026-11-21" in text
+def test_files_that_cannot_be_read_come_first_with_their_line() -> None:
+    row = "- [`.github/agent/tz.md`](../blob/HEAD/.github/agent/tz.md), line 2:1: unknown key `timezone`\n"
+    assert page().index(row) < page().index("## Tasks")
 
 
-def test_a_task_that_waits_after_a_no_says_until_when() -> None:
-    state = group_by_task([], [("links", EndedPull(3, NOW - timedelta(days=1), merged=False))])
-    assert "#3 was closed on 2026-11-21; People closed #3: it waits until 2026-12-05 |" in page(state)
+@pytest.mark.parametrize("hours", [1, 24, 24 * 30])
+def test_time_that_passes_changes_no_letter(hours: int) -> None:
+    assert page(now=NOW + timedelta(hours=hours)) == page()
 
 
-def test_an_hour_in_which_nothing_happened_changes_no_letter() -> None:
-    assert page(RepositoryState(), NOW + timedelta(minutes=1)) == page(
-        RepositoryState(), NOW + timedelta(hours=1)
-    )
+@pytest.mark.parametrize(
+    ("schedule", "words"),
+    [
+        ("", "by hand"),
+        ("hourly", "hourly at minute "),
+        ("daily", "daily at "),
+        ("weekly", "days at "),
+        ("monthly", "of each month at "),
+        ("0 3 * * 1", "`0 3 * * 1` (UTC)"),
+    ],
+)
+def test_a_schedule_is_put_in_words_that_stay(schedule: str, words: str) -> None:
+    assert words in schedule_words(Task("links", "x", schedule), "a/b")
+
+
+def test_ticked_boxes_are_read_and_nothing_else() -> None:
+    text = page().replace("- [ ] [`links`]", "- [x] [`links`]")
+    assert ticked_tasks(text) == ("links",)
+    assert ticked_tasks("- [x] links\n  - [x] [`tidy`](x)\n- [x] [`a/b`](x)\n") == ()

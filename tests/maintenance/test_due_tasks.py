@@ -5,6 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from bot.maintenance import due_tasks
 from bot.maintenance.due_tasks import (
     MOST_JOBS,
     SHORT_LIST,
@@ -13,9 +16,10 @@ from bot.maintenance.due_tasks import (
     EndedPull,
     OpenPull,
     RepositoryState,
+    Room,
+    Start,
     TaskState,
     decide_all,
-    decide_manual,
     due_windows,
     group_by_task,
     matrix,
@@ -57,10 +61,40 @@ def test_a_tick_that_came_late_misses_nothing() -> None:
     assert decide(task=late, since=NOW - timedelta(hours=4)).run
 
 
-def test_what_was_seen_to_is_not_run_again() -> None:
+def test_what_the_last_look_saw_is_not_run_again() -> None:
     decision = decide(since=NOW)
     assert not decision.run
-    assert "has been seen to" in decision.why
+    assert decision.why == "It was due at 2026-11-22 12:00 UTC, before the last look at 2026-11-22 12:00."
+
+
+MINE, THEIRS = OpenPull(7, "", touched=False), OpenPull(7, "", touched=True)
+NO = EndedPull(3, NOW - timedelta(days=1), merged=False)
+FULL = Room(runs=1, pulls=0)
+USED_UP = Room(runs=0, pulls=1)
+FREE = Room(runs=1, pulls=1)
+
+
+@pytest.mark.parametrize(
+    ("state", "room", "runs"),
+    [
+        (TaskState(), FREE, "schedule workflow tick hand"),
+        (TaskState(open=(MINE,)), FULL, "schedule workflow tick hand"),
+        (TaskState(open=(THEIRS,)), FREE, ""),
+        (TaskState(ended=(NO,)), FREE, "tick hand"),
+        (TaskState(), FULL, "hand"),
+        (TaskState(), USED_UP, "hand"),
+        (TaskState(open=(MINE,), ended=(NO,)), FREE, "tick hand"),
+    ],
+)
+def test_one_decision_for_the_plan_a_workflow_and_a_person(state: TaskState, room: Room, runs: str) -> None:
+    caps = Caps(MaintenancePolicy(), 20)
+    decided = {start: due_tasks.decide(LINKS, state, start, caps, room, now=NOW, due=NOW) for start in Start}
+    assert [start.value for start, decision in decided.items() if decision.run] == runs.split()
+    assert all(decision.why.endswith(".") for decision in decided.values())
+    assert {decision.pull for decision in decided.values() if decision.run} <= {
+        0,
+        state.open[0].number if state.open else 0,
+    }
 
 
 def test_a_task_without_a_schedule_waits_for_somebody() -> None:
@@ -130,10 +164,36 @@ def test_the_schedule_starts_no_more_a_day_than_its_tier_may() -> None:
     assert plan[0].why == "Today's 20 runs by the schedule are used up."
 
 
-def test_somebody_who_starts_a_task_overrules_schedule_and_a_no_but_not_peoples_commits() -> None:
+def test_tasks_started_by_name_overrule_schedule_and_a_no_but_not_peoples_commits() -> None:
     state = group_by_task([("b", OpenPull(4, "", True))], [("a", closed(1)[0])])
-    tasks = {name: Task(name, "x") for name in "ab"}
-    assert [decision.run for decision in decide_manual(tasks, ["a", "b"], state)] == [True, False]
+    caps = Caps(MaintenancePolicy(), 20)
+    plan = decide_all(
+        [Task(name, "x") for name in "ab"], state, caps,
+        repository="a/b", since=lambda _: NOW, now=NOW, by_hand=["a", "b"],
+    )  # fmt: skip
+    assert [decision.run for decision in plan] == [True, False]
+
+
+def test_a_month_of_a_task_with_closed_merged_obsolete_and_failing_results() -> None:
+    """A look each hour; what becomes of each pull request is decided by people on the day after."""
+    fate = {1: "closed", 2: "closed", 3: "merged", 4: "failed", 5: "obsolete", 6: "closed"}
+    ended: list[EndedPull] = []
+    ran: list[int] = []
+    at, last = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 10, 31, 23, tzinfo=UTC)
+    for hour in range(24 * 75):
+        now = at + hour * AN_HOUR
+        state = RepositoryState({"links": TaskState(ended=tuple(ended))})
+        caps = Caps(MaintenancePolicy(), 20)
+        [decision] = decide_all(
+            [LINKS], state, caps, repository="a/b", since=lambda _, last=last: last, now=now
+        )  # fmt: skip
+        last = now
+        if decision.run:
+            ran.append((now - at).days + 1)
+            if (what := fate.get(len(ran), "failed")) in ("closed", "merged"):
+                ended.append(EndedPull(len(ran), now, what == "merged"))
+    # Two weeks after a "no", four after the second; a merge resets that; what failed or was obsolete is tried each day.
+    assert ran[:7] == [1, 15, 43, 44, 45, 46, 60]
 
 
 def test_the_matrix_is_one_line_that_actions_reads() -> None:

@@ -203,7 +203,9 @@ PROBLEMS = {
     "bring: [/etc]": "1:9: expected a folder inside the repository, relative to its root",
     "bring: [.git/hooks]": "1:9: the repository's .git is never brought in",
     "tiers: {maintaner: {}}": "1:9: unknown key `maintaner`; the nearest known one is `maintainer`",
-    "tiers: {local: {}}": "1:9: unknown key `local`; the nearest known one is `schedule`",
+    "tiers: {local: {}}": (
+        "1:9: unknown key `local`; known are `bot`, `contributor`, `maintainer`, `outsider`, `schedule`"
+    ),
     "tiers: {bot: {verbs: [fxi]}}": (
         "1:23: `fxi` is not one of fix, plan, approve, review, explain, continue, retry, stop, status, help; "
         "the nearest is `fix`"
@@ -296,7 +298,9 @@ PROBLEMS = {
         "1:11: at most 10 are listed, and not 11"
     ),
     "thread_author: [fix]": "1:17: `fix` is not one of plan, review, explain; the nearest is `review`",
-    "review: {approve: true}": "1:10: unknown key `approve`; the nearest known one is `on`",
+    "review: {approve: true}": (
+        "1:10: unknown key `approve`; known are `drafts`, `max_findings`, `on`, `request_changes`"
+    ),
     "review: {drafts: always}": "1:18: expected true or false, found `always`",
     "review: {on: [edited]}": (
         "1:15: `edited` is not one of opened, ready_for_review, reopened, synchronize; the nearest is `opened`"
@@ -316,7 +320,10 @@ PROBLEMS = {
     "model:": "1:7: expected provider/name, as in anthropic/claude-sonnet-5-5, found nothing",
     "rules: !!python/object:a.b x": "1:8: the tag python/object:a.b means nothing here; leave it out",
     "model: !mine x": "1:8: the tag !mine means nothing here; leave it out",
-    "<<: {version: 1}": "1:1: unknown key `<<`; the nearest known one is `writes`",
+    "<<: {version: 1}": (
+        "1:1: unknown key `<<`; known are `agent`, `attachments`, `bots`, `bring`, `budget`, "
+        "`checks`, `dangerous`, `detector` and 23 more"
+    ),
     "? [a]\n: b": "1:3: expected text, found a list",
     "checks: [\n": "2:1: not YAML: did not find expected node content",
     "a: b: c": "1:5: not YAML: mapping values are not allowed in this context",

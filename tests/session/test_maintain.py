@@ -28,9 +28,9 @@ def tasks(stage: Stage) -> None:
     stage.forge.commit(stage.repo, files)
 
 
-def plan(stage: Stage, *args: str, **environment: str) -> Any:
+def plan(stage: Stage, *args: str, code: int = 0, **environment: str) -> Any:
     ran = stage.cli("maintain", "--plan", "--json", *args, GITHUB_TOKEN=stage.sample.run_token, **environment)
-    assert ran.code == 0, ran.output
+    assert ran.code == code, ran.output
     return ran.json
 
 
@@ -62,7 +62,7 @@ def test_tasks_that_are_due_are_in_the_matrix_and_others_say_why_not(stage: Stag
         "minutes": 60,
     }
     assert due(planned) == ["links", "tidy"]
-    assert "has been seen to" in why(planned, "rare")
+    assert "before the last look at" in why(planned, "rare")
 
 
 def test_the_plan_is_one_line_of_json_and_words_go_elsewhere(stage: Stage) -> None:
@@ -75,7 +75,7 @@ def test_the_plan_is_one_line_of_json_and_words_go_elsewhere(stage: Stage) -> No
 def test_a_plan_writes_nothing_and_asks_little(stage: Stage) -> None:
     plan(stage)
     assert stage.writes() == []
-    assert len(stage.bot_requests()) <= 9
+    assert len(stage.bot_requests()) <= 10
 
 
 def test_an_open_pull_request_of_a_task_is_refreshed_until_people_commit_to_it(stage: Stage) -> None:
@@ -127,11 +127,21 @@ def test_a_task_that_is_not_there_names_the_nearest(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_a_broken_task_is_said_with_its_line_and_the_others_run(stage: Stage) -> None:
+def test_a_broken_task_is_its_own_error_everywhere_and_the_others_run(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent/links.md": "---\nschedul: daily\n---\nDo it.\n"})
+    wrong = ".github/agent/links.md:2:1: unknown key `schedul`"
     ran = stage.cli("maintain", "--plan", GITHUB_TOKEN=stage.sample.run_token)
-    assert ".github/agent/links.md:2:1: unknown key `schedul`" in ran.err
+    assert ran.code == 2
+    assert wrong in ran.err
     assert due(ran.json) == ["tidy"]
+    ran = stage.cli("maintain", "--plan", "--task", "links", GITHUB_TOKEN=stage.sample.run_token)
+    assert (ran.code, ran.out) == (2, "")
+    assert wrong in ran.err
+    keep_dashboard(stage)
+    [issue] = dashboards(stage)
+    path = ".github/agent/links.md"
+    heading, line = "## Task files that cannot be read", wrong.removeprefix(f"{path}:")
+    assert f"{heading}\n\n- [`{path}`](../blob/HEAD/{path}), line {line}" in issue["body"]
 
 
 def test_one_repository_that_cannot_be_read_does_not_keep_others_from_their_tasks(stage: Stage) -> None:
@@ -172,11 +182,11 @@ def test_the_jobs_summary_says_what_runs_what_waits_and_what_is_wrong(stage: Sta
     stage.forge.commit(stage.repo, {".github/agent/odd.md": "---\nschedule: when it rains\n---\nDo it.\n"})
     summary = stage.folder / "summary"
     summary.touch()
-    plan(stage, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    plan(stage, code=2, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
     said = summary.read_text()
     assert said.startswith("## Slash Agent: maintenance plan\n\n2 tasks to run now, 1 waiting.\n")
     assert "| riverbend/tidytime | links | **runs** | " in said
-    assert re.search(r"\| riverbend/tidytime \| rare \| waits \| .*has been seen to", said)
+    assert re.search(r"\| riverbend/tidytime \| rare \| waits \| .*before the last look at", said)
     assert re.search(r"To look at:\n\n- riverbend/tidytime: .*odd\.md", said)
 
 
@@ -318,7 +328,67 @@ def test_the_dashboard_is_opened_once_and_then_edited_only_when_something_happen
     number = pull_of(stage, "rare")
     assert "brought up to date" in keep_dashboard(stage)
     [issue] = dashboards(stage)
-    assert f"#{number} is open" in issue["body"]
+    assert f"  - open: #{number}\n" in issue["body"]
+
+
+def set_issue(stage: Stage, number: int, **fields: str) -> None:
+    """As a maintainer."""
+    request = urllib.request.Request(
+        f"{stage.forge.api_url}/repos/{stage.repo}/issues/{number}",
+        data=json.dumps(fields).encode(),
+        method="PATCH",
+        headers={"Authorization": f"Bearer {stage.sample.maintainer_token}"},
+    )
+    urllib.request.urlopen(request, timeout=120).close()
+
+
+def test_closing_the_dashboard_switches_it_off_and_reopening_on(stage: Stage) -> None:
+    keep_dashboard(stage)
+    [issue] = dashboards(stage)
+    set_issue(stage, issue["number"], state="closed")
+    pull_of(stage, "rare")
+    assert "is closed: reopen it to have it again" in keep_dashboard(stage)
+    assert dashboards(stage)[0]["body"] == issue["body"]
+    set_issue(stage, issue["number"], state="open")
+    assert "brought up to date" in keep_dashboard(stage)
+    assert len(dashboards(stage)) == 1
+
+
+def test_a_policy_that_wants_no_dashboard_has_none(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "maintenance: { dashboard: false }\n"})
+    assert "the policy wants no dashboard" in keep_dashboard(stage)
+    assert dashboards(stage) == []
+
+
+def test_a_ticked_task_runs_with_the_next_look_and_is_not_ticked_any_more_then(stage: Stage) -> None:
+    keep_dashboard(stage)
+    [issue] = dashboards(stage)
+    set_issue(stage, issue["number"], body=issue["body"].replace("- [ ] [`rare`]", "- [x] [`rare`]"))
+    planned = plan(stage)
+    assert sorted(due(planned)) == ["links", "rare", "tidy"]
+    assert why(planned, "rare") == "Somebody ticked it on the dashboard."
+    keep_dashboard(stage)
+    assert "- [ ] [`rare`]" in dashboards(stage)[0]["body"]
+
+
+def test_a131_a_strangers_issue_ticks_nothing(stage: Stage) -> None:
+    keep_dashboard(stage)
+    [issue] = dashboards(stage)
+    body = issue["body"].replace("- [ ] [`rare`]", "- [x] [`rare`]")
+    stage.forge.create_issue(
+        stage.repo, "mira-okafor", "Maintenance by Slash Agent", body, labels=["maintenance"]
+    )
+    assert due(plan(stage)) == ["links", "tidy"]
+
+
+def test_the_results_of_the_run_stay_on_the_dashboard_also_without_a_bundle(stage: Stage) -> None:
+    run = scheduled(stage, 5)
+    stage.forge.add_job(stage.repo, run, f"maintain / Run {stage.repo}: links", conclusion="failure")
+    keep_dashboard(stage, GITHUB_RUN_ID=str(run))
+    row = f"  - last: **failed** in [this run]({stage.forge.url}/{stage.repo}/actions/runs/{run}) on "
+    assert row in dashboards(stage)[0]["body"]
+    keep_dashboard(stage)
+    assert row in dashboards(stage)[0]["body"]
 
 
 @pytest.mark.slow

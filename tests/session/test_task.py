@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import urllib.request
 from typing import Any
 
 import pytest
 
 from bot.publish.thread.markers import PULL_REQUEST, read_mark
-from tests.support.fix_script import fix_steps
+from tests.support.fix_script import VIEW, fix_steps
 from tests.support.model_script import Call, Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
@@ -98,6 +99,81 @@ def test_the_next_time_the_same_pull_request_is_refreshed(stage: Stage) -> None:
             run(stage, model)
         assert publish(stage).code == 0
     assert len(stage.pulls()) == 1
+
+
+def published(stage: Stage, *steps: Step) -> list[Any]:
+    """One run by the schedule and its publishing; the model's requests."""
+    with ModelServer(list(steps)) as model:
+        ran = run(stage, model)
+    assert ran.code == 0, ran.output
+    done = publish(stage)
+    assert done.code == 0, done.output
+    return [one.json for one in model.requests]
+
+
+def test_the_open_pull_request_is_continued_and_an_equal_tree_is_not_pushed(stage: Stage) -> None:
+    published(stage, *fix_steps())
+    [pull] = stage.pulls()
+    before = len(stage.writes())
+    told = published(stage, VIEW, Say("It is still right."))
+    first = json.dumps(told[0]["messages"][-1])
+    assert f"the pull request #{pull['number']} of this task, which is open" in first
+    assert "Its change is in the work tree already." in first
+    assert stage.pulls()[0]["head"]["sha"] == pull["head"]["sha"]
+    assert len(stage.writes()) == before
+
+
+def test_an_obsolete_pull_request_is_closed_with_a_sentence_and_is_nobodys_no(stage: Stage) -> None:
+    published(stage, *fix_steps())
+    published(stage, Call("bash", {"command": "git checkout -q -- ."}), Say("Nothing is needed any more."))
+    [pull] = stage.pulls()
+    assert (pull["state"], pull["merged_at"]) == ("closed", None)
+    [said] = stage.bot_comments(pull["number"])
+    assert said.startswith("Closed: the task rounding finds nothing to change at ")
+    planned = stage.cli(
+        "maintain", "--plan", "--json", "--since", "2020-01-01T00:00Z", GITHUB_TOKEN=stage.sample.run_token
+    )
+    assert planned.json["decided"][0]["run"] is True
+
+
+def test_a_workflow_that_names_a_task_waits_after_a_no_as_a_plan_does_and_asks_no_model(stage: Stage) -> None:
+    published(stage, *fix_steps())
+    [pull] = stage.pulls()
+    request = urllib.request.Request(
+        f"{stage.forge.api_url}/repos/{stage.repo}/pulls/{pull['number']}",
+        data=b'{"state": "closed"}',
+        method="PATCH",
+        headers={"Authorization": f"Bearer {stage.sample.maintainer_token}"},
+    )
+    urllib.request.urlopen(request, timeout=120).close()
+    with ModelServer(fix_steps()) as model:
+        ran = run(stage, model)
+    assert (ran.code, model.requests) == (0, [])
+    assert f"The task rounding does not run. People closed #{pull['number']}: it waits until " in ran.output
+
+
+def test_a_broken_task_is_its_own_error_in_a_run(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent/rounding.md": "---\ntimezone: x\n---\nDo it.\n"})
+    with ModelServer([Say("Asked!")]) as model:
+        ran = run(stage, model)
+    assert (ran.code, model.requests) == (2, [])
+    assert ".github/agent/rounding.md:2:1: unknown key `timezone`" in ran.err
+    assert "There is no task" not in ran.err
+
+
+def test_a_folder_that_is_not_there_and_no_thread_cost_no_request(stage: Stage) -> None:
+    bring = "---\nbring: [.agent-input]\n---\nUpdate.\n"
+    threads = "---\nthreads: { labels: [nothing-has-it] }\nwrites: { comment: 1 }\n---\nLook at them.\n"
+    stage.forge.commit(stage.repo, {".github/agent/deps.md": bring, ".github/agent/triage.md": threads})
+    with ModelServer([Say("Asked!")]) as model:
+        ran = run(stage, model, "deps")
+        assert "The task deps brings .agent-input, which is not there" in ran.err
+        assert ran.code == 2
+        ran = run(stage, model, "triage")
+        assert ran.code == 0, ran.output
+    assert model.requests == []
+    assert "No thread meets the task's conditions" in stage.outcome()["reason"]
+    assert stage.outcome()["cost"] == 0
 
 
 @pytest.mark.slow

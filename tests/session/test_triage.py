@@ -147,11 +147,10 @@ def test_label_and_comment_once_and_nothing_more_while_nobody_answers(
     assert "written" not in published(stage)
     assert stage.bot_comments(old) == [comment]
 
-    # The next day there is nothing to do, whatever the model wants.
+    # The next day there is nothing to do, and no model is asked.
     clock.behind = 9
     _, asked = run(stage, speak(old))
-    assert "on which there is nothing to do yet" in results(asked)
-    assert "is not among the threads of this run" in results(asked)
+    assert asked == []
     assert not (stage.bundle / "writes.json").exists()
     assert "written" not in published(stage)
     assert stage.bot_comments(old) == [comment]

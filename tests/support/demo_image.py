@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,13 @@ from playwright.sync_api import Locator, Page
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.review import Finding, Severity
+from bot.maintenance.dashboard import Broken, LastResult
+from bot.maintenance.due_tasks import Caps, EndedPull, OpenPull, decide_all, group_by_task
+from bot.maintenance.task import Task, TaskWrites, ThreadFilter
+from bot.policy.values import MaintenancePolicy
 from bot.publish.thread.markers import thread_ref_of
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter
+from bot.session.event.maintain import RepositoryPlan, put_dashboard
 from tests.publish.conftest import REPO, World, open_world
 from tests.publish.reviewed import Reviewed
 from tests.support.browser import chromium
@@ -58,8 +64,48 @@ def main() -> None:
         reviewed.publish(reviewed.bundle(FINDING))
         _goto(page, f"{world.forge.url}/{REPO}/pull/{reviewed.number}")
         _shoot(page, page.locator(".thread > *").last, "review")
+        show_dashboard(page, world)
 
 
+def show_dashboard(page: Page, world: World) -> None:
+    results = {(REPO, task): result for task, result in RESULTS.items()}
+    github = world.github()
+    put_dashboard(dashboard_plan(), github, results)
+    [issue] = github.issues(REPO, labels=["maintenance"])
+    _goto(page, f"{world.forge.url}/{REPO}/issues/{issue.number}")
+    _shoot(page, page.locator(".thread > *").first, "dashboard")
+
+
+def dashboard_plan() -> RepositoryPlan:
+    """A repository in which each thing happened that a dashboard tells of."""
+    now = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+    tasks = [
+        Task("changelog", "x", "weekly"),
+        Task("dead-links", "x", "daily"),
+        Task("docs-drift", "x", "monthly"),
+        Task("stale-issues", "x", "30 4 * * 1-5", threads=ThreadFilter(), writes=TaskWrites()),
+        Task("update-dependencies", "x"),
+    ]
+    state = group_by_task(
+        [("changelog", OpenPull(41, "", touched=False)), ("docs-drift", OpenPull(38, "", touched=True))],
+        [("dead-links", EndedPull(40, now - timedelta(days=1), merged=False))],
+    )
+    caps, policy = Caps(MaintenancePolicy(), 20), MaintenancePolicy()
+    decisions = decide_all(tasks, state, caps, repository=REPO, since=lambda task: now, now=now)
+    broken = Broken(
+        ".github/agent/flaky-tests.md",
+        ".github/agent/flaky-tests.md:2:1: unknown key `shedule`; did you mean `schedule`?",
+    )
+    return RepositoryPlan(REPO, tuple(decisions), state, 30, (broken,), policy)
+
+
+RESULTS = {
+    "changelog": LastResult("changed", "2026-11-18", 0.31, 771),
+    "dead-links": LastResult("changed", "2026-11-20", 0.12, 772),
+    "docs-drift": LastResult("changed", "2026-11-05", 0.84, 760, held=2),
+    "stale-issues": LastResult("answered", "2026-11-20", 0.06, 773),
+    "update-dependencies": LastResult("failed", "2026-11-21", 0.02, 774),
+}
 PLAN = Plan(
     "Sum totals exactly",
     (

@@ -63,11 +63,13 @@ _TITLE_LIMIT = 120
 
 
 def title(outcome: Outcome) -> str:
-    """Return the pull request's title and the commit's subject: the model's title, the thread's, or the instruction."""
+    """Return the pull request's title and the commit's subject: the model's title, the thread's, the task's
+    name, or the instruction."""
     thread = outcome.request.thread
     for candidate in (
         outcome.description.title,
         f"{thread.title} (#{thread.number})" if thread else "",
+        f"Maintenance: {outcome.request.task.replace('-', ' ')}" if outcome.request.task else "",
         outcome.request.full_instruction,
     ):
         near = candidate[:2000]

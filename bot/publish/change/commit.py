@@ -178,6 +178,14 @@ def signed(context: PublishContext, commit: CheckedCommit, existing: Iterable[st
     return replace(commit, sha=_create_commit(context, commit, wanted))
 
 
+def same_change(context: PublishContext, sha: str, other: str) -> bool:
+    """Whether two commits have the same tree and parents; false if one cannot be fetched."""
+    if not _fetched(context, sha):
+        return False
+    one, two = _content(context.git, sha), _content(context.git, other)
+    return (one.tree, one.parents) == (two.tree, two.parents)
+
+
 def _create_commit(context: PublishContext, commit: CheckedCommit, wanted: _Content) -> str:
     [parent] = wanted.parents
     base_tree = context.git.run("rev-parse", f"{parent}^{{tree}}").decode().strip()

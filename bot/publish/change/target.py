@@ -6,7 +6,7 @@ nobody else has committed to it. Otherwise a new branch is used, with `-2`, `-3`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -17,7 +17,7 @@ from bot.contracts.request import Tier
 from bot.github.errors import GitHubError
 from bot.github.values import PullData
 from bot.maintenance.task_file import path_of
-from bot.publish.change.commit import CheckedCommit
+from bot.publish.change.commit import CheckedCommit, same_change
 from bot.publish.context import PublishContext
 from bot.publish.remote import PREFIX, Refs
 from bot.publish.thread.markers import PULL_REQUEST, read_mark
@@ -69,9 +69,11 @@ def choose_target(
     own: Sequence[OwnPull],
     *,
     never: frozenset[str] = frozenset(),
+    is_same: Callable[[str], bool] = lambda tip: False,
 ) -> Target:
     """Choose a branch. `name` is the preferred one, `heads` are the server's branches, `never` those that people work
-    on. Raises `PublishError` if all candidates exist.
+    on. `is_same`: a commit that is there has the same tree and parent, so that nothing is pushed. Raises `PublishError`
+    if all candidates exist.
     """
     for ours in own:
         tip = heads.get(ours.pull.head_branch, "")
@@ -79,6 +81,9 @@ def choose_target(
             return Target(ours.pull.head_branch, tip, ours.pull, done=True)
     for ours in own:
         if ours.untouched:
+            tip = heads[ours.pull.head_branch]
+            if is_same(tip):
+                return Target(ours.pull.head_branch, tip, ours.pull, done=True)
             return Target(ours.pull.head_branch, heads[ours.pull.head_branch], ours.pull)
     left_alone = tuple(ours.pull.number for ours in own)
     occupied = never | {ours.pull.head_branch for ours in own}
@@ -169,7 +174,14 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
         for pull, fields in own
         if pull.state == "open" and pull.base_branch == proposal.base
     ]
-    target = choose_target(proposal.name, proposal.commit.sha, heads, open_ones, never=proposal.never)
+    target = choose_target(
+        proposal.name,
+        proposal.commit.sha,
+        heads,
+        open_ones,
+        never=proposal.never,
+        is_same=lambda tip: bool(context.request.task) and same_change(context, tip, proposal.commit.sha),
+    )
     thread = context.request.thread
     if target.branch not in heads and proposal.refs.newest_pull > (thread.number if thread else 0):
         own += _own_pulls(context, proposal, [target.branch])

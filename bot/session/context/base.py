@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
@@ -73,6 +74,16 @@ def finder_of(policy: Policy, read: Callable[[str], str | None], where: str) -> 
             f"The policy names {path} under `detector: rules`, and there is no such file {where}."
         )
     return Finder(read_rules(text, path))
+
+
+def check_brought(task: Task | None, origin: Path | None) -> None:
+    """Raise `UsageError` if a folder that the task brings is not there, before a request is paid."""
+    missing = [name for name in task.bring if origin is None or not (origin / name).is_dir()] if task else []
+    if task and missing:
+        raise UsageError(
+            f"The task {task.name} brings {missing[0]}, which is not there: an earlier job of the workflow makes it. "
+            "Nothing was run."
+        )
 
 
 def with_task_instruction(request: Request, task: Task | None) -> Request:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import tempfile
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ from bot.checkout import remote as transport
 from bot.checkout.branches import branch_name
 from bot.checkout.clone import Source
 from bot.checkout.git import Git
-from bot.contracts.errors import ExitCode
+from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import SCHEMA_VERSION, Description, Outcome, Status, StopReason, exit_code
 from bot.contracts.request import Request
@@ -130,6 +131,17 @@ def fetch_bundle(github: GitHub, repository: str, run: int, folder: Path) -> boo
             return False
         raise
     return _unpack(content, folder)
+
+
+def read_outcome(github: GitHub, repository: str, artifact: Artifact) -> Outcome | None:
+    """Return the outcome in the bundle of a finished job, `None` if it cannot be read. It is untrusted."""
+    with tempfile.TemporaryDirectory(prefix="slash-agent-outcome-") as scratch:
+        folder = Path(scratch) / "bundle"
+        try:
+            content = github.download_artifact(repository, artifact.id, _MOST_ZIPPED)
+            return read_bundle(folder).outcome if _unpack(content, folder) else None
+        except (GitHubError, UsageError):
+            return None
 
 
 def finished_before(request: Request, github: GitHub, run: int, folder: Path) -> Outcome | None:

@@ -19,22 +19,28 @@ from bot.contracts.threads import IssueData
 from bot.events.nearest import nearest
 from bot.github.client import GitHub
 from bot.github.values import PullData
-from bot.maintenance import due_tasks
+from bot.maintenance import dashboard, due_tasks
+from bot.maintenance.dashboard import Broken, LastResult
 from bot.maintenance.due_tasks import (
+    Caps,
     Decision,
     DueWindow,
     EndedPull,
     OpenPull,
     RepositoryState,
+    Start,
     due_windows,
     group_by_task,
+    room_of,
 )
 from bot.maintenance.task import FOLDER, Task
 from bot.maintenance.task_file import is_task_file, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.values import Policy
+from bot.policy.problems import PolicyError
+from bot.policy.values import MaintenancePolicy, Policy
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
+from bot.session.event.last_bundle import read_outcome
 
 Say = Callable[[str], None]
 
@@ -62,12 +68,14 @@ class MaintenanceRun:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryPlan:
-    """State of one repository and the decisions on its tasks."""
+    """State of one repository and the decisions on its tasks. `broken` are the task files that cannot be read."""
 
     repository: str
     decisions: tuple[Decision, ...]
     state: RepositoryState
     minutes: int
+    broken: tuple[Broken, ...] = ()
+    policy: MaintenancePolicy = field(default_factory=MaintenancePolicy)
 
 
 def plan_repositories(run: MaintenanceRun, host_of: HostOf, warn: Say) -> list[RepositoryPlan]:
@@ -99,28 +107,59 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
     branch = host.repository(repository).default_branch
     with Parser() as parser:
         policy = load_policy(host.file(repository, run.policy_file, branch), run.policy_file, parser)
-        tasks = _tasks(repository, branch, host, warn, parser)
-    if run.tasks:
-        _check_names(run.tasks, tasks)
+        tasks, broken = _tasks(repository, branch, host, parser)
+    for name in run.tasks:
+        _check_name(name, tasks, broken)
+    for error in broken.values():
+        warn(f"{repository}: {error}")
     state = _state(repository, host, policy) if tasks else RepositoryState()
-    if run.tasks:
-        decisions = due_tasks.decide_manual(tasks, run.tasks, state)
-    else:
-        runs = policy.tiers[Tier.SCHEDULE].runs_a_day
-        caps = due_tasks.Caps(policy.maintenance, runs, run.last.started(repository))
-        decisions = due_tasks.decide_all(
-            tasks.values(),
-            state,
-            caps,
-            repository=repository,
-            now=window.until,
-            since=lambda task: run.last.of(repository, task, window.since),
-        )
-    return RepositoryPlan(repository, tuple(decisions), state, _minutes(policy))
+    existing = None if run.tasks or not tasks else _dashboard(repository, host)
+    is_open = existing is not None and existing.state == "open"
+    decisions = due_tasks.decide_all(
+        [tasks[name] for name in run.tasks] if run.tasks else tasks.values(),
+        state,
+        _caps(policy, run.last.started(repository)),
+        repository=repository,
+        now=window.until,
+        since=lambda task: run.last.of(repository, task, window.since),
+        ticked=dashboard.ticked_tasks(existing.body) if existing and is_open else (),
+        by_hand=run.tasks,
+    )
+    wrong = tuple(Broken(f"{FOLDER}/{name}.md", str(error).splitlines()[0]) for name, error in broken.items())
+    return RepositoryPlan(repository, tuple(decisions), state, _minutes(policy), wrong, policy.maintenance)
+
+
+def decide_now(
+    name: str, repository: str, host: GitHub, policy: Policy, start: Start, now: datetime
+) -> Decision:
+    """Decide on a task that a job was started for without a plan. Raises `UsageError` for one that is not there, and
+    `PolicyError` for one that cannot be read."""
+    branch = host.repository(repository).default_branch
+    with Parser() as parser:
+        tasks, broken = _tasks(repository, branch, host, parser)
+    _check_name(name, tasks, broken)
+    state = _state(repository, host, policy)
+    # The day's runs are counted by the workflow's own.
+    caps = _caps(policy, 0)
+    return due_tasks.decide(tasks[name], state.of(name), start, caps, room_of(caps, state), now=now)
+
+
+def open_pull_of(name: str, repository: str, host: GitHub, policy: Policy) -> OpenPull | None:
+    """Return the task's open pull request, if it is the bot's own still."""
+    pulls = _state(repository, host, policy).of(name).open
+    return next((pull for pull in pulls if not pull.touched), None)
+
+
+def _caps(policy: Policy, started_today: int) -> Caps:
+    return Caps(policy.maintenance, policy.tiers[Tier.SCHEDULE].runs_a_day, started_today)
+
+
+Results = Mapping[tuple[str, str], LastResult]
+"""The results of this workflow run, by repository and task."""
 
 
 def put_dashboards(
-    plans: Iterable[RepositoryPlan], host_of: HostOf, now: datetime, say: Say, warn: Say
+    plans: Iterable[RepositoryPlan], host_of: HostOf, results: Results, say: Say, warn: Say, home: str = ".."
 ) -> None:
     """See `put_dashboard`. Raises the first `AgentError` when no dashboard could be kept."""
     failed: list[AgentError] = []
@@ -128,7 +167,7 @@ def put_dashboards(
     for repository_plan in plans:
         repository = repository_plan.repository
         try:
-            say(f"{repository}: {put_dashboard(repository_plan, host_of(repository), now)}")
+            say(f"{repository}: {put_dashboard(repository_plan, host_of(repository), results, home)}")
             updated = True
         except AgentError as error:
             failed.append(error)
@@ -137,56 +176,94 @@ def put_dashboards(
         raise failed[0]
 
 
-def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, now: datetime) -> str:
-    """Update the repository's dashboard and return what was done. Without tasks and without a dashboard nothing is
-    written."""
-    text = due_tasks.render_dashboard(
-        repository_plan.decisions, repository_plan.state, repository=repository_plan.repository, now=now
+def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Results, home: str = "..") -> str:
+    """Update the repository's dashboard and return what was done. `home` is the address of the repository with the
+    workflow's runs. Without tasks and without a dashboard nothing is
+    written, nor if the policy or whoever closed the issue wants none."""
+    repository = repository_plan.repository
+    if not repository_plan.policy.dashboard:
+        return "the policy wants no dashboard"
+    existing = _dashboard(repository, host)
+    if existing is not None and existing.state != "open":
+        return f"dashboard #{existing.number} is closed: reopen it to have it again"
+    known = _results(existing.body if existing else "")
+    known |= {task: result for (name, task), result in results.items() if name.lower() == repository.lower()}
+    names = {decision.task.name for decision in repository_plan.decisions}
+    known = {task: known[task] for task in sorted(known.keys() & names)}
+    text = dashboard.render_dashboard(
+        repository_plan.decisions,
+        repository_plan.state,
+        known,
+        repository_plan.broken,
+        repository_plan.policy,
+        repository,
+        home,
     )
-    body = marked(text, mark(_DASHBOARD))
-    existing = _dashboard(repository_plan.repository, host)
+    body = marked(text, mark(_DASHBOARD, last=".".join(_entry(*item) for item in known.items())))
     if existing is None:
-        if not repository_plan.decisions:
+        if not repository_plan.decisions and not repository_plan.broken:
             return "no tasks, no dashboard"
-        issue = host.create_issue(
-            repository_plan.repository, title=due_tasks.DASHBOARD_TITLE, body=body, labels=[_LABEL]
-        )
+        issue = host.create_issue(repository, title=dashboard.TITLE, body=body, labels=[_LABEL])
         return f"dashboard #{issue.number} opened"
     if existing.body.replace("\r\n", "\n").strip() == body.strip():
         return f"dashboard #{existing.number} is up to date"
-    host.edit_issue(repository_plan.repository, existing.number, body=body)
+    host.edit_issue(repository, existing.number, body=body)
     return f"dashboard #{existing.number} brought up to date"
 
 
+_ENTRY_OF_MARK = re.compile(r"([a-z0-9-]+)/([a-z_]+)/([0-9-]{10})/([0-9]{1,9})/([0-9]{1,20})/([0-9]{1,9})")
+
+
+def _entry(task: str, result: LastResult) -> str:
+    """One result in the mark of the dashboard; the cost is in hundredths of a cent."""
+    parts = (task, result.status, result.day, round(result.cost * 10_000), result.run, result.held)
+    return "/".join(map(str, parts))
+
+
+def _results(body: str) -> dict[str, LastResult]:
+    fields = read_mark(body, _DASHBOARD) or {}
+    matches = map(_ENTRY_OF_MARK.fullmatch, fields.get("last", "").split("."))
+    return {
+        match[1]: LastResult(match[2], match[3], int(match[4]) / 10_000, int(match[5]), int(match[6]))
+        for match in matches
+        if match
+    }
+
+
 def _dashboard(repository: str, host: GitHub) -> IssueData | None:
+    """Return the newest one, which people may have closed."""
     me = host.me()
-    for issue in host.issues(repository, labels=[_LABEL]):
+    for issue in host.issues(repository, state="all", labels=[_LABEL]):
         ours = issue.author.login == me.login if me else issue.author.kind == "Bot"
         if ours and read_mark(issue.body, _DASHBOARD) is not None:
             return issue
     return None
 
 
-def _tasks(repository: str, branch: str, host: GitHub, say: Say, parser: Parser) -> dict[str, Task]:
+def _tasks(
+    repository: str, branch: str, host: GitHub, parser: Parser
+) -> tuple[dict[str, Task], dict[str, PolicyError]]:
+    """Return the tasks, and the errors of files that cannot be read, both by name."""
     tasks: dict[str, Task] = {}
-    for name in sorted(host.folder(repository, FOLDER, branch)):
-        if not is_task_file(name):
+    broken: dict[str, PolicyError] = {}
+    for file in sorted(host.folder(repository, FOLDER, branch)):
+        if not is_task_file(file):
             continue
-        path = f"{FOLDER}/{name}"
+        path, name = f"{FOLDER}/{file}", file.removesuffix(".md")
         try:
-            task = read_task(host.file(repository, path, branch) or "", path, parser)
-        except UsageError as error:
-            say(f"{repository}: {error}")
-            continue
-        tasks[task.name] = task
-    return tasks
+            tasks[name] = read_task(host.file(repository, path, branch) or "", path, parser)
+        except PolicyError as error:
+            broken[name] = error
+    return tasks, broken
 
 
-def _check_names(names: Iterable[str], tasks: dict[str, Task]) -> None:
-    for name in names:
-        if name not in tasks:
-            close = f"; the nearest is `{nearest(name, sorted(tasks))}`" if tasks else ""
-            raise UsageError(f"There is no task `{name[:60]}` in {FOLDER}{close}.")
+def _check_name(name: str, tasks: Mapping[str, Task], broken: Mapping[str, PolicyError]) -> None:
+    """Raise the task's own error, or that there is none of this name."""
+    if name in broken:
+        raise broken[name]
+    if name not in tasks:
+        close = f"; the nearest is `{nearest(name, sorted(tasks))}`" if tasks else ""
+        raise UsageError(f"There is no task `{name[:60]}` in {FOLDER}{close}.")
 
 
 def _state(repository: str, host: GitHub, policy: Policy) -> RepositoryState:
@@ -195,15 +272,16 @@ def _state(repository: str, host: GitHub, policy: Policy) -> RepositoryState:
     opened: list[tuple[str, OpenPull]] = []
     ended: list[tuple[str, EndedPull]] = []
     for pull in islice(host.pulls(repository, state="all"), MOST_PULLS):
-        task = (read_mark(pull.body, PULL_REQUEST) or {}).get("task", "")
+        fields = read_mark(pull.body, PULL_REQUEST) or {}
+        task = fields.get("task", "")
         if not task or not is_ours(pull.author, me, PULL_REQUEST):
             continue
         if pull.state == "open":
             is_touched = _is_touched(repository, pull, host, policy.identity.email)
-            opened.append((task, OpenPull(pull.number, pull.url, is_touched)))
-        else:
+            opened.append((task, OpenPull(pull.number, pull.url, is_touched, pull.head_sha)))
+        elif pull.merged_at or "obsolete" not in fields:  # that one was closed by us, and is nobody's "no"
             at = datetime.fromisoformat(pull.merged_at or pull.closed_at)
-            ended.append((task, EndedPull(pull.number, at, merged=bool(pull.merged_at))))
+            ended.append((task, EndedPull(pull.number, at, bool(pull.merged_at), pull.url)))
     return group_by_task(opened, ended)
 
 
@@ -225,6 +303,29 @@ def _minutes(policy: Policy) -> int:
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def run_results(
+    github: GitHub, repository: str, run: int, now: datetime
+) -> dict[tuple[str, str], LastResult]:
+    """Return what became of the tasks that this workflow run started, in its repository: by their bundles, or by their
+    jobs if they have none. A bundle is untrusted: only its status, cost and number of withheld files are taken."""
+    day = f"{now:%Y-%m-%d}"
+    found: dict[tuple[str, str], LastResult] = {}
+    for job in github.jobs(repository, run):
+        if (entry := _ENTRY.fullmatch(job.name)) and job.conclusion in _STARTED:
+            found[entry[1], entry[2]] = LastResult("failed", day, run=run)
+    for artifact in github.artifacts(repository, run):
+        key = next((key for key in found if artifact.name == _artifact_of(*key)), None)
+        outcome = read_outcome(github, repository, artifact) if key else None
+        if key and outcome:
+            held = len(outcome.withheld)
+            found[key] = LastResult(outcome.status.value, day, outcome.cost, run, held)
+    return found
+
+
+def _artifact_of(repository: str, task: str) -> str:
+    return f"slash-agent-bundle-{repository.replace('/', '.')}.{task}"
 
 
 FIRST_WINDOW = timedelta(hours=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from bot.contracts.request import Request, Tier
 from bot.events.event_request import Refusal
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
+from bot.maintenance.due_tasks import Start
 from bot.policy.tiers import run_budget
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
@@ -33,6 +35,7 @@ from bot.session.context.preflight import check_folder, check_machine
 from bot.session.event.attachments import github_attachments
 from bot.session.event.event_context import EventContext, EventOptions, EventResult
 from bot.session.event.last_bundle import finished_before, resume_bundle
+from bot.session.event.maintain import decide_now, open_pull_of
 from bot.session.event.other_runs import (
     close_dead_progress,
     existing_result_url,
@@ -64,12 +67,24 @@ def run_request(context: EventContext, request: Request) -> EventResult | Refusa
         return EventResult(ExitCode.DONE, outcome.reason, outcome, context.options.out)
     if reason := _cannot_publish(context, request):
         return Refusal(reason, in_thread=request.actor.tier is not Tier.BOT)
+    if waits := _task_waits(context, request):
+        return EventResult(ExitCode.DONE, waits)
     usd_today = _usd_today(context, request)
     if isinstance(usd_today, Refusal):
         return usd_today
     close_dead_progress(reader, thread_ref, host, context.watch)
     comment = resolve_progress_comment(reader, thread_ref, host, begun_comment, context.watch)
     return _run(context, request, usd_today=usd_today, comment=comment)
+
+
+def _task_waits(context: EventContext, request: Request) -> str:
+    """Return why a task that no plan started does not run; empty if it runs. A plan decided on its own tasks."""
+    if not request.task or context.where.target:
+        return ""
+    start = Start.WORKFLOW if request.actor.tier is Tier.SCHEDULE else Start.HAND
+    now = datetime.fromisoformat(context.now)
+    decision = decide_now(request.task, request.repository, context.github, context.policy, start, now)
+    return "" if decision.run else f"The task {request.task} does not run. {decision.why}"
 
 
 def _cannot_publish(context: EventContext, request: Request) -> str:
@@ -187,6 +202,9 @@ def _run(context: EventContext, request: Request, *, usd_today: float | None, co
             out=options.out,
             budget_usd=budget,
             resume=resume,
+            open_pull=open_pull_of(request.task, request.repository, context.github, context.policy)
+            if request.task
+            else None,
             notes=notes,
             memory=_memory(context.github, request),
             threads=lambda task: _threads(context, task, request),

@@ -1,0 +1,142 @@
+"""Render the dashboard: one issue with a row for each task, whose checkbox starts it. The results of runs that leave no
+pull request are kept in its text, in our mark. Pure: the text changes only with a fact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from bot.contracts.formatting import money
+from bot.maintenance.due_tasks import Decision, RepositoryState, TaskState
+from bot.maintenance.task import FOLDER, Task, cron
+from bot.policy.values import MaintenancePolicy
+
+TITLE = "Maintenance by Slash Agent"
+
+_INTRODUCTION = f"""\
+The tasks of this repository are the files in [`{FOLDER}`](../tree/HEAD/{FOLDER}). Tick a task to start it with the \
+next look of the maintenance workflow, within the hour. Close this issue to have no dashboard; reopen it to have it \
+again.
+"""
+_TICKED = re.compile(r"^- \[[xX]\] \[`([a-z0-9-]{1,50})`\]", re.MULTILINE)
+_DAYS = ("Sundays", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
+_WORDS = {
+    "changed": "changed files",
+    "no_change": "nothing to do",
+    "answered": "done",
+    "partial": "not finished",
+    "failed": "**failed**",
+    "refused": "**refused**",
+    "needs_input": "a question is open",
+}
+FAILED = frozenset({"failed", "refused", "partial"})
+
+
+@dataclass(frozen=True, slots=True)
+class LastResult:
+    """The last run of a task: `status` of its outcome, the day (`2026-11-22`), the cost in USD, the number of the
+    Actions run (0 if unknown), and how many files were held back."""
+
+    status: str
+    day: str
+    cost: float = 0.0
+    run: int = 0
+    held: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A task file that cannot be read: its path, and the first problem with line and column."""
+
+    path: str
+    problem: str
+
+
+def ticked_tasks(body: str) -> tuple[str, ...]:
+    """Return the tasks whose checkbox is set in the dashboard. Who may write in the repository may edit an issue."""
+    return tuple(dict.fromkeys(_TICKED.findall(body)))
+
+
+def render_dashboard(
+    decisions: Iterable[Decision],
+    state: RepositoryState,
+    results: Mapping[str, LastResult],
+    broken: Iterable[Broken],
+    policy: MaintenancePolicy,
+    repository: str,
+    home: str = "..",
+) -> str:
+    """Return the body of the dashboard issue, as Markdown. `home` is the address of the repository with the runs."""
+    wrong = [
+        f"- [`{one.path}`](../blob/HEAD/{quote(one.path)}), line {one.problem.removeprefix(f'{one.path}:')}"
+        for one in broken
+    ]
+    rows = [
+        row
+        for decision in decisions
+        for row in (
+            f"- [ ] {_link(decision.task)}: {_next(decision, state.of(decision.task.name), policy, repository)}",
+            *_facts(state.of(decision.task.name), results.get(decision.task.name), home),
+        )
+    ]
+    parts = [_INTRODUCTION.strip()]
+    if wrong:
+        parts += ["## Task files that cannot be read", "\n".join(wrong)]
+    parts += ["## Tasks", "\n".join(rows) or "There is no task."]
+    return "\n\n".join(parts) + "\n"
+
+
+def _link(task: Task) -> str:
+    return f"[`{task.name}`](../blob/HEAD/{FOLDER}/{task.name}.md)"
+
+
+def _facts(state: TaskState, result: LastResult | None, home: str) -> list[str]:
+    lines = []
+    if result is not None:
+        run = f" in [this run]({home}/actions/runs/{result.run})" if result.run else ""
+        held = f", **{result.held} held back**" if result.held else ""
+        word = _WORDS.get(result.status, result.status)
+        lines.append(f"  - last: {word}{run} on {result.day}, {money(result.cost)}{held}")
+    if state.open:
+        pulls = ", ".join(
+            f"#{one.number}{' (people have committed to it)' if one.touched else ''}" for one in state.open
+        )
+        lines.append(f"  - open: {pulls}")
+    if newest := max(state.ended, key=lambda pull: pull.at, default=None):
+        lines.append(
+            f"  - {'merged' if newest.merged else 'closed'}: #{newest.number} on {newest.at:%Y-%m-%d}"
+        )
+    return lines
+
+
+def _next(decision: Decision, state: TaskState, policy: MaintenancePolicy, repository: str) -> str:
+    """Return what is next, without a time that passes: the schedule, or what the task waits for."""
+    task = decision.task
+    when = schedule_words(task, repository)
+    if touched := next((pull for pull in state.open if pull.touched), None):
+        return f"waits until #{touched.number} is closed"
+    if not task.schedule:
+        return when
+    if state.rejected and (until := state.waits_until(policy.back_off_days, state.rejected[0].at)):
+        closed = ", ".join(f"#{pull.number}" for pull in state.rejected[:3])
+        return f"{when}, but not before {until:%Y-%m-%d}, since people closed {closed}"
+    return when
+
+
+def schedule_words(task: Task, repository: str) -> str:
+    """Return when a task runs, in UTC."""
+    if not task.schedule:
+        return "by hand"
+    fields = cron(task.schedule, f"{repository}/{task.name}")
+    minute, hour, day, _, weekday = fields.split()
+    if task.schedule == "hourly":
+        return f"hourly at minute {minute}"
+    at = f"at {hour:>02}:{minute:>02} UTC"
+    return {
+        "daily": f"daily {at}",
+        "weekly": f"{_DAYS[int(weekday)] if weekday.isdecimal() else ''} {at}",
+        "monthly": f"on day {day} of each month {at}",
+    }.get(task.schedule, f"`{fields}` (UTC)")
