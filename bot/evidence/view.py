@@ -77,6 +77,7 @@ class Section(NamedTuple):
     """A list, or the end of an `output`, for which not every place has room. A `grave` one is about a failing check,
     as are its first `grave` lines."""
 
+    kind: Literal["tests", "output", "problems", "coverage"]
     title: Line
     lines: Sequence[Line] = ()
     output: str = ""
@@ -114,7 +115,7 @@ def view_of(
         look_first(outcome, outcome.files if files is None else files, scale),
         tuple(rows),
         tuple(_remarks(outcome)),
-        tuple(_sections(outcome, int(listed * scale))),
+        tuple(_sections(outcome, checks, int(listed * scale))),
     )
 
 
@@ -313,14 +314,14 @@ def _remarks_as_they_were(name: Line, result: TestsAsTheyWere) -> Iterator[Line]
 # Lists
 
 
-def _sections(outcome: Outcome, most: int) -> Iterator[Section]:
-    for check in outcome.checks:
+def _sections(outcome: Outcome, checks: Sequence[CheckResult], most: int) -> Iterator[Section]:
+    for check in checks:
         listed = list(_tests(check, most))
         grave = sum(is_grave for is_grave, _ in listed)
         if listed:
             title = line("Tests of ", code(check_title(check)))
-            yield Section(title, [one for _, one in listed], grave=grave)
-    for check in outcome.checks:
+            yield Section("tests", title, [one for _, one in listed], grave=grave)
+    for check in checks:
         was = check.as_they_were.run if check.as_they_were else None
         for run, when in (
             (check.before, "before the change"),
@@ -330,20 +331,20 @@ def _sections(outcome: Outcome, most: int) -> Iterator[Section]:
             if run and run.tail.strip():
                 failed = run is check.after and _fails(check) and run.state is not CheckState.PASSED
                 title = line("Output of ", code(check_title(check)), f" {when}")
-                yield Section(title, output=run.tail, grave=int(failed))
+                yield Section("output", title, output=run.tail, grave=int(failed))
     for kind in KINDS:
         if most and (problems := problems_of(outcome, kind)):
             shown = [problem_line(problem) for problem in problems[:most]]
             number = count_problems(outcome, kind)
-            yield Section(line(count_of(number, f"{kind} problem")), [*shown, *_more(number - len(shown))])
+            title = line(count_of(number, f"{kind} problem"))
+            yield Section("problems", title, [*shown, *_more(number - len(shown))])
     missed = (
         [file for file in outcome.coverage.files if file.covered < file.measured] if outcome.coverage else []
     )
     lines = [line(code(file.path), f": {_missed(file)}") for file in missed[:most]]
     if lines:
-        yield Section(
-            line("Changed lines that no test runs"), [*lines, *_more(len(missed) - len(lines), "file")]
-        )
+        title = line("Changed lines that no test runs")
+        yield Section("coverage", title, [*lines, *_more(len(missed) - len(lines), "file")])
 
 
 def _tests(check: CheckResult, most: int) -> Iterator[tuple[bool, Line]]:

@@ -3,6 +3,7 @@ here."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bot.evidence.labels import short_tail
@@ -12,7 +13,7 @@ from bot.publish import markdown
 from bot.publish.markdown import cell, safe_code, safe_html, safe_line, safe_tail
 
 _REMARKS = 10
-_OUTPUTS = 3
+_CHECKS = 3
 
 
 def one_line(line: Line) -> str:
@@ -54,11 +55,12 @@ def remarks(view: View) -> list[str]:
 
 
 def details(view: View, *, outputs: bool = True) -> Iterator[str]:
-    """Yield the folded sections as HTML. Of the outputs only those of failing checks are shown."""
-    failing = [section for section in view.sections if section.output and section.grave]
-    shown = failing[:_OUTPUTS] if outputs else []
+    """Yield the folded sections as HTML: tests of the first checks, and the outputs of the first failing ones."""
+    shown: Counter[str] = Counter()
     for section in view.sections:
-        if section.lines or section in shown:
+        shown[section.kind] += section.kind == "tests" or (section.kind == "output" and bool(section.grave))
+        is_hidden = section.kind == "output" and not (outputs and section.grave)
+        if not is_hidden and shown[section.kind] <= _CHECKS:
             yield f"<details><summary>{_summary(section)}</summary>\n\n{_text(section)}\n\n</details>"
 
 

@@ -110,7 +110,9 @@ def test_what_the_app_signed_is_the_apps(world: World) -> None:
     comment, body = written_over(world)
     app = of_app(world)
     assert author(app, comment) == "our-app[bot]"
-    assert [one.author for one in app.comments(REPO, world.issue) if one.id == comment] == ["our-app[bot]"]
+    assert [one.author.login for one in app.comments(REPO, world.issue) if one.id == comment] == [
+        "our-app[bot]"
+    ]
     again = body.replace("**Done**", "**Done again**")
     app.edit_comment(REPO, world.issue, comment, again)
     assert author(app, comment) == "our-app[bot]"
