@@ -39,7 +39,6 @@ from bot.evidence.reruns import ONE_RUN
 from bot.evidence.summary import CheckSummary, summarize_checks
 
 Mark = Literal["good", "bad", "attention", "nothing"]
-MARKS: dict[Mark, str] = {"good": "✅", "bad": "❌", "attention": "⚠️", "nothing": "⚪"}
 
 LISTED = 30
 _PATHS_NAMED = 5

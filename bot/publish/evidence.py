@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from bot.evidence.labels import short_tail
 from bot.evidence.pieces import Line
-from bot.evidence.view import MARKS, Row, Section, View
+from bot.evidence.view import Mark, Row, Section, View
 from bot.publish import markdown
 from bot.publish.markdown import cell, safe_code, safe_html, safe_line, safe_tail
 
+_MARKS: dict[Mark, str] = {"good": "✅", "bad": "❌", "attention": "⚠️", "nothing": "⚪"}
 _REMARKS = 10
 _CHECKS = 3
 
@@ -42,7 +43,7 @@ def table(rows: Sequence[Row]) -> list[str]:
 
 def _row(row: Row) -> str:
     sides = " → ".join(one_line(side) for side in (row.before, row.after) if side)
-    return f"| {MARKS[row.mark]} {cell(one_line(row.what))} | {cell(one_line(row.change))} | {cell(sides)} |"
+    return f"| {_MARKS[row.mark]} {cell(one_line(row.what))} | {cell(one_line(row.change))} | {cell(sides)} |"
 
 
 def remarks(view: View) -> list[str]:

@@ -24,7 +24,6 @@ from bot.contracts.journal import SCHEMA_VERSION, RunEnded
 from bot.contracts.messages import Image
 from bot.contracts.regular_files import read_regular
 from bot.contracts.request import RunLimits
-from bot.evidence.view import MARKS
 from bot.publish.bundle.write import PATCH, PATCH_LIMIT
 from bot.publish.template_cache import environment
 from bot.report import text as words
@@ -138,7 +137,6 @@ def _render(
         notices=list(_notices(journal)),
         parts=[(anchor, name) for anchor, name in _PARTS if sections.get(anchor, True)],
         view=first_screen.view,
-        marks=MARKS,
         points=points,
         plots=plots,
         longest=min(detail.text, words.longest_for(_sizes(timeline))),

@@ -213,7 +213,7 @@ def test_each_call_says_what_was_decided_of_it(tmp_path: Path) -> None:
 
 def test_the_page_shows_checks_before_and_after(tmp_path: Path) -> None:
     text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
-    assert "✅ python3 -m unittest fixed failed, exit 1, 0.4 s passed, exit 0, 0.3 s" in text
+    assert "✓ python3 -m unittest fixed failed, exit 1, 0.4 s passed, exit 0, 0.3 s" in text
     assert "Output of python3 -m unittest before the change AssertionError: 6 != 2" in text
 
 
