@@ -15,7 +15,6 @@ Conclusion = Literal[
 CHECK_STATUSES: tuple[CheckStatus, ...] = get_args(CheckStatus)
 CONCLUSIONS: tuple[Conclusion, ...] = get_args(Conclusion)
 LEVELS = ("notice", "warning", "failure")
-STATES = ("error", "failure", "pending", "success")
 _BAD = ("action_required", "cancelled", "failure", "stale", "timed_out", "error")
 
 

@@ -10,7 +10,6 @@ from slash_forge import threads
 from slash_forge.diffs import ChangedFile, changed_files, empty_tree
 from slash_forge.git import NULL_SHA, Commit, GitFailed
 from slash_forge.state import Issue, Pull, Push, Repository, State, Trial, User
-from slash_forge.threads import record_event
 
 
 def find_head(state: State, repository: Repository, name: str) -> tuple[Repository | None, str]:
@@ -143,9 +142,7 @@ def _opened_from(state: State, pushed: Repository) -> Iterator[tuple[Repository,
                 yield repository, issue, pull
 
 
-def close(state: State, issue: Issue, by: User | None = None) -> None:
-    if issue.state == "open":
-        record_event(state, issue, "closed", by)
+def close(state: State, issue: Issue) -> None:
     issue.state = "closed"
     issue.closed_at = issue.updated_at = state.now()
 
@@ -224,8 +221,6 @@ def merge(
     user: User,
     *,
     method: str = "merge",
-    title: str | None = None,
-    message: str | None = None,
 ) -> str:
     """Merge into the base branch. Returns the merge commit. Raises `ValueError` for a conflict."""
     git, base = repository.git, repository.git.branch(pull.base_ref)
@@ -235,12 +230,12 @@ def merge(
     if tree is None:
         raise ValueError(f"#{issue.number} conflicts with {pull.base_ref}")
     if method == "squash":
-        parents, text = [base], f"{title or f'{issue.title} (#{issue.number})'}\n\n{message or ''}"
+        parents, text = [base], f"{issue.title} (#{issue.number})"
     else:
         parents = [base, pull.head_sha]
         head = f"{pull.head_owner.login}/{pull.head_ref}"
-        text = f"{title or f'Merge pull request #{issue.number} from {head}'}\n\n{message or issue.title}"
-    sha = git.write_commit(tree, parents, f"{text.rstrip()}\n", state.signature(user))
+        text = f"Merge pull request #{issue.number} from {head}\n\n{issue.title}"
+    sha = git.write_commit(tree, parents, f"{text}\n", state.signature(user))
     pull.base_sha, pull.merged_by, issue.closed_by = base, user, user
     git.set_ref(f"refs/heads/{pull.base_ref}", sha)
     mark_merged(state, issue, pull, sha)

@@ -254,13 +254,6 @@ IN_REVIEW: dict[Mistake, str] = {
     "hunk": "Start line must be part of the same hunk as the line.",
     "order": "Start line must precede the end line.",
 }
-IN_COMMENT: dict[Mistake, tuple[str, str]] = {
-    "path": ("path", "is not part of the pull request"),
-    "line": ("line", "must be part of the diff"),
-    "start": ("start_line", "must be part of the diff"),
-    "hunk": ("start_line", "must be part of the same hunk as the line."),
-    "order": ("start_line", "must precede the end line."),
-}
 
 
 def sentence(parts: list[str]) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from slash_forge import errors
 from slash_forge.call import Operation, Reply, Route
 from slash_forge.operations import (
+    accounts,
     apps,
     checks,
     comments,
@@ -23,7 +24,6 @@ from slash_forge.operations import (
     review_comments,
     reviews,
     runs,
-    search,
     workflows,
 )
 from slash_forge.shapes.site import Site
@@ -33,7 +33,7 @@ from slash_forge.state import State
 # Checks and statuses before commits: a ref may hold slashes.
 ROUTES: tuple[Route, ...] = (
     *graphql.ROUTES,
-    *search.ROUTES,
+    *accounts.ROUTES,
     *apps.ROUTES,
     *labels.ROUTES,
     *comments.ROUTES,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from slash_forge.state import Repository, State, User
 
 FOLDER = ".github/workflows"
-_UNSAFE = re.compile(r'["<>:|*?\\/]')
 
 
 @dataclass(slots=True, eq=False)
@@ -86,18 +84,6 @@ class Artifact:
     data: bytes
     created_at: str
     expired: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Dispatch:
-    """A received `workflow_dispatch` (with `workflow` and `ref`) or `repository_dispatch`."""
-
-    kind: Literal["workflow_dispatch", "repository_dispatch"]
-    sender: User
-    payload: Mapping[str, Any]
-    workflow: str = ""
-    ref: str = ""
-    event_type: str = ""
 
 
 # -- workflows
@@ -209,11 +195,6 @@ def cancel(state: State, run: Run) -> None:
             job.check.completed_at = state.now()
 
 
-def rerun(state: State, run: Run) -> None:
-    run.attempt += 1
-    run.status, run.conclusion, run.updated_at = "queued", None, state.now()
-
-
 # -- logs
 
 
@@ -233,18 +214,6 @@ def job_log(job: Job) -> str:
     return "".join(
         step_log(job, index) for index, step in enumerate(job.steps) if step.conclusion != "skipped"
     )
-
-
-def run_logs(run: Run) -> bytes:
-    """A zip archive: one file for each job, and one folder for each job with a file for each step."""
-    files = {}
-    for job_index, job in enumerate(one for one in run.jobs if one.attempt == run.attempt):
-        name = _UNSAFE.sub("_", job.name)
-        files[f"{job_index}_{name}.txt"] = job_log(job).encode()
-        for index, step in enumerate(job.steps):
-            if step.conclusion != "skipped":
-                files[f"{name}/{index + 1}_{_UNSAFE.sub('_', step.name)}.txt"] = step_log(job, index).encode()
-    return zipped(files)
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from slash_forge.checks import CheckRun, Status, Suite
     from slash_forge.pulls import Lag
     from slash_forge.reviews import Review, ReviewComment, Thread
-    from slash_forge.runs import Artifact, Dispatch, Run, Workflow
-    from slash_forge.threads import TimelineEvent
+    from slash_forge.runs import Artifact, Run, Workflow
 
 Access = Literal["read", "write"]
 # The account of GitHub Actions.
@@ -160,7 +159,6 @@ class Issue:
     assignees: list[User] = field(default_factory=list)
     comments: list[Comment] = field(default_factory=list)
     reactions: list[Reaction] = field(default_factory=list)
-    timeline: list[TimelineEvent] = field(default_factory=list)
     pull: Pull | None = None
 
 
@@ -213,7 +211,6 @@ class Repository:
     runs: dict[int, Run] = field(default_factory=dict)
     workflows: dict[str, Workflow] = field(default_factory=dict)
     artifacts: dict[int, Artifact] = field(default_factory=dict)
-    dispatches: list[Dispatch] = field(default_factory=list)
     default_workflow_permissions: Access = "read"
     rules: list[Rule] = field(default_factory=list)
     # Branch name to the number of required approvals.

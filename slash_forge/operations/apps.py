@@ -10,7 +10,6 @@ from slash_forge import errors
 from slash_forge.access import TOKEN_SECONDS, App, Installation
 from slash_forge.call import Call, Reply, Route
 from slash_forge.shapes.repositories import repository, simple_user
-from slash_forge.shapes.site import node_id
 from slash_forge.state import Repository, Role, Token, timestamp
 
 Json = dict[str, Any]
@@ -20,31 +19,6 @@ def _app(call: Call) -> App:
     if call.caller.app is None:
         raise errors.ApiError(401, "A JSON web token could not be decoded")
     return call.caller.app
-
-
-def get_app(call: Call) -> Reply:
-    app = _app(call)
-    page = f"{call.site.html}/apps/{app.slug}"
-    installed = [one for one in call.state.installations.values() if one.app is app]
-    return Reply(
-        200,
-        {
-            "id": app.id,
-            "slug": app.slug,
-            "node_id": node_id("App", app.id),
-            "client_id": f"Iv1.{app.id:016x}",
-            "owner": simple_user(call.site, app.owner),
-            "name": app.slug,
-            "description": None,
-            "external_url": page,
-            "html_url": page,
-            "created_at": app.created_at,
-            "updated_at": app.created_at,
-            "permissions": dict(app.permissions),
-            "events": [],
-            "installations_count": len(installed),
-        },
-    )
 
 
 def _shape(call: Call, one: Installation) -> Json:
@@ -72,22 +46,12 @@ def _shape(call: Call, one: Installation) -> Json:
     }
 
 
-def list_installations(call: Call) -> Reply:
-    app = _app(call)
-    matches = [one for one in call.state.installations.values() if one.app is app]
-    return call.page(matches, lambda one: _shape(call, one))
-
-
 def _installation(call: Call) -> Installation:
     app = _app(call)
     match = call.state.installations.get(call.number("installation_id"))
     if match is None or match.app is not app:
         raise errors.not_found()
     return match
-
-
-def get_installation(call: Call) -> Reply:
-    return Reply(200, _shape(call, _installation(call)))
 
 
 def installation_of_repository(call: Call) -> Reply:
@@ -155,26 +119,9 @@ def _chosen(call: Call, one: Installation) -> list[Repository]:
     return chosen
 
 
-def list_repositories(call: Call) -> Reply:
-    token = call.caller.token
-    if token is None or not call.caller.is_app or token.repositories is None:
-        message = (
-            "You must authenticate with an installation access token in order to list repositories for an "
-            "installation."
-        )
-        raise errors.forbidden(message)
-    matches = [repo for repo in call.state.repositories.values() if repo.full_name in token.repositories]
-    reply = call.page(matches, lambda repo: repository(call.site, repo, Role.WRITE), key="repositories")
-    return Reply(200, {**reply.body, "repository_selection": "selected"}, reply.headers)
-
-
 _INSTALLATION = "/app/installations/{installation_id}"
 
 ROUTES: tuple[Route, ...] = (
-    ("GET", "/app", get_app),
-    ("GET", "/app/installations", list_installations),
-    ("GET", _INSTALLATION, get_installation),
     ("POST", f"{_INSTALLATION}/access_tokens", create_token),
     ("GET", "/repos/{owner}/{repo}/installation", installation_of_repository),
-    ("GET", "/installation/repositories", list_repositories),
 )

@@ -10,7 +10,7 @@ from slash_forge.call import Call, Reply, Route
 from slash_forge.checks import Annotation, CheckRun
 from slash_forge.operations.repositories import revision
 from slash_forge.shapes import actions as shapes
-from slash_forge.state import Repository, Role
+from slash_forge.state import Repository
 
 _MAX_ANNOTATIONS = 50
 _MAX_MESSAGE_BYTES = 65_536
@@ -161,79 +161,12 @@ def list_for_ref(call: Call) -> Reply:
 
 
 def _list(call: Call, repo: Repository, matches: list[CheckRun]) -> Reply:
-    name, status, app = (call.query.get(one) for one in ("check_name", "status", "app_id"))
-    chosen = [
-        one
-        for one in matches
-        if name in (None, one.name)
-        and status in (None, one.status)
-        and (app is None or app == str(shapes.app(call.site, one.suite.app)["id"]))
-    ]
+    chosen = [one for one in matches if call.query.get("check_name") in (None, one.name)]
     return call.page(chosen, lambda one: shapes.check_run(call.site, repo, one), key="check_runs")
-
-
-def get_suite(call: Call) -> Reply:
-    repo = call.repository("checks")
-    return Reply(200, _suite(call, repo, _find_suite(call, repo)))
-
-
-def _find_suite(call: Call, repo: Repository) -> checks.Suite:
-    match = repo.suites.get(call.number("check_suite_id"))
-    if match is None:
-        raise errors.not_found()
-    return match
-
-
-def _of_suite(repo: Repository, suite: checks.Suite) -> list[CheckRun]:
-    return [one for one in checks.runs_on(repo, suite.sha, latest=False) if one.suite is suite]
-
-
-def _suite(call: Call, repo: Repository, suite: checks.Suite) -> object:
-    runs = _of_suite(repo, suite)
-    return shapes.check_suite(call.site, repo, suite, runs, repo.git.commit(suite.sha))
-
-
-def list_for_suite(call: Call) -> Reply:
-    repo = call.repository("checks")
-    return _list(call, repo, _of_suite(repo, _find_suite(call, repo)))
-
-
-def list_suites_for_ref(call: Call) -> Reply:
-    repo = call.repository("checks")
-    sha = revision(repo, call.params["ref"])
-    matches = [one for one in repo.suites.values() if one.sha == sha]
-    return call.page(matches, lambda one: _suite(call, repo, one), key="check_suites")
 
 
 _REPO = "/repos/{owner}/{repo}"
 _RUN = f"{_REPO}/check-runs/{{check_run_id}}"
-_SUITE = f"{_REPO}/check-suites/{{check_suite_id}}"
-
-
-def create_status(call: Call) -> Reply:
-    repo = call.repository("statuses", "write")
-    call.require(repo, Role.WRITE, "Must have push access to create a commit status.")
-    sha, word = call.params["sha"], call.required("state")
-    if len(sha) != 40 or not repo.git.exists(sha):
-        raise errors.ApiError(422, f"No commit found for SHA: {sha}")
-    if word not in checks.STATES:
-        raise errors.custom("Status", f"{word} is not a valid state")
-    description = call.text("description")
-    if description is not None and len(description) > 140:
-        raise errors.custom("Status", "description is too long (maximum is 140 characters)")
-    one = checks.Status(
-        call.state.next_id(),
-        sha,
-        call.text("context") or "default",
-        word,
-        description,
-        call.text("target_url"),
-        call.user,
-        call.state.now(),
-    )
-    repo.statuses.append(one)
-    shape = shapes.status(call.site, repo, one)
-    return Reply(201, shape, {"Location": shape["url"]})
 
 
 def get_combined(call: Call) -> Reply:
@@ -242,22 +175,11 @@ def get_combined(call: Call) -> Reply:
     return Reply(200, shapes.combined_status(call.site, repo, sha, checks.statuses_on(repo, sha)))
 
 
-def list_statuses_for_ref(call: Call) -> Reply:
-    repo = call.repository("statuses")
-    match = checks.statuses_on(repo, revision(repo, call.params["ref"]), latest=False)
-    return call.page(match, lambda one: shapes.status(call.site, repo, one))
-
-
 ROUTES: tuple[Route, ...] = (
     ("POST", f"{_REPO}/check-runs", create),
     ("GET", _RUN, get),
     ("PATCH", _RUN, update),
     ("GET", f"{_RUN}/annotations", list_annotations),
-    ("GET", _SUITE, get_suite),
-    ("GET", f"{_SUITE}/check-runs", list_for_suite),
     ("GET", f"{_REPO}/commits/{{ref+}}/check-runs", list_for_ref),
-    ("GET", f"{_REPO}/commits/{{ref+}}/check-suites", list_suites_for_ref),
-    ("POST", f"{_REPO}/statuses/{{sha}}", create_status),
     ("GET", f"{_REPO}/commits/{{ref+}}/status", get_combined),
-    ("GET", f"{_REPO}/commits/{{ref+}}/statuses", list_statuses_for_ref),
 )

@@ -55,13 +55,6 @@ def update(call: Call) -> Reply:
     return Reply(200, shapes.comment(call.site, repo, issue, comment))
 
 
-def delete(call: Call) -> Reply:
-    repo, _, comment = call.comment("write")
-    _require_author(call, comment, repo_role=call.caller.role(repo))
-    threads.remove_comment(repo, comment)
-    return Reply(204)
-
-
 def _require_author(call: Call, comment: Comment, repo_role: Role) -> None:
     if call.user is not comment.author and repo_role < Role.WRITE:
         raise errors.forbidden("Must have admin rights to Repository.")
@@ -93,10 +86,6 @@ _ISSUES = "/repos/{owner}/{repo}/issues"
 Target = Issue | Comment | ReviewComment
 
 
-def _issue(call: Call, *, write: bool = False) -> Target:
-    return call.thread("write" if write else "read")[1]
-
-
 def _comment(call: Call, *, write: bool = False) -> Target:
     return call.comment("write" if write else "read")[2]
 
@@ -123,17 +112,6 @@ def _create(call: Call, target: Target) -> Reply:
     return Reply(201, shapes.reaction(call.site, reaction))
 
 
-def _delete(call: Call, target: Target) -> Reply:
-    requested = call.number("reaction_id")
-    match = next((one for one in target.reactions if one.id == requested), None)
-    if match is None:
-        raise errors.not_found()
-    if match.user is not call.user:
-        raise errors.forbidden("You can't delete a reaction that isn't yours.")
-    target.reactions.remove(match)
-    return Reply(204)
-
-
 _ON_ISSUE = "/repos/{owner}/{repo}/issues/{issue_number}/reactions"
 _ON_COMMENT = "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions"
 
@@ -143,20 +121,10 @@ ROUTES: tuple[Route, ...] = (
     ("GET", f"{_ISSUES}/comments", list_for_repo),
     ("GET", f"{_ISSUES}/comments/{{comment_id}}", get),
     ("PATCH", f"{_ISSUES}/comments/{{comment_id}}", update),
-    ("DELETE", f"{_ISSUES}/comments/{{comment_id}}", delete),
     ("GET", f"{_ISSUES}/{{issue_number}}/comments", list_for_issue),
     ("POST", f"{_ISSUES}/{{issue_number}}/comments", create),
     ("GET", _ON_REVIEW_COMMENT, lambda call: _list(call, _review_comment(call))),
     ("POST", _ON_REVIEW_COMMENT, lambda call: _create(call, _review_comment(call, write=True))),
-    (
-        "DELETE",
-        f"{_ON_REVIEW_COMMENT}/{{reaction_id}}",
-        lambda call: _delete(call, _review_comment(call, write=True)),
-    ),
     ("GET", _ON_COMMENT, lambda call: _list(call, _comment(call))),
     ("POST", _ON_COMMENT, lambda call: _create(call, _comment(call, write=True))),
-    ("DELETE", f"{_ON_COMMENT}/{{reaction_id}}", lambda call: _delete(call, _comment(call, write=True))),
-    ("GET", _ON_ISSUE, lambda call: _list(call, _issue(call))),
-    ("POST", _ON_ISSUE, lambda call: _create(call, _issue(call, write=True))),
-    ("DELETE", f"{_ON_ISSUE}/{{reaction_id}}", lambda call: _delete(call, _issue(call, write=True))),
 )

@@ -30,13 +30,6 @@ def get_ref(call: Call) -> Reply:
     return Reply(200, commits.ref(call.site, repo, _existing(repo, call.params["ref"])))
 
 
-def list_matching_refs(call: Call) -> Reply:
-    repo = call.repository("contents")
-    prefix = f"refs/{call.params['ref']}"
-    matches = [ref for ref in repo.git.refs("refs/") if ref.name.startswith(prefix)]
-    return Reply(200, [commits.ref(call.site, repo, ref) for ref in matches])
-
-
 def _writable(call: Call) -> Repository:
     repo = call.repository("contents", "write")
     if call.caller.role(repo) < Role.WRITE:
@@ -124,14 +117,6 @@ def get_tree(call: Call) -> Reply:
     tree = repo.git.text("rev-parse", f"{sha}^{{tree}}")
     entries = repo.git.tree(tree, recursive=bool(call.query.get("recursive")))
     return Reply(200, commits.tree(call.site, repo, tree, entries))
-
-
-def get_blob(call: Call) -> Reply:
-    repo = call.repository("contents")
-    sha = call.params["file_sha"]
-    if not _SHA.fullmatch(sha) or repo.git.kind(sha) != "blob":
-        raise errors.not_found()
-    return Reply(200, commits.blob(call.site, repo, sha, repo.git.blob(sha)))
 
 
 _GIT = "/repos/{owner}/{repo}/git"
@@ -244,13 +229,11 @@ def get(call: Call) -> Reply:
 
 ROUTES: tuple[Route, ...] = (
     ("GET", f"{_GIT}/ref/{{ref+}}", get_ref),
-    ("GET", f"{_GIT}/matching-refs/{{ref+}}", list_matching_refs),
     ("POST", f"{_GIT}/refs", create_ref),
     ("PATCH", f"{_GIT}/refs/{{ref+}}", update_ref),
     ("DELETE", f"{_GIT}/refs/{{ref+}}", delete_ref),
     ("GET", f"{_GIT}/commits/{{commit_sha}}", get_commit),
     ("GET", f"{_GIT}/trees/{{tree_sha+}}", get_tree),
-    ("GET", f"{_GIT}/blobs/{{file_sha}}", get_blob),
     ("POST", f"{_GIT}/blobs", create_blob),
     ("POST", f"{_GIT}/trees", create_tree),
     ("POST", f"{_GIT}/commits", create_commit),

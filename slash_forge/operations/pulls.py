@@ -1,16 +1,13 @@
-"""Pull requests: open, edit, merge, files and commits, requested reviewers."""
+"""Pull requests: open, edit, files and commits, requested reviewers."""
 
 from __future__ import annotations
 
-from slash_forge import diffs, errors, pulls
+from slash_forge import errors, pulls
 from slash_forge.call import Call, Reply, Route
 from slash_forge.operations.issues import checked_body, checked_title, edit, in_order
-from slash_forge.operations.repositories import diff_reply
 from slash_forge.shapes import commits
 from slash_forge.shapes import pulls as shapes
-from slash_forge.shapes.repositories import simple_user
 from slash_forge.state import Issue, Pull, Repository, Role, User
-from slash_forge.threads import record_event
 
 ACTIONS_REFUSED = "GitHub Actions is not permitted to create or approve pull requests."
 
@@ -54,26 +51,7 @@ def _simple(call: Call, repo: Repository, issue: Issue, pull: Pull) -> object:
 
 def get(call: Call) -> Reply:
     repo, issue, pull = find_pull(call)
-    if call.wants("diff") or call.wants("patch"):
-        _check_size(repo, pull)
-    if call.wants("diff"):
-        return diff_reply(diffs.unified(repo.git, pulls.merge_base(repo, pull), pull.head_sha), "diff")
-    if call.wants("patch"):
-        return diff_reply(diffs.mail_patches(repo.git, pulls.merge_base(repo, pull), pull.head_sha), "patch")
     return _full(call, repo, issue, pull)
-
-
-def _check_size(repo: Repository, pull: Pull) -> None:
-    """GitHub refuses a diff of more than 300 files or 20,000 lines; the list of files has up to 3,000."""
-    files = pulls.files(repo, pull)
-    what = "files (300)" if len(files) > 300 else "lines (20000)"
-    if len(files) > 300 or sum(file.additions + file.deletions for file in files) > 20_000:
-        message = (
-            f"Sorry, the diff exceeded the maximum number of {what}. Consider using 'List pull requests "
-            "files' API or locally cloning the repository instead."
-        )
-        error = {"resource": "PullRequest", "field": "diff", "code": "too_large"}
-        raise errors.ApiError(406, message, [error])
 
 
 # -- opening
@@ -164,12 +142,6 @@ def list_commits(call: Call) -> Reply:
 # -- reviewers
 
 
-def list_requested_reviewers(call: Call) -> Reply:
-    _, _, pull = find_pull(call)
-    users = [simple_user(call.site, user) for user in pull.reviewers]
-    return Reply(200, {"users": users, "teams": []})
-
-
 def request_reviewers(call: Call) -> Reply:
     repo, issue, pull = find_pull(call, write=True)
     call.require(repo, Role.WRITE)
@@ -185,63 +157,11 @@ def request_reviewers(call: Call) -> Reply:
             raise errors.ApiError(422, "Review cannot be requested from pull request author.")
         if user not in pull.reviewers:
             pull.reviewers.append(user)
-            record_event(call.state, issue, "review_requested", call.user, subject=user)
     return Reply(201, shapes.simple_pull(call.site, repo, issue, pull))
 
 
 def _may_review(repo: Repository, user: User) -> bool:
     return user is repo.owner or user.id in repo.roles
-
-
-def remove_requested_reviewers(call: Call) -> Reply:
-    repo, issue, pull = find_pull(call, write=True)
-    call.require(repo, Role.WRITE)
-    removed = {login.casefold() for login in call.names("reviewers")}
-    pull.reviewers = [user for user in pull.reviewers if user.login.casefold() not in removed]
-    return Reply(200, shapes.simple_pull(call.site, repo, issue, pull))
-
-
-# -- merging
-
-
-def check_if_merged(call: Call) -> Reply:
-    _, _, pull = find_pull(call)
-    if pull.merged_at is None:
-        raise errors.not_found()
-    return Reply(204)
-
-
-def merge(call: Call) -> Reply:
-    """If `sha` is given, the head must still be that commit."""
-    repo, issue, pull = find_pull(call, write=True)
-    if not call.caller.may(repo, "contents", "write"):
-        raise call.caller.refusal()
-    if call.caller.role(repo) < Role.WRITE:
-        raise errors.forbidden("Must have write access to merge.")
-    expected, method = call.text("sha"), call.text("merge_method") or "merge"
-    if method == "rebase":
-        raise errors.ApiError(405, "Rebase merges are not allowed on this repository.")
-    if method not in ("merge", "squash"):
-        raise errors.invalid("PullRequest", "merge_method")
-    if issue.state == "closed" or pull.draft:
-        state = "still a draft" if issue.state == "open" else "closed"
-        raise errors.ApiError(405, f"Pull Request is {state}")
-    if expected is not None and expected != pull.head_sha:
-        raise errors.ApiError(409, "Head branch was modified. Review and try the merge again.")
-    trial = pulls.attempt(call.state, repo, issue, pull)
-    if trial is None or trial.sha is None:
-        raise errors.ApiError(405, "Pull Request is not mergeable")
-    sha = pulls.merge(
-        call.state,
-        repo,
-        issue,
-        pull,
-        call.user,
-        method=method,
-        title=call.text("commit_title"),
-        message=call.text("commit_message"),
-    )
-    return Reply(200, {"sha": sha, "merged": True, "message": "Pull Request successfully merged"})
 
 
 _PULLS = "/repos/{owner}/{repo}/pulls"
@@ -252,11 +172,7 @@ ROUTES: tuple[Route, ...] = (
     ("POST", _PULLS, create),
     ("GET", _PULL, get),
     ("PATCH", _PULL, update),
-    ("GET", f"{_PULL}/merge", check_if_merged),
-    ("PUT", f"{_PULL}/merge", merge),
     ("GET", f"{_PULL}/files", list_files),
     ("GET", f"{_PULL}/commits", list_commits),
-    ("GET", f"{_PULL}/requested_reviewers", list_requested_reviewers),
     ("POST", f"{_PULL}/requested_reviewers", request_reviewers),
-    ("DELETE", f"{_PULL}/requested_reviewers", remove_requested_reviewers),
 )

@@ -9,7 +9,6 @@ from slash_forge import diffs, errors, pulls
 from slash_forge.call import Call, Reply, Route
 from slash_forge.git import Commit
 from slash_forge.shapes import commits, repositories
-from slash_forge.shapes.pulls import simple_pull
 from slash_forge.shapes.site import node_id
 from slash_forge.state import Push, Repository, Role, User
 
@@ -40,14 +39,6 @@ def get_collaborator_permission(call: Call) -> Reply:
     return Reply(200, repositories.collaborator_permission(call.site, user, repo.role_of(user)))
 
 
-def list_collaborators(call: Call) -> Reply:
-    repo = call.repository()
-    call.require(repo, Role.WRITE, "Must have push access to view repository collaborators.")
-    users = [repo.owner] if repo.owner.kind == "User" else []
-    users += [user for user in call.state.users.values() if user.id in repo.roles]
-    return call.page(users, lambda user: repositories.collaborator(call.site, user, repo.role_of(user)))
-
-
 def check_collaborator(call: Call) -> Reply:
     repo = call.repository()
     call.require(repo, Role.WRITE, "Must have push access to view repository collaborators.")
@@ -55,14 +46,6 @@ def check_collaborator(call: Call) -> Reply:
     if user is repo.owner or user.id in repo.roles:
         return Reply(204)
     raise errors.not_found()
-
-
-def check_assignee(call: Call) -> Reply:
-    repo = call.repository()
-    user = call.state.user(call.params["assignee"])
-    if user is None or not may_be_assigned(repo, user):
-        raise errors.not_found()
-    return Reply(204)
 
 
 def may_be_assigned(repo: Repository, user: User) -> bool:
@@ -96,37 +79,12 @@ def revision(repo: Repository, name: str) -> str:
     return sha
 
 
-def list_commits(call: Call) -> Reply:
-    repo = call.repository("contents")
-    start = revision(repo, call.query.get("sha") or repo.default_branch)
-    match = repo.git.commits([start], limit=10_000, path=call.query.get("path"))
-    return call.page(match, lambda item: commits.commit(call.state, call.site, repo, item))
-
-
 def get_commit(call: Call) -> Reply:
     repo = call.repository("contents")
     item = repo.git.commit(revision(repo, call.params["ref"]))
     parent = item.parents[0] if item.parents else diffs.empty_tree(repo.git)
-    if call.wants("sha"):
-        return Reply(200, item.sha.encode(), content_type="application/vnd.github.sha")
-    if call.wants("diff"):
-        return diff_reply(diffs.unified(repo.git, parent, item.sha), "diff")
-    if call.wants("patch"):
-        return diff_reply(diffs.mail_patches(repo.git, parent, item.sha), "patch")
     files = diffs.changed_files(repo.git, parent, item.sha)
     return Reply(200, commits.commit_with_files(call.state, call.site, repo, item, files))
-
-
-def list_pulls_of_commit(call: Call) -> Reply:
-    """Pull requests that have it as their head or contain it."""
-    repo = call.repository("pull_requests")
-    sha = revision(repo, call.params["commit_sha"])
-    matches = [
-        (issue, pull)
-        for issue, pull in repo.pulls()
-        if sha in (pull.head_sha, pull.merge_sha) or any(one.sha == sha for one in pulls.commits(repo, pull))
-    ]
-    return call.page(matches, lambda row: simple_pull(call.site, repo, *row))
 
 
 def list_secrets(call: Call) -> Reply:
@@ -141,10 +99,6 @@ def list_secrets(call: Call) -> Reply:
     return call.page(matches, lambda one: one, key="secrets")
 
 
-def diff_reply(data: bytes, kind: str) -> Reply:
-    return Reply(200, data, content_type=f"application/vnd.github.{kind}; charset=utf-8")
-
-
 def compare(call: Call) -> Reply:
     """`base...head`, each a branch, tag or id, `owner:branch` for a fork's."""
     repo = call.repository("contents")
@@ -155,10 +109,6 @@ def compare(call: Call) -> Reply:
     merge_base = repo.git.merge_base(base, head)
     if merge_base is None:
         raise errors.ApiError(404, f"No common ancestor between {names[0]} and {names[2]}.")
-    if call.wants("diff"):
-        return diff_reply(diffs.unified(repo.git, merge_base, head), "diff")
-    if call.wants("patch"):
-        return diff_reply(diffs.mail_patches(repo.git, merge_base, head), "patch")
     return Reply(200, _comparison(call, repo, base, head, merge_base))
 
 
@@ -250,51 +200,14 @@ def list_rules(call: Call) -> Reply:
     )
 
 
-def get_protection(call: Call) -> Reply:
-    """For administrators only."""
-    repo, name = call.repository(), call.params["branch"]
-    if call.caller.token is not None and not call.caller.token.may("administration", "read"):
-        raise call.caller.refusal()
-    call.require(repo, Role.ADMIN)
-    if repo.git.branch(name) is None:
-        raise errors.ApiError(404, "Branch not found")
-    match = repo.protections.get(name)
-    if match is None:
-        raise errors.ApiError(404, "Branch not protected")
-    return Reply(200, _protection(call, repo, name, match))
-
-
-def _protection(call: Call, repo: Repository, name: str, reviews: int) -> object:
-    url = f"{call.site.api}/repos/{repo.full_name}/branches/{name}/protection"
-    return {
-        "url": url,
-        "enforce_admins": {"url": f"{url}/enforce_admins", "enabled": False},
-        "required_pull_request_reviews": {
-            "url": f"{url}/required_pull_request_reviews",
-            "dismiss_stale_reviews": False,
-            "require_code_owner_reviews": False,
-            "required_approving_review_count": reviews,
-            "require_last_push_approval": False,
-        },
-        "required_linear_history": {"enabled": False},
-        "allow_force_pushes": {"enabled": False},
-        "allow_deletions": {"enabled": False},
-    }
-
-
 ROUTES: tuple[Route, ...] = (
     ("GET", "/repos/{owner}/{repo}", get),
-    ("GET", "/repos/{owner}/{repo}/collaborators", list_collaborators),
     ("GET", "/repos/{owner}/{repo}/collaborators/{username}", check_collaborator),
     ("GET", "/repos/{owner}/{repo}/collaborators/{username}/permission", get_collaborator_permission),
-    ("GET", "/repos/{owner}/{repo}/assignees/{assignee}", check_assignee),
     ("GET", "/repos/{owner}/{repo}/activity", list_activities),
     ("GET", "/repos/{owner}/{repo}/rules/branches/{branch+}", list_rules),
-    ("GET", "/repos/{owner}/{repo}/branches/{branch+}/protection", get_protection),
     ("GET", "/repos/{owner}/{repo}/branches", list_branches),
     ("GET", "/repos/{owner}/{repo}/branches/{branch+}", get_branch),
-    ("GET", "/repos/{owner}/{repo}/commits", list_commits),
-    ("GET", "/repos/{owner}/{repo}/commits/{commit_sha}/pulls", list_pulls_of_commit),
     ("GET", "/repos/{owner}/{repo}/actions/secrets", list_secrets),
     ("GET", "/repos/{owner}/{repo}/commits/{ref+}", get_commit),
     ("GET", "/repos/{owner}/{repo}/compare/{basehead+}", compare),

@@ -1,16 +1,15 @@
-"""Single comments on lines of a pull request's diff, and replies to them."""
+"""Comments on lines of a pull request's diff, and replies to them."""
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal
 
 from slash_forge import errors
 from slash_forge import reviews as record
 from slash_forge.call import Call, Reply, Route
-from slash_forge.diffs import Side
 from slash_forge.operations.pulls import find_pull
-from slash_forge.operations.reviews import check_comment_body, check_open, checked_commit
-from slash_forge.reviews import IN_COMMENT, AnchorRequest, ReviewComment, Unanchored, resolve_anchor
+from slash_forge.operations.reviews import check_comment_body, check_open
+from slash_forge.reviews import ReviewComment
 from slash_forge.shapes import pulls as shapes
 from slash_forge.state import Issue, Pull, Repository, Role
 
@@ -42,13 +41,6 @@ def _comment_list(call: Call, rows: list[tuple[Issue, Pull, ReviewComment]], rep
     return call.page(rows, lambda row: shapes.comment(call.site, repo, *row))
 
 
-def list_for_repo(call: Call) -> Reply:
-    repo = call.repository("pull_requests")
-    return _comment_list(
-        call, [row for row in repo.review_comments.values() if row[2].review.submitted_at], repo
-    )
-
-
 def list_for_pull(call: Call) -> Reply:
     repo, issue, pull = find_pull(call)
     return _comment_list(call, [(issue, pull, comment) for comment in record.submitted_comments(pull)], repo)
@@ -56,58 +48,6 @@ def list_for_pull(call: Call) -> Reply:
 
 def get(call: Call) -> Reply:
     return Reply(200, shapes.comment(call.site, *find_comment(call)))
-
-
-def create(call: Call) -> Reply:
-    """Comment on a line or a file, or reply; each creates a review, as on GitHub."""
-    repo, issue, pull = find_pull(call, write=True)
-    reply_to = _integer(call, "in_reply_to")
-    body = call.required("body")
-    check_comment_body(body)
-    check_open(call, repo, issue)
-    if reply_to is not None:
-        return _reply(call, repo, issue, pull, number=reply_to, body=body)
-    commit = checked_commit(call, repo, pull)
-    _ = call.required("commit_id"), call.required("path")
-    try:
-        draft = resolve_anchor(
-            repo.git, record.base_of(repo, pull, commit), commit, _anchor_request(call, body)
-        )
-    except Unanchored as error:
-        name, words = IN_COMMENT[error.mistake]
-        field = f"pull_request_review_thread.{name}"
-        reason = {"resource": _RESOURCE, "code": "custom", "field": field, "message": f"{field} {words}"}
-        raise errors.ApiError(422, "Validation Failed", [reason]) from error
-    review = record.add_review(call.state, pull, call.user, body="", verdict="COMMENTED", commit=commit)
-    comment = record.add_thread(call.state, repo, issue, pull, review, draft=draft)
-    return _created(call, repo, issue, pull, comment)
-
-
-def _anchor_request(call: Call, body: str) -> AnchorRequest:
-    side, start_side = call.text("side") or "RIGHT", call.text("start_side")
-    if side not in ("LEFT", "RIGHT") or start_side not in ("LEFT", "RIGHT", "side", None):
-        raise errors.invalid(_RESOURCE, "side")
-    whole = call.text("subject_type") == "file"
-    line, position = _integer(call, "line"), _integer(call, "position")
-    if line is None and position is None and not whole:
-        raise errors.ApiError(422, 'Invalid request.\n\n"line" wasn\'t supplied.')
-    return AnchorRequest(
-        call.required("path"),
-        body,
-        line,
-        cast(Side, side),
-        _integer(call, "start_line"),
-        None if start_side == "side" else cast(Side | None, start_side),
-        position,
-        whole,
-    )
-
-
-def _integer(call: Call, name: str) -> int | None:
-    value = call.fields().get(name)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise errors.ApiError(422, f"Invalid request.\n\nFor 'properties/{name}', it is not an integer.")
-    return value
 
 
 def reply(call: Call) -> Reply:
@@ -152,21 +92,12 @@ def update(call: Call) -> Reply:
     return Reply(200, shapes.comment(call.site, repo, issue, pull, comment))
 
 
-def delete(call: Call) -> Reply:
-    repo, _, _, comment = _changeable(call)
-    record.remove_comment(repo, comment)
-    return Reply(204)
-
-
 _PULLS = "/repos/{owner}/{repo}/pulls"
 _OF_ONE = f"{_PULLS}/{{pull_number}}/comments"
 
 ROUTES: tuple[Route, ...] = (
-    ("GET", f"{_PULLS}/comments", list_for_repo),
     ("GET", f"{_PULLS}/comments/{{comment_id}}", get),
     ("PATCH", f"{_PULLS}/comments/{{comment_id}}", update),
-    ("DELETE", f"{_PULLS}/comments/{{comment_id}}", delete),
     ("GET", _OF_ONE, list_for_pull),
-    ("POST", _OF_ONE, create),
     ("POST", f"{_OF_ONE}/{{comment_id}}/replies", reply),
 )

@@ -49,11 +49,6 @@ def get(call: Call) -> Reply:
     return Reply(200, shapes.review(call.site, repo, issue, review))
 
 
-def list_comments(call: Call) -> Reply:
-    repo, issue, pull, review = _found(call)
-    return call.page(review.comments, lambda one: shapes.comment(call.site, repo, issue, pull, one))
-
-
 def create(call: Call) -> Reply:
     repo, issue, pull = find_pull(call, write=True)
     event = call.text("event")
@@ -164,53 +159,6 @@ def _verdict(call: Call, repo: Repository, issue: Issue, event: str, *, body: st
     return _VERDICTS[event]
 
 
-def _own_review(call: Call) -> tuple[Repository, Issue, Pull, Review]:
-    repo, issue, pull, review = _found(call, write=True)
-    if review.author is not call.user:
-        raise errors.forbidden("Must have admin rights to Repository.")
-    return repo, issue, pull, review
-
-
-def update(call: Call) -> Reply:
-    repo, issue, _, review = _own_review(call)
-    review.body = call.required("body")
-    if len(review.body) > errors.BODY_LIMIT:
-        raise unprocessable(_TOO_LONG)
-    return _reply(call, repo, issue, review)
-
-
-def submit(call: Call) -> Reply:
-    repo, issue, _, review = _own_review(call)
-    if review.submitted_at is not None:
-        raise unprocessable("Can not submit a review that is already submitted")
-    body = _checked_body(call) or review.body
-    verdict = _verdict(call, repo, issue, call.required("event"), body=body, commented=bool(review.comments))
-    review.state, review.body, review.submitted_at = verdict, body, call.state.now()
-    return _reply(call, repo, issue, review)
-
-
-def delete(call: Call) -> Reply:
-    """Only before it is submitted."""
-    repo, issue, pull, review = _own_review(call)
-    if review.submitted_at is not None:
-        raise unprocessable("Can not delete a non-pending pull request review")
-    shape = shapes.review(call.site, repo, issue, review)
-    for comment in list(review.comments):
-        record.remove_comment(repo, comment)
-    pull.reviews.remove(review)
-    return Reply(200, shape)
-
-
-def dismiss(call: Call) -> Reply:
-    repo, issue, _, review = _found(call, write=True)
-    call.require(repo, Role.WRITE)
-    _ = call.required("message")
-    if review.state not in ("APPROVED", "CHANGES_REQUESTED"):
-        raise unprocessable("Can not dismiss a commented pull request review")
-    review.state = "DISMISSED"
-    return _reply(call, repo, issue, review)
-
-
 _REVIEWS = "/repos/{owner}/{repo}/pulls/{pull_number}/reviews"
 _REVIEW = f"{_REVIEWS}/{{review_id}}"
 
@@ -218,9 +166,4 @@ ROUTES: tuple[Route, ...] = (
     ("GET", _REVIEWS, list_for_pull),
     ("POST", _REVIEWS, create),
     ("GET", _REVIEW, get),
-    ("PUT", _REVIEW, update),
-    ("DELETE", _REVIEW, delete),
-    ("POST", f"{_REVIEW}/events", submit),
-    ("PUT", f"{_REVIEW}/dismissals", dismiss),
-    ("GET", f"{_REVIEW}/comments", list_comments),
 )

@@ -8,18 +8,11 @@ from typing import Any
 from slash_forge import errors, runs
 from slash_forge.call import Call, Reply, Route
 from slash_forge.operations.runs import list_reply
-from slash_forge.runs import Dispatch, Workflow
+from slash_forge.runs import Workflow
 from slash_forge.shapes import actions as shapes
 from slash_forge.state import Repository, Role
 
 _MAX_INPUTS = 25
-_MAX_PROPERTIES = 10
-
-
-def list_for_repo(call: Call) -> Reply:
-    repo = call.repository("actions")
-    matches = runs.workflows(call.state, repo)
-    return call.page(matches, lambda one: shapes.workflow(call.site, repo, one), key="workflows")
 
 
 def _find_workflow(call: Call, *, write: bool = False) -> tuple[Repository, Workflow]:
@@ -42,16 +35,6 @@ def list_runs(call: Call) -> Reply:
     return list_reply(call, repo, [run for run in repo.runs.values() if run.workflow is one])
 
 
-def enable(call: Call) -> Reply:
-    _find_workflow(call, write=True)[1].state = "active"
-    return Reply(204)
-
-
-def disable(call: Call) -> Reply:
-    _find_workflow(call, write=True)[1].state = "disabled_manually"
-    return Reply(204)
-
-
 def dispatch(call: Call) -> Reply:
     """The file at `ref` decides whether it can be dispatched, and with which inputs."""
     repo, one = _find_workflow(call, write=True)
@@ -67,7 +50,7 @@ def dispatch(call: Call) -> Reply:
     if one.state != "active":
         raise errors.ApiError(422, "Cannot trigger a 'workflow_dispatch' on a disabled workflow")
     inputs = _inputs(call, (events["workflow_dispatch"] or {}).get("inputs") or {})
-    run = runs.start(
+    runs.start(
         call.state,
         repo,
         one,
@@ -78,11 +61,7 @@ def dispatch(call: Call) -> Reply:
         branch=name,
         inputs=inputs,
     )
-    repo.dispatches.append(Dispatch("workflow_dispatch", call.user, inputs, one.path, f"refs/heads/{name}"))
-    if not call.flag("return_run_details", default=False):
-        return Reply(204)
-    shape = shapes.run(call.site, repo, run)
-    return Reply(200, {"workflow_run_id": run.id, "run_url": shape["url"], "html_url": shape["html_url"]})
+    return Reply(204)
 
 
 def _inputs(call: Call, declared: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -106,23 +85,6 @@ def _inputs(call: Call, declared: Mapping[str, Any]) -> Mapping[str, Any]:
             raise errors.ApiError(422, message)
         inputs[name] = "" if value is None else value if isinstance(value, str) else str(value).lower()
     return inputs
-
-
-def repository_dispatch(call: Call) -> Reply:
-    repo = call.repository("contents", "write")
-    call.require(repo, Role.WRITE)
-    kind, payload = call.required("event_type"), call.fields().get("client_payload") or {}
-    if len(kind) > 100:
-        raise errors.ApiError(422, "Invalid request.\n\nevent_type is too long (maximum is 100 characters)")
-    if not isinstance(payload, dict):
-        raise errors.ApiError(
-            422, "Invalid request.\n\nFor 'properties/client_payload', it is not an object."
-        )
-    if len(payload) > _MAX_PROPERTIES:
-        message = f"No more than {_MAX_PROPERTIES} properties are allowed; {len(payload)} were supplied."
-        raise errors.ApiError(422, f"Invalid request.\n\n{message}")
-    repo.dispatches.append(Dispatch("repository_dispatch", call.user, payload, event_type=kind))
-    return Reply(204)
 
 
 # -- settings
@@ -153,31 +115,14 @@ def get_workflow_permissions(call: Call) -> Reply:
     )
 
 
-def set_workflow_permissions(call: Call) -> Reply:
-    repo = _administered(call, write=True)
-    word = call.text("default_workflow_permissions") or repo.default_workflow_permissions
-    if word not in ("read", "write"):
-        raise errors.ApiError(422, f'Invalid request.\n\n{word} is not a member of ["read", "write"].')
-    repo.default_workflow_permissions = "write" if word == "write" else "read"
-    repo.actions_may_open_pull_requests = call.flag(
-        "can_approve_pull_request_reviews", repo.actions_may_open_pull_requests
-    )
-    return Reply(204)
-
-
 _REPO = "/repos/{owner}/{repo}"
 _WORKFLOWS = f"{_REPO}/actions/workflows"
 _ONE = f"{_WORKFLOWS}/{{workflow_id}}"
 
 ROUTES: tuple[Route, ...] = (
-    ("GET", _WORKFLOWS, list_for_repo),
     ("GET", _ONE, get),
     ("GET", f"{_ONE}/runs", list_runs),
-    ("PUT", f"{_ONE}/enable", enable),
-    ("PUT", f"{_ONE}/disable", disable),
     ("POST", f"{_ONE}/dispatches", dispatch),
-    ("POST", f"{_REPO}/dispatches", repository_dispatch),
     ("GET", f"{_REPO}/actions/permissions", get_permissions),
     ("GET", f"{_REPO}/actions/permissions/workflow", get_workflow_permissions),
-    ("PUT", f"{_REPO}/actions/permissions/workflow", set_workflow_permissions),
 )

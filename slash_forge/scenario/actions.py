@@ -7,7 +7,7 @@ from typing import Any
 
 from slash_forge import checks, runs
 from slash_forge.checks import Annotation, CheckRun, CheckStatus, Conclusion
-from slash_forge.runs import Artifact, Dispatch, Job, Run, Step
+from slash_forge.runs import Artifact, Job, Run, Step
 from slash_forge.scenario.base import Base
 from slash_forge.shapes.actions import job_page
 from slash_forge.state import ACTIONS_BOT, Repository
@@ -129,17 +129,14 @@ class Actions(Base):
             self._repository(repo).artifacts[one.id] = one
             return one.id
 
-    def dispatches(self, repo: str) -> list[Dispatch]:
-        """Received `workflow_dispatch` and `repository_dispatch` requests, oldest first."""
-        return list(self._repository(repo).dispatches)
-
     def runs(self, repo: str) -> list[Mapping[str, Any]]:
-        """Every run, oldest first: id, workflow, event, status, conclusion and inputs."""
+        """Every run, oldest first: id, workflow, event, branch, status, conclusion and inputs."""
         return [
             {
                 "id": run.id,
                 "workflow": run.workflow.path,
                 "event": run.event,
+                "branch": run.branch,
                 "status": run.status,
                 "conclusion": run.conclusion,
                 "inputs": dict(run.inputs),

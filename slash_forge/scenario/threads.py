@@ -11,7 +11,6 @@ from slash_forge.operations.labels import ensure_label
 from slash_forge.reviews import AnchorRequest, Draft, ReviewComment, resolve_anchor
 from slash_forge.scenario.base import Base
 from slash_forge.state import Issue, Pull, Repository
-from slash_forge.threads import set_assignees, set_labels
 
 
 class Threads(Base):
@@ -29,8 +28,7 @@ class Threads(Base):
         with self._state.lock:
             repository = self._repository(repo)
             issue = threads.create(self._state, repository, self._user(login), title=title, body=body, at=at)
-            named = [repository.labels[name.casefold()] for name in labels]
-            set_labels(self._state, issue, named, self._user(login))
+            issue.labels = [repository.labels[name.casefold()] for name in labels]
             return issue.number
 
     def attach(self, repo: str, login: str, data: bytes) -> str:
@@ -47,21 +45,14 @@ class Threads(Base):
             path = attachments.upload_file(self._state, self._repository(repo), self._user(login), name, data)
             return f"{self.url}{path}"
 
-    def label(self, repo: str, number: int, login: str, *names: str) -> None:
+    def label(self, repo: str, number: int, *names: str) -> None:
         """Add labels; the repository gets those it does not have."""
         with self._state.lock:
-            repository, actor = self._repository(repo), self._user(login)
+            repository = self._repository(repo)
             issue = repository.threads[number]
             added = [ensure_label(self._state, repository, name) for name in names]
             remaining = [one for one in issue.labels if one not in added]
-            set_labels(self._state, issue, [*remaining, *added], actor)
-
-    def assign(self, repo: str, number: int, login: str, *assignees: str) -> None:
-        """`login` replaces the assignees by these people."""
-        with self._state.lock:
-            issue = self._repository(repo).threads[number]
-            users = [self._user(name) for name in assignees]
-            set_assignees(self._state, issue, users, self._user(login))
+            issue.labels = [*remaining, *added]
 
     def comment(
         self, repo: str, number: int, login: str, body: str, *, at: str | None = None
@@ -97,7 +88,7 @@ class Threads(Base):
         with self._state.lock:
             issue = self._repository(repo).threads[number]
             if state == "closed":
-                pulls.close(self._state, issue, self._repository(repo).owner)
+                pulls.close(self._state, issue)
             elif state == "open":
                 issue.state, issue.closed_at, issue.closed_by = "open", None, None
             issue.locked = issue.locked if locked is None else locked

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from slash_forge.checks import Annotation, CheckRun, Status, Suite, combined
+from slash_forge.checks import Annotation, CheckRun, Status, combined
 from slash_forge.git import Commit
 from slash_forge.runs import Artifact, Job, Run, Workflow
 from slash_forge.shapes.repositories import repository, simple_user
@@ -226,33 +226,6 @@ def annotation(site: Site, repo: Repository, sha: str, one: Annotation) -> Json:
         "title": one.title,
         "message": one.message,
         "raw_details": one.raw_details,
-    }
-
-
-def check_suite(site: Site, repo: Repository, one: Suite, runs: Sequence[CheckRun], head: Commit) -> Json:
-    api = f"{site.api}/repos/{repo.full_name}/check-suites/{one.id}"
-    done = bool(runs) and all(run.status == "completed" for run in runs)
-    bad = next(
-        (run.conclusion for run in runs if run.conclusion not in ("success", "neutral", "skipped")), None
-    )
-    return {
-        "id": one.id,
-        "node_id": node_id("CheckSuite", one.id),
-        "head_branch": one.branch,
-        "head_sha": one.sha,
-        "status": "completed" if done else "in_progress" if runs else "queued",
-        "conclusion": (bad or "success") if done else None,
-        "url": api,
-        "before": None,
-        "after": one.sha,
-        "pull_requests": pull_requests(site, repo, one.sha),
-        "app": app(site, one.app),
-        "repository": repository(site, repo),
-        "created_at": one.created_at,
-        "updated_at": one.created_at,
-        "head_commit": simple_commit(head),
-        "latest_check_runs_count": len(runs),
-        "check_runs_url": f"{api}/check-runs",
     }
 
 

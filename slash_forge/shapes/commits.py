@@ -122,15 +122,6 @@ def ref(site: Site, repo: Repository, item: Ref) -> Json:
     }
 
 
-def short_branch(site: Site, repo: Repository, item: Ref) -> Json:
-    url = f"{site.api}/repos/{repo.full_name}/commits/{item.sha}"
-    return {
-        "name": item.name.removeprefix("refs/heads/"),
-        "commit": {"sha": item.sha, "url": url},
-        "protected": False,
-    }
-
-
 def branch(state: State, site: Site, repo: Repository, name: str, tip: Commit) -> Json:
     api = f"{site.api}/repos/{repo.full_name}/branches/{quote(name)}"
     return {
@@ -206,3 +197,12 @@ def _content_kind(entry: Entry) -> str:
     if entry.mode == "120000":
         return "symlink"
     return {"tree": "dir", "blob": "file", "commit": "submodule"}[entry.kind]
+
+
+def short_branch(site: Site, repo: Repository, item: Ref) -> Json:
+    url = f"{site.api}/repos/{repo.full_name}/commits/{item.sha}"
+    return {
+        "name": item.name.removeprefix("refs/heads/"),
+        "commit": {"sha": item.sha, "url": url},
+        "protected": False,
+    }

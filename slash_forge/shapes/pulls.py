@@ -5,12 +5,10 @@ from __future__ import annotations
 from slash_forge.checks import failing
 from slash_forge.pulls import Measures
 from slash_forge.reviews import Review, ReviewComment, current, submitted_comments
-from slash_forge.shapes import threads
 from slash_forge.shapes.repositories import association, person, repository, simple_user
 from slash_forge.shapes.site import Json, Site, node_id
 from slash_forge.shapes.threads import label, reaction_rollup
-from slash_forge.state import Comment, Issue, Label, Pull, Repository, User
-from slash_forge.threads import TimelineEvent
+from slash_forge.state import Issue, Pull, Repository, User
 
 
 def simple_pull(site: Site, repo: Repository, item: Issue, pull: Pull) -> Json:
@@ -173,55 +171,3 @@ def comment(site: Site, repo: Repository, item: Issue, pull: Pull, one: ReviewCo
     if one.reply_to is not None:
         shape["in_reply_to_id"] = one.reply_to
     return shape
-
-
-def event(site: Site, repo: Repository, one: TimelineEvent) -> Json:
-    shape: Json = {
-        "id": one.id,
-        "node_id": node_id("IssueEvent", one.id),
-        "url": f"{site.api}/repos/{repo.full_name}/issues/events/{one.id}",
-        "actor": person(site, one.actor),
-        "event": one.kind,
-        "commit_id": None,
-        "commit_url": None,
-        "created_at": one.at,
-        "performed_via_github_app": None,
-    }
-    if isinstance(one.subject, Label):
-        shape["label"] = {"name": one.subject.name, "color": one.subject.color}
-    elif isinstance(one.subject, User) and one.kind == "review_requested":
-        shape |= {
-            "requested_reviewer": person(site, one.subject),
-            "review_requester": person(site, one.actor),
-        }
-    elif isinstance(one.subject, User):
-        shape |= {"assignee": person(site, one.subject), "assigner": person(site, one.actor)}
-    if one.kind == "renamed":
-        shape["rename"] = dict(one.details)
-    if one.kind in ("locked", "unlocked"):
-        shape["lock_reason"] = one.details.get("reason")
-    if one.kind in ("closed", "reopened"):
-        shape["state_reason"] = one.details.get("reason")
-    return shape
-
-
-def event_with_issue(site: Site, repo: Repository, issue: Issue, one: TimelineEvent) -> Json:
-    return {**event(site, repo, one), "issue": threads.issue(site, repo, issue)}
-
-
-def entry(site: Site, repo: Repository, issue: Issue, one: TimelineEvent | Comment | Review) -> Json:
-    """One line of the timeline."""
-    if isinstance(one, TimelineEvent):
-        return event(site, repo, one)
-    if isinstance(one, Comment):
-        return {
-            **threads.comment(site, repo, issue, one),
-            "event": "commented",
-            "actor": person(site, one.author),
-        }
-    return {
-        **review(site, repo, issue, one),
-        "event": "reviewed",
-        "state": one.state.lower(),
-        "author_association": association(repo, one.author),
-    }

@@ -272,8 +272,8 @@ def test_a_run_is_cancelled_once(world: World) -> None:
 @pytest.mark.parametrize("workflow", ["ci.yml", ".github/workflows/ci.yml"])
 def test_a_workflow_is_started(world: World, workflow: str) -> None:
     world.github.dispatch_workflow(NAME, workflow, "main")
-    (sent,) = world.forge.dispatches(NAME)
-    assert (sent.workflow, sent.ref) == (".github/workflows/ci.yml", "refs/heads/main")
+    started = world.forge.runs(NAME)[-1]
+    assert (started["workflow"], started["branch"]) == (".github/workflows/ci.yml", "main")
 
 
 def test_what_a_token_may_not_is_a_sentence(world: World) -> None:

@@ -140,7 +140,7 @@ def test_each_kind_is_made_once_however_often_it_is_published(world: World) -> N
 
 
 def test_a_label_is_taken_off_once(world: World) -> None:
-    world.forge.label(REPO, world.issue, "octo", "triage")
+    world.forge.label(REPO, world.issue, "triage")
     bundle = bundled(world, triaged(world), RemoveLabel(world.issue, "triage"))
     assert len(world.publish(bundle).written) == 1
     assert names(world) == []

@@ -223,7 +223,7 @@ def locked(stage: Stage, number: int) -> None:
 
 
 def pinned(stage: Stage, number: int) -> None:
-    stage.forge.label(stage.repo, number, stage.repo.partition("/")[0], "pinned")
+    stage.forge.label(stage.repo, number, "pinned")
 
 
 @pytest.mark.parametrize(

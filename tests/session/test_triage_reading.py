@@ -29,7 +29,7 @@ class Tracker:
 
     def issue(self, title: str, days: float, body: str = "", labels: Sequence[str] = ()) -> int:
         number = self.forge.create_issue(REPO, "bob", title, body, at=ago(days))
-        self.forge.label(REPO, number, "octo", *labels)
+        self.forge.label(REPO, number, *labels)
         return number
 
     def gather(self, threads: str = "{ idle_days: 60 }") -> Triage:

@@ -72,15 +72,8 @@ def test_runs_are_listed_newest_first_and_filtered(forge: Forge, ask: Ask) -> No
     assert listed("status=in_progress") == [new]
     assert listed("status=completed") == [mid, old]
     assert listed("actor=eve") == [new]
-    assert listed("created=2026-01-02") == [mid]
     assert listed("created=%3E%3D2026-01-02") == [new, mid]
-    assert listed("created=%3E2026-01-02") == [new]
-    assert listed("created=%3C2026-01-02T10:00:00Z") == [old]
-    assert listed("created=%3C%3D2026-01-02") == [mid, old]
-    assert listed("created=2026-01-01..2026-01-02") == [mid, old]
-    assert listed("created=2026-01-02..*") == [new, mid]
-    assert listed(f"head_sha={forge.branch_sha(REPO)}&branch=main") == [new, mid, old]
-    assert listed("branch=other") == []
+    assert ask("GET", "/actions/runs?created=2026-01-01..2026-01-02").status == 422
     matches = ask("GET", "/actions/workflows/agent.yml/runs").json["workflow_runs"]
     assert [one["id"] for one in matches] == [new]
 
@@ -107,23 +100,7 @@ def test_a_run_is_cancelled_once(forge: Forge, ask: Ask) -> None:
     assert ask("POST", "/actions/runs/1/cancel").status == 404
 
 
-def test_a_run_is_run_again_with_jobs_of_its_own(forge: Forge, ask: Ask) -> None:
-    run = forge.add_run(REPO, conclusion="failure")
-    first = forge.add_job(REPO, run, conclusion="failure")
-    assert ask("POST", f"/actions/runs/{run}/rerun").status == 201
-    result = ask("GET", f"/actions/runs/{run}").json
-    assert (result["run_attempt"], result["status"], result["conclusion"]) == (2, "queued", None)
-    assert ask("POST", f"/actions/runs/{run}/rerun").status == 403
-    second = forge.add_job(REPO, run)
-
-    def listed(path: str) -> list[int]:
-        return [one["id"] for one in ask("GET", f"/actions/runs/{run}{path}").json["jobs"]]
-
-    assert (listed("/jobs"), listed("/jobs?filter=all")) == ([second], [first, second])
-    assert listed("/attempts/1/jobs") == [first]
-
-
-@pytest.mark.parametrize("deed", ["cancel", "rerun"])
+@pytest.mark.parametrize("deed", ["cancel"])
 def test_it_takes_actions_write(forge: Forge, wire: WireTo, deed: str) -> None:
     run = forge.add_run(REPO, conclusion=None)
     path = f"/repos/{REPO}/actions/runs/{run}/{deed}"
@@ -173,16 +150,6 @@ def test_logs_are_a_redirect_that_takes_no_token(
     assert ask("GET", f"/actions/jobs/{job}/logs").status == 410
 
 
-def test_a_runs_logs_are_an_archive_with_a_file_a_step(
-    forge: Forge, ask: Ask, store: Callable[[Answer], bytes]
-) -> None:
-    run = forge.add_run(REPO, conclusion="failure")
-    forge.add_job(REPO, run, "a/b", steps=[Step("build", log="fine"), Step("never", "skipped")])
-    archive = zipfile.ZipFile(io.BytesIO(store(ask("GET", f"/actions/runs/{run}/logs"))))
-    assert archive.namelist() == ["0_a_b.txt", "a_b/1_build.txt"]
-    assert archive.read("a_b/1_build.txt").endswith(b"Z fine\n")
-
-
 def test_a_job_that_runs_has_no_log_yet(forge: Forge, ask: Ask) -> None:
     run = forge.add_run(REPO, conclusion=None)
     job = forge.add_job(REPO, run, conclusion=None, steps=[Step("build")])
@@ -221,8 +188,6 @@ def test_artifacts_are_listed_and_downloaded(
     answer = ask("GET", f"/actions/artifacts/{deleted}/zip")
     assert (answer.status, answer.json["message"]) == (410, "Artifact has expired")
     assert ask("GET", f"/actions/artifacts/{one}/tar").status == 404
-    assert ask("DELETE", f"/actions/artifacts/{one}").status == 204
-    assert ask("GET", f"/actions/artifacts/{one}").status == 404
 
 
 # -- starting one
@@ -235,12 +200,14 @@ def workflow(forge: Forge) -> str:
 
 
 def test_workflows_are_the_files_of_the_default_branch(ask: Ask, workflow: str) -> None:
-    listed = ask("GET", "/actions/workflows").json["workflows"]
-    assert [(one["name"], one["state"]) for one in listed] == [
-        ("Agent", "active"),
-        (".github/workflows/broken.yml", "active"),
-    ]
-    assert ask("GET", f"/actions/workflows/{listed[0]['id']}").json["path"] == ".github/workflows/agent.yml"
+    found = ask("GET", workflow).json
+    assert (found["name"], found["state"], found["path"]) == (
+        "Agent",
+        "active",
+        ".github/workflows/agent.yml",
+    )
+    assert ask("GET", f"/actions/workflows/{found['id']}").json == found
+    assert ask("GET", "/actions/workflows/broken.yml").json["name"] == ".github/workflows/broken.yml"
     assert ask("GET", "/actions/workflows/none.yml").status == 404
 
 
@@ -250,14 +217,7 @@ def test_a_dispatch_starts_a_run_with_its_inputs(forge: Forge, ask: Ask, workflo
     (run,) = forge.runs(REPO)
     assert (run["event"], run["status"]) == ("workflow_dispatch", "queued")
     assert run["inputs"] == {"instruction": "fix it", "level": "low", "dry": "true"}
-    (one,) = forge.dispatches(REPO)
-    assert (one.workflow, one.ref, one.sender.login) == (
-        ".github/workflows/agent.yml",
-        "refs/heads/main",
-        "github-actions[bot]",
-    )
-    details = ask("POST", f"{workflow}/dispatches", {**body, "return_run_details": True})
-    assert details.json["workflow_run_id"] == forge.runs(REPO)[1]["id"]
+    assert (run["workflow"], run["branch"]) == (".github/workflows/agent.yml", "main")
 
 
 @pytest.mark.parametrize(
@@ -285,28 +245,7 @@ def test_a_dispatch_that_cannot_be_is_refused(
     forge.commit(REPO, {".github/workflows/agent.yml": "on: push\n"}, branch="bare")
     answer = ask("POST", f"{workflow}/dispatches", body)
     assert (answer.status, words in answer.json["message"]) == (422, True), answer.json
-    assert forge.dispatches(REPO) == []
-
-
-def test_a_disabled_workflow_is_not_started(ask: Ask, workflow: str) -> None:
-    assert ask("PUT", f"{workflow}/disable").status == 204
-    assert ask("GET", workflow).json["state"] == "disabled_manually"
-    body = {"ref": "main", "inputs": {"instruction": "x"}}
-    assert ask("POST", f"{workflow}/dispatches", body).status == 422
-    ask("PUT", f"{workflow}/enable")
-    assert ask("POST", f"{workflow}/dispatches", body).status == 204
-
-
-def test_a_repository_dispatch_is_kept(forge: Forge, ask: Ask) -> None:
-    assert ask("POST", "/dispatches", {"event_type": "go", "client_payload": {"a": 1}}).status == 204
-    (one,) = forge.dispatches(REPO)
-    assert (one.kind, one.event_type, one.payload) == ("repository_dispatch", "go", {"a": 1})
-    for wrong in (
-        {"event_type": "x" * 101},
-        {"event_type": "x", "client_payload": {str(key): key for key in range(11)}},
-        {"client_payload": {}},
-    ):
-        assert ask("POST", "/dispatches", wrong).status == 422
+    assert forge.runs(REPO) == []
 
 
 def test_pygithub_starts_and_stops(forge: Forge, workflow: str, repo: Repository, wire: WireTo) -> None:
@@ -329,10 +268,6 @@ def test_what_actions_may_is_for_administrators(forge: Forge, wire: WireTo, ask:
         "default_workflow_permissions": "read",
         "can_approve_pull_request_reviews": True,
     }
-    body = {"default_workflow_permissions": "write", "can_approve_pull_request_reviews": False}
-    assert admin.api("PUT", path, body).status == 204
-    assert admin.api("GET", path).json == body
-    assert admin.api("PUT", path, {"default_workflow_permissions": "all"}).status == 422
     assert (
         ask("GET", "/actions/permissions/workflow").json["message"]
         == "Resource not accessible by integration"

@@ -93,8 +93,7 @@ def test_a_token_reaches_what_it_was_installed_on(
         "contents": "write", "issues": "write", "checks": "read", "metadata": "read"
     }  # fmt: skip
     ask = wire(created.json["token"])
-    listing = ask.api("GET", "/installation/repositories").json
-    assert [one["full_name"] for one in listing["repositories"]] == [REPO]
+    assert ask.api("GET", f"/repos/{REPO}").status == 200
     assert ask.api("GET", "/repos/acme/other").status == 404
     assert ask.api("GET", "/user").status == 403
     body = {"title": "x", "head": "a", "base": "main"}
@@ -152,10 +151,10 @@ def test_a_wrong_word_is_a_401(
 
 def test_what_is_not_the_apps_is_not_there(forge: Forge, wire: WireTo, app: int, installation: int) -> None:
     ask = wire(word(app))
-    assert [one["id"] for one in ask.api("GET", "/app/installations").json] == [installation]
-    assert ask.api("GET", f"/app/installations/{installation}").json["app_slug"] == "slash"
-    assert ask.api("GET", "/app/installations/1").status == 404
+    path = f"/repos/{REPO}/installation"
+    found = ask.api("GET", path).json
+    assert (found["id"], found["app_slug"]) == (installation, "slash")
+    assert ask.api("POST", "/app/installations/1/access_tokens", {}).status == 404
     assert ask.api("GET", "/repos/acme/other/installation").status == 404
-    assert wire(word(99)).api("GET", "/app").status == 404
-    assert wire(forge.token("acme")).api("GET", "/app").status == 401
-    assert wire(forge.token("acme")).api("GET", "/installation/repositories").status == 403
+    assert wire(word(99)).api("GET", path).status == 404
+    assert wire(forge.token("acme")).api("GET", path).status == 401

@@ -42,8 +42,8 @@ def test_a_failed_request_has_no_effect(forge: Forge, wire: WireTo, repo: Reposi
 
 
 def test_a_fault_may_answer_with_something_that_is_not_json(forge: Forge, wire: WireTo) -> None:
-    forge.fail_next("GET", "/meta", 502, body="<html>Unicorn!</html>")
-    answer = wire().api("GET", "/meta")
+    forge.fail_next("GET", "/rate_limit", 502, body="<html>Unicorn!</html>")
+    answer = wire().api("GET", "/rate_limit")
     assert (answer.headers["content-type"], answer.body) == ("text/html", b"<html>Unicorn!</html>")
 
 
@@ -60,9 +60,9 @@ def test_a_dropped_connection_loses_the_answer_or_the_request(
 
 
 def test_a_delayed_answer_is_late_but_right(forge: Forge, wire: WireTo) -> None:
-    forge.delay_next("GET", "/meta", seconds=0.2)
+    forge.delay_next("GET", "/rate_limit", seconds=0.2)
     started = time.monotonic()
-    assert wire().api("GET", "/meta").status == 200
+    assert wire().api("GET", "/rate_limit").status == 200
     assert time.monotonic() - started >= 0.2
 
 
@@ -110,7 +110,7 @@ def test_one_connection_carries_many_requests(forge: Forge, wire: WireTo) -> Non
     took = []
     for _ in range(50):
         started = time.monotonic()
-        assert ask.api("GET", "/meta").status == 200
+        assert ask.api("GET", "/rate_limit").status == 200
         took.append(time.monotonic() - started)
     # With Nagle's algorithm on, each would wait 40 ms for an acknowledgement, on however idle a machine.
     assert min(took) < 0.03
@@ -136,7 +136,7 @@ def test_a_closed_forge_is_gone_from_disk_and_port() -> None:
     forge = Forge()
     folder = forge._folder
     ask = Wire(forge)
-    assert ask.api("GET", "/meta").status == 200
+    assert ask.api("GET", "/rate_limit").status == 200
     forge.close()
     forge.close()
     assert not folder.exists()
@@ -144,4 +144,4 @@ def test_a_closed_forge_is_gone_from_disk_and_port() -> None:
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), timeout=2)
     with pytest.raises((http.client.HTTPException, ConnectionError)):
-        ask.api("GET", "/meta")
+        ask.api("GET", "/rate_limit")

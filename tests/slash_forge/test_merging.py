@@ -1,8 +1,7 @@
-"""Merging: tried beforehand under `refs/pull/N/merge`, done over the API, refused where GitHub refuses."""
+"""Merging: tried beforehand under `refs/pull/N/merge`, then done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from github.PullRequest import PullRequest
 from github.Repository import Repository
 
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO, Run, Wire, refusal
+from tests.slash_forge.conftest import REPO, Run
 
 FIXED = "def add(a, b):\n    return a + b\n"
 OTHERWISE = "def add(a, b):\n    return sum((a, b))\n"
@@ -55,51 +54,25 @@ def test_a_conflict_has_no_merge(forge: Forge, repo: Repository, pull: PullReque
     assert merge_ref(forge, git, pull.number) == ""
     result = repo.get_pull(pull.number)
     assert (result.mergeable, result.mergeable_state) == (False, "dirty")
-    with refusal(405, "Pull Request is not mergeable"):
-        result.merge()
 
 
 def test_merging_closes_it_and_the_issue_it_names(forge: Forge, repo: Repository, pull: PullRequest) -> None:
-    status = pull.merge(commit_message="Because.", sha=pull.head.sha)
-    assert (status.merged, status.sha) == (True, forge.branch_sha(REPO))
+    sha = forge.merge(REPO, pull.number, "ada")
+    assert sha == forge.branch_sha(REPO)
     result = repo.get_pull(pull.number)
-    assert (result.merged, result.state, result.merge_commit_sha) == (True, "closed", status.sha)
+    assert (result.merged, result.state, result.merge_commit_sha) == (True, "closed", sha)
     assert repo.get_issue(1).state == "closed"
-    commit = repo.get_commit(status.sha)
-    assert commit.commit.message == "Merge pull request #2 from acme/topic\n\nBecause."
+    commit = repo.get_commit(sha)
+    assert commit.commit.message == "Merge pull request #2 from acme/topic\n\nAdd"
     assert [parent.sha for parent in commit.parents][1] == pull.head.sha
 
 
 def test_squashing_makes_one_commit(forge: Forge, repo: Repository, pull: PullRequest) -> None:
     forge.commit(REPO, {"more.txt": "x\n"}, branch="topic")
-    status = pull.merge(merge_method="squash")
-    commit = repo.get_commit(status.sha)
+    commit = repo.get_commit(forge.merge(REPO, pull.number, "ada", "squash"))
     assert (commit.commit.message, len(commit.parents)) == ("Add (#2)", 1)
     result = repo.get_pull(pull.number)
     assert (result.merged, result.changed_files) == (True, 2)
-
-
-def test_a_head_that_moved_on_is_not_merged(forge: Forge, pull: PullRequest) -> None:
-    forge.commit(REPO, {"more.txt": "x\n"}, branch="topic")
-    with refusal(409, "Head branch was modified"):
-        pull.merge(sha=pull.head.sha)
-
-
-def test_drafts_and_closed_ones_are_not_merged(forge: Forge, pull: PullRequest) -> None:
-    forge.set_pull(REPO, pull.number, draft=True)
-    with refusal(405, "still a draft"):
-        pull.merge()
-    pull.edit(state="closed")
-    with refusal(405, "closed"):
-        pull.merge()
-
-
-def test_merging_is_writing(forge: Forge, pull: PullRequest, wire: Callable[[str], Wire]) -> None:
-    path = f"/repos/{REPO}/pulls/{pull.number}/merge"
-    words = forge.token(permissions={"pull_requests": "write"}, repo=REPO)
-    assert wire(words).api("PUT", path, {}).json["message"] == "Resource not accessible by integration"
-    assert wire(forge.token("tom")).api("PUT", path, {}).status == 403
-    assert wire(forge.token("ada")).api("PUT", path, {"merge_method": "rebase"}).status == 405
 
 
 def test_a_merge_by_hand_that_conflicts_is_a_mistake(forge: Forge, pull: PullRequest) -> None:
