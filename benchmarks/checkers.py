@@ -39,6 +39,7 @@ from bot.session.checks.inspection import checker_arguments
 from bot.workspace.client import Answer as Said
 from bot.workspace.client import Workspace
 from bot.workspace.probe import choose as choose_wall
+from bot.workspace.start import StartOptions
 
 FALSE_AT_MOST = 10
 SEEN_SHARE = 0.95
@@ -309,9 +310,10 @@ def _there_before(
 def workspace(tree: Path, folder: Path) -> Iterator[Workspace]:
     own = Path(tempfile.mkdtemp(dir=folder))
     shop = Workspace.start(
-        choose_wall("auto").confinement, tree=tree, folder=own, mount="/repository", environment=os.environ,
-        ask=lambda question: Said(False),
-    )  # fmt: skip
+        choose_wall("auto").confinement,
+        StartOptions(tree, own, os.environ, mount="/repository"),
+        lambda question: Said(False),
+    )
     with shop:
         yield shop
 

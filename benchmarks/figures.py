@@ -35,6 +35,7 @@ from benchmarks.table import Row
 from bot.contracts.cancel import CancelToken
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.probe import choose
+from bot.workspace.start import StartOptions
 
 FIRST_REQUEST_RATIO = 1.5
 TURN_RATIO = 2.0
@@ -348,11 +349,7 @@ def _workspace(folder: Path, files: int) -> Iterator[Workspace]:
     own = folder / "workspace"
     own.mkdir()
     with Workspace.start(
-        choose("auto").confinement,
-        tree=tree,
-        folder=own,
-        environment=os.environ,
-        ask=lambda question: Answer(True),
+        choose("auto").confinement, StartOptions(tree, own, os.environ), lambda question: Answer(True)
     ) as workspace:
         yield workspace
 

@@ -13,6 +13,7 @@ from benchmarks.table import Row
 from bot.contracts.cancel import CancelToken
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.probe import choose
+from bot.workspace.start import StartOptions
 
 SIZE = 2_000_000_000
 SECONDS = 1.5
@@ -30,11 +31,7 @@ def view(folder: Path, size: int, runs: int) -> Iterator[Row]:
     own.mkdir()
     lines = make(tree_folder / NAME, size)
     with Workspace.start(
-        choose("auto").confinement,
-        tree=tree_folder,
-        folder=own,
-        environment=os.environ,
-        ask=lambda question: Answer(True),
+        choose("auto").confinement, StartOptions(tree_folder, own, os.environ), lambda question: Answer(True)
     ) as workspace:
         views = [_view(workspace, lines) for _ in range(max(1, runs))]
         took, used = (median(column) for column in zip(*views, strict=True))

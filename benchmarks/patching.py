@@ -13,6 +13,7 @@ from benchmarks.table import Row
 from bot.contracts.cancel import CancelToken
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.probe import choose
+from bot.workspace.start import StartOptions
 
 FILES = 200
 LINES = 1000
@@ -30,9 +31,10 @@ def patching(folder: Path, files: int, runs: int) -> Iterator[Row]:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("".join(_line(name, line, 0) + "\n" for line in range(LINES)))
     with Workspace.start(
-        choose("auto").confinement, tree=tree, folder=own, environment=os.environ, ask=lambda question: Answer(True),
-        assume_read=True,
-    ) as workspace:  # fmt: skip
+        choose("auto").confinement,
+        StartOptions(tree, own, os.environ, assume_read=True),
+        lambda question: Answer(True),
+    ) as workspace:
         took, used = zip(*[_patch(workspace, names, run) for run in range(runs + 1)][1:], strict=True)
     yield Row(
         f"patch, {files} files of {LINES:,} lines",

@@ -29,6 +29,7 @@ from bot.workspace.client import Answer, Workspace
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import bubblewrap, landlock
 from bot.workspace.sandbox.confinement import Confinement
+from bot.workspace.start import StartOptions
 
 COMMAND_MS = 1.0
 START_MS = {"bubblewrap": 60.0, "landlock": 40.0}
@@ -195,9 +196,7 @@ def _back_ends() -> Iterator[Confinement]:
 def _workspace(found: Confinement, tree: Path) -> Iterator[Workspace]:
     own = tree.with_name(f"{tree.name}-workspace")
     own.mkdir(exist_ok=True)
-    with Workspace.start(
-        found, tree=tree, folder=own, environment=os.environ, ask=lambda _: Answer(True)
-    ) as workspace:
+    with Workspace.start(found, StartOptions(tree, own, os.environ), lambda _: Answer(True)) as workspace:
         yield workspace
 
 

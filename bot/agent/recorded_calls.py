@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.agent.handover import ANSWER
 from bot.agent.journal_file import JournalFile
@@ -11,8 +11,7 @@ from bot.contracts.journal import RecalledMessage, Response, Result
 from bot.contracts.messages import Message, ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
+class RecordedCall(NamedTuple):
     """One recorded call; `result` is `None` if the run died in it."""
 
     turn: int

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.agent.journal_file import JournalFile
 from bot.contracts.errors import UsageError
@@ -24,8 +23,7 @@ OUTSIDE = "outside"
 time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """One state of a file. `sha256` is `None` for absent, empty for unknown; `by` names the tool.
 
     The bytes are `content` if the journal has them, else `diff` applied to the version `parent` (a path and a

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git, GitError, clean_environment
@@ -24,8 +23,7 @@ _NAME = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _NO_OBJECT = "0"
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """Name and e-mail address of a commit's author or committer."""
 
     name: str

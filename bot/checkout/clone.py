@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bot.checkout import layout, local, remote
 from bot.checkout.errors import CheckoutError, HostileRepositoryError, MissingRevisionError, UnavailableError
@@ -43,9 +43,9 @@ class Source:
     pull: PullHead | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
-    """A commit on disk. `notes` say what the checkout lacks. `branch` is the branch of the work tree's HEAD.
+class Checkout(NamedTuple):
+    """A commit on disk. `notes` say what the checkout lacks. `branch` is the branch of the work tree's HEAD. `paths`
+    are those of `base_sha`, decoded with `surrogateescape`.
 
     `base_sha` is the commit that patches apply to. Policy, instructions and templates are read at `policy_sha`: the
     same commit, or the tip of the base branch of a pull request. `merge_base` is the merge base of a pull request,
@@ -59,6 +59,7 @@ class Checkout:
     branch: str = "base"
     policy_sha: str = ""
     merge_base: str = ""
+    paths: tuple[str, ...] = ()
 
 
 def prepare(source: Source, folder: Path, *, history: History = 1) -> Checkout:
@@ -165,17 +166,20 @@ def _from_pull(source: Source, head: PullHead, folder: Path, history: History) -
     _write_tree(git, head.sha, branch, tree)
     checkout = _new_checkout(git, tree, head.sha, branch, history)
     mark_diff_base(tree, pull_base.merge_base or pull_base.policy_sha)
-    return replace(checkout, policy_sha=pull_base.policy_sha, merge_base=pull_base.merge_base)
+    return checkout._replace(policy_sha=pull_base.policy_sha, merge_base=pull_base.merge_base)
 
 
 def _new_checkout(git: Git, tree: Path, sha: str, branch: str, history: History) -> Checkout:
     layout.copy_history(git.git_dir, tree / ".git")
+    listing = git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")
+    entries = [entry.partition("\t") for entry in os.fsdecode(listing).split("\0") if entry]
     notes = (
-        _submodules_note(git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")),
+        _submodules_note([path for head, _, path in entries if head.startswith(_GITLINK)]),
         _lfs_note(tree),
         _version_note(tree, history) if not any((git.git_dir / "refs/tags").iterdir()) else "",
     )
-    return Checkout(git, tree, sha, tuple(note for note in notes if note), branch, policy_sha=sha)
+    paths = tuple(path for _, _, path in entries)
+    return Checkout(git, tree, sha, tuple(filter(None, notes)), branch, policy_sha=sha, paths=paths)
 
 
 def _trusted(folder: Path, object_format: str, branch: str) -> Git:
@@ -232,16 +236,13 @@ _VERSION_TOOLS = {
 }
 _VERSION_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 _LARGEST_READ = 1 << 20
-_GITLINK = b"160000"
+_GITLINK = "160000"
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _LARGEST_POINTER = 1024
 _MOST_NAMES = 5
 
 
-def _submodules_note(listing: bytes) -> str:
-    """`listing` is the output of `ls-files -s -z`."""
-    entries = (entry.partition(b"\t") for entry in listing.split(b"\0") if entry)
-    paths = [os.fsdecode(path) for head, _, path in entries if head.startswith(_GITLINK)]
+def _submodules_note(paths: Sequence[str]) -> str:
     return (
         f"Submodules were not fetched: {quoted_names(paths, _MOST_NAMES)}. Commands see what a local checkout has of "
         "them."

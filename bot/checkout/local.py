@@ -7,8 +7,8 @@ import re
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.checkout.errors import CheckoutError, MissingRepositoryError, MissingRevisionError, NoCommitsError
 from bot.checkout.git import FETCH, Git, GitError, GitProcess, clean_environment, git_program
@@ -18,8 +18,7 @@ from bot.checkout.git import FETCH, Git, GitError, GitProcess, clean_environment
 _UPLOAD_PACK = "env GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git upload-pack"
 
 
-@dataclass(frozen=True, slots=True)
-class LocalCommit:
+class LocalCommit(NamedTuple):
     """A commit of a local repository. `branch` is the branch that named it, or empty; `objects` the object
     directory."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.checkout import layout, remote
 from bot.checkout.errors import CheckoutError, MissingRevisionError, MovedHeadError
@@ -25,16 +25,14 @@ OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NOT_IN_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
 
 
-@dataclass(frozen=True, slots=True)
-class PullHead:
+class PullHead(NamedTuple):
     """The head of pull request `number` at the time of the trigger."""
 
     number: int
     sha: str
 
 
-@dataclass(frozen=True, slots=True)
-class PullBase:
+class PullBase(NamedTuple):
     """`policy_sha` is the tip of the base branch. `merge_base` is empty if there is none."""
 
     policy_sha: str

@@ -42,8 +42,7 @@ class Files(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(NamedTuple):
     """The command that installs what checks need, the registries it reaches (presets of egress), and the folder that
     it creates; if that is there, it need not run."""
 

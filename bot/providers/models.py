@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from bot.contracts.messages import Usage
 from bot.contracts.model import EFFORTS, ModelInfo, ModelOverride, ThinkingKind
@@ -17,8 +17,7 @@ from bot.contracts.model import EFFORTS, ModelInfo, ModelOverride, ThinkingKind
 _THOUSAND = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class LongPrompts:
+class LongPrompts(NamedTuple):
     """A higher price for requests with a prompt over `above` tokens, as factors of the listed one."""
 
     above: int

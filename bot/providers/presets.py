@@ -4,9 +4,9 @@ provider with a known format is one row here."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from bot.providers.endpoint import Endpoint, read_endpoint
@@ -15,8 +15,7 @@ from bot.providers.endpoint import Endpoint, read_endpoint
 Format = Literal["messages", "responses", "chat", "openai", "bedrock", "vertex"]
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """Differences of a Chat Completions server from OpenAI's. docs/models.md has the table.
 
     `named_choice`: `tool_choice` accepts an object that names a tool. `asks_parallel`: several calls in one
@@ -38,8 +37,7 @@ class Dialect:
 PLAIN = Dialect()
 
 
-@dataclass(frozen=True, slots=True)
-class Vendor:
+class Vendor(NamedTuple):
     """A provider's variables and its default address.
 
     `key_variable` is empty if a key is not enough; `default_url` is empty if there is none. `path` is appended

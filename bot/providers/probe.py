@@ -6,9 +6,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 
@@ -22,8 +22,7 @@ from bot.providers.streaming import StreamingProvider
 _PATIENCE = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class ListedModel:
+class ListedModel(NamedTuple):
     """A model in its vendor's list. `end` is the day on which the vendor ends it, `None` for none; `window` is in
     tokens, 0 if it is not listed."""
 
@@ -33,8 +32,7 @@ class ListedModel:
     window: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
+class ProbeResult(NamedTuple):
     """`message` is one sentence; `reached` is false without a response, `key_accepted` is false if the key was
     refused. `models` are those that the server lists."""
 

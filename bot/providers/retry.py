@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
 _RETRYABLE = frozenset({408, 409, 425, 429, 529})
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(NamedTuple):
     """`attempts` counts the first one. Times are in seconds; `cap` limits our delay and the server's request,
     `deadline` all attempts of one request including the response."""
 
@@ -35,8 +34,7 @@ _MIN_TIMESTAMP = 1e9
 _MIN_MILLISECONDS = 1e11
 
 
-@dataclass(frozen=True, slots=True)
-class FailedAttempt:
+class FailedAttempt(NamedTuple):
     """Why one attempt failed. `wait` is the delay in seconds that the server requested, if any. `overflow`: the
     conversation is too long, which no retry fixes. `server_message` is the server's own text. `unanswered`: the
     request was accepted and no response came in time. `no_funds`: the account has none left."""
@@ -57,8 +55,7 @@ class FailedAttempt:
         return not self.overflow and (self.retryable or self.unanswered or over_limit)
 
 
-@dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUp(NamedTuple):
     """No further attempt. `reason` continues the failure's message; empty if that is complete."""
 
     reason: str = ""

@@ -233,7 +233,7 @@ def _overflow_by_size(failure: FailedAttempt, error: Exception, info: ModelInfo)
         return failure
     refused: Any = error  # by its status: an error of a package, which has the request
     long = len(refused.request.content) / _BYTES_A_TOKEN > info.context_window * _LONG_SHARE
-    return replace(failure, overflow=True) if long else failure
+    return failure._replace(overflow=True) if long else failure
 
 
 def _failed(failure: FailedAttempt, end: GiveUp, assembly: Assembly) -> Failed:

@@ -175,7 +175,7 @@ def _tools(run: Run) -> Toolchains:
         severs=run.confinement.severs,
     )
     pins = GitTrees(run.checkout).texts(sorted(pin_files()))
-    return replace(tools, notes=(*tools.notes, *missing_versions(run.environment, tools.path, pins)))
+    return tools._replace(notes=(*tools.notes, *missing_versions(run.environment, tools.path, pins)))
 
 
 def _package_folders(run: Run) -> tuple[EnvironmentFolder, ...]:

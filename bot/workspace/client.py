@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
-from bot.contracts.tools import PLAIN, FileChange, ToolOutcome, Variation
+from bot.contracts.tools import FileChange, ToolOutcome
 from bot.contracts.wire import WireError
 from bot.toolhost.tool_descriptions import TOOL_SPECS
 from bot.workspace import frames, start
-from bot.workspace.environment import of_use
 from bot.workspace.frames import Answer, Channel, Facts, Question
 from bot.workspace.process import HostEndedError, HostProcess, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
-from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies
-from bot.workspace.sandbox.toolchains import Toolchains
-from bot.workspace.start import make_folders, plan_start
+from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement
+from bot.workspace.start import StartOptions, make_folders, plan_start
 
 if TYPE_CHECKING:
-    from bot.workspace.egress.access import EgressAccess
     from bot.workspace.egress.proxy import Proxy
 
 __all__ = [
@@ -62,8 +57,7 @@ _MAX_SCANNED = 500_000
 _MAX_SCANNED_BYTES = 128 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ScanResult:
+class ScanResult(NamedTuple):
     """The files that changed since the last scan or edit. `note` says what is missing."""
 
     files: tuple[FileChange, ...]
@@ -103,85 +97,24 @@ class Workspace:
         self._limits_met: dict[tuple[str, int], str] = {}
 
     @classmethod
-    def start(
-        cls,
-        confinement: Confinement,
-        *,
-        tree: Path,
-        folder: Path,
-        mount: str | None = None,
-        environment: Mapping[str, str],
-        ask: Ask,
-        assume_read: bool = False,
-        allowed: Sequence[str] = (),
-        bring: Sequence[Path] = (),
-        skills: Path | None = None,
-        history: Path | None = None,
-        tmp: Path | None = None,
-        with_caches: bool = False,
-        tools: Toolchains | None = None,
-        archives: Sequence[Path] = (),
-        egress: EgressAccess | None = None,
-        limits: Mapping[str, int] | None = None,
-        diagnostics: Mapping[str, Any] | None = None,
-        dependencies: Dependencies = NO_DEPENDENCIES,
-        checks: bool = False,
-        own_git: bool = False,
-        variation: Variation = PLAIN,
-    ) -> Workspace:
-        """Start a host on `tree` and check with canaries that it is confined.
+    def start(cls, confinement: Confinement, options: StartOptions, ask: Ask) -> Workspace:
+        """Start a host and check with canaries that it is confined.
 
-        `folder` belongs to this workspace and is outside the tree: `tmp` and `spill` are made in it, and `history`
-        unless the file history, or the `tmp`, of another workspace is continued. With `with_caches` the user's
-        downloads are linked in a new HOME. `mount` is the path of the tree inside, its own by
-        default. PATH, locale and the variables in `allowed` come from `environment`, nothing else; `tools` is what it
-        leads to, if that is known. `bring` are further
-        folders, read-only inside; `skills` is a folder that is filled with skills later, inside at `skills_path`;
-        `archives` are folders that the tools may read. `egress` is the network access, none by default. `limits` are
-        the fields of `ResourceLimits` that differ from the defaults. `diagnostics` are the options of diagnostics, as
-        in `protocol.md`, which are off by default. `dependencies` are visible in the tree. `checks`: the commands are
-        setup and checks, not the model's, and `scan` is not used. `variation` selects the wording of success.
-        `own_git`: the tree's `.git` belongs to a person; it is read-only inside, where the sandbox can mount.
-
-        Raises `NoSandboxError` without a sandbox, or with one that cannot give `egress`, and `WorkspaceError` when the
-        host does not start.
+        Raises `NoSandboxError` without a sandbox, or with one that cannot give the egress, and `WorkspaceError` when
+        the host does not start.
         """
-        folders = make_folders(folder, history, tmp)
+        folders = make_folders(options.folder, options.history, options.tmp)
+        egress = options.egress
         if egress is not None and not confinement.supports_egress:
             raise NoSandboxError(
                 f"The policy gives this run egress ({', '.join(egress.presets)}), and the sandbox at hand "
                 f"({confinement.name}) can give none. {HOW_TO_FIX}"
             )
-        planned = plan_start(
-            confinement,
-            tree,
-            folders,
-            mount=mount,
-            source=environment,
-            allowed=allowed,
-            bring=bring,
-            skills=skills,
-            archives=archives,
-            egress=egress,
-            dependencies=dependencies,
-            own_git=own_git,
-            with_caches=with_caches,
-            tools=tools,
-        )
+        planned = plan_start(confinement, options, folders)
         process = HostProcess(confinement, planned.argv, planned.mounts, planned.own_environment)
         channel = Channel(*process.pipes, process.is_stopped)
         try:
-            start_message = {
-                **planned.start_message,
-                "assume_read": assume_read,
-                "checks": checks,
-                "limits": dict(limits or {}),
-            }
-            start_message["seed"] = variation.seed
-            start_message["environment"] |= of_use(Path(start_message["tmp"]), checks=checks)
-            if diagnostics is not None:
-                start_message["diagnostics"] = dict(diagnostics)
-            facts = start.handshake(confinement, channel, start_message, folders)
+            facts = start.handshake(confinement, channel, planned.start_message, folders)
             process.open_inside()
             proxy = egress.open(process.inside) if egress and confinement.confines else None
         except WireError as error:
@@ -191,8 +124,8 @@ class Workspace:
         except BaseException:
             start.end_host(process, channel)
             raise
-        workspace = cls(process, channel, facts, start_message, ask, proxy)
-        workspace.dependencies = dependencies
+        workspace = cls(process, channel, facts, planned.start_message, ask, proxy)
+        workspace.dependencies = options.dependencies
         return workspace
 
     def call(

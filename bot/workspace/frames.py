@@ -17,8 +17,7 @@ import select
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.contracts import wire
 from bot.contracts.plain_text import printable
@@ -40,8 +39,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _Frame = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """The facts in the frame `ready`. `leaks` are the names of the canaries that the host reached."""
 
     python: str
@@ -50,8 +48,7 @@ class Facts:
     leaks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """The question whether a tool may make all of these changes. `files` are pairs of a path and an action ("create",
     "change" or "delete"); they and the diff are claims of the host."""
 
@@ -60,8 +57,7 @@ class Question:
     diff: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """`reason` is shown to the model when `allow` is false."""
 
     allow: bool

@@ -11,9 +11,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.sandbox import Canary, SandboxInfo
@@ -29,8 +30,7 @@ from bot.workspace.sandbox.landlock import version
 _START_LIMIT = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """`confinement` starts the run's workspaces; `wall` describes it in the outcome."""
 
     confinement: Confinement

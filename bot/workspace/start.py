@@ -8,12 +8,13 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bot
 from bot.contracts.errors import NoSandboxError
+from bot.contracts.tools import PLAIN, Variation
 from bot.contracts.wire import WireError
 from bot.ecosystems.registry import ecosystems
 from bot.workspace import canaries, environment, frames
@@ -21,7 +22,7 @@ from bot.workspace.dependencies.placement import place_folders
 from bot.workspace.frames import Channel, Facts
 from bot.workspace.process import MARK, HostProcess, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
-from bot.workspace.sandbox.confinement import Confinement, Dependencies, Mounts
+from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies, Mounts
 from bot.workspace.sandbox.toolchains import Toolchains
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ _HANDSHAKE_LIMIT = 60.0
 """Seconds. A host that ends closes its pipe, so this is for one that hangs, on a machine with other work."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartPlan:
+class StartPlan(NamedTuple):
     """How a tool host is started, and its start message."""
 
     argv: list[str]
@@ -88,94 +88,130 @@ def make_folders(own: Path, history: Path | None, tmp: Path | None = None) -> Fo
     return folders
 
 
-def plan_start(
-    confinement: Confinement,
-    tree: Path,
-    folders: Folders,
-    *,
-    mount: str | None,
-    source: Mapping[str, str],
-    allowed: Sequence[str],
-    bring: Sequence[Path],
-    skills: Path | None,
-    archives: Sequence[Path],
-    egress: EgressAccess | None,
-    dependencies: Dependencies,
-    own_git: bool,
-    with_caches: bool,
-    tools: Toolchains | None = None,
-) -> StartPlan:
-    """The parameters are those of `Workspace.start`."""
-    tmp = folders.tmp
-    seen_tmp = Path(TMP) if confinement.moves else tmp
-    tools = tools or environment.resolve(source, tree, dependencies.folders, severs=confinement.severs)
-    variables, tools = environment.build(source, seen_tmp / "home", seen_tmp, allowed, tools)
-    root = (mount or str(tree)) if confinement.moves else str(tree)
-    may_be_shown = (
-        folder
-        for folder in dependencies.folders
-        if folder.created or (folder in tools.environments and not folder.unshown)
+@dataclass(frozen=True, slots=True)
+class StartOptions:
+    """How a workspace on `tree` is started. `folder` belongs to it and is outside the tree: `tmp` and `spill` are made
+    in it, and `history`, unless those of another workspace are continued. PATH, locale and the variables in `allowed`
+    come from `environment`, nothing else; `tools` is what it leads to, if that is known.
+
+    `mount` is the path of the tree inside, its own by default. `bring` are further folders, read-only inside; `skills`
+    is a folder that is filled with skills later, inside at `skills_path`; `archives` are folders that the tools may
+    read. With `with_caches` the user's downloads are linked in a new HOME. `egress` is the network access, none by
+    default. `limits` are the fields of `ResourceLimits` that differ from the defaults, `diagnostics` the options of
+    diagnostics, as in `protocol.md`, which are off by default. `dependencies` are visible in the tree. `checks`: the
+    commands are setup and checks, not the model's, and `scan` is not used. `variation` selects the wording of success.
+    `assume_read`: existing files count as read. `own_git`: the tree's `.git` belongs to a person; it is read-only
+    inside, where the sandbox can mount."""
+
+    tree: Path
+    folder: Path
+    environment: Mapping[str, str]
+    _: KW_ONLY
+    mount: str | None = None
+    assume_read: bool = False
+    allowed: Sequence[str] = ()
+    bring: Sequence[Path] = ()
+    skills: Path | None = None
+    history: Path | None = None
+    tmp: Path | None = None
+    with_caches: bool = False
+    tools: Toolchains | None = None
+    archives: Sequence[Path] = ()
+    egress: EgressAccess | None = None
+    limits: Mapping[str, int] | None = None
+    diagnostics: Mapping[str, Any] | None = None
+    dependencies: Dependencies = NO_DEPENDENCIES
+    checks: bool = False
+    own_git: bool = False
+    variation: Variation = PLAIN
+
+
+def plan_start(confinement: Confinement, options: StartOptions, folders: Folders) -> StartPlan:
+    """Plan the start of a host in `folders`."""
+    tree, moves = options.tree, confinement.moves
+    tools = options.tools or environment.resolve(
+        options.environment, tree, options.dependencies.folders, severs=confinement.severs
     )
-    dependencies = replace(dependencies, folders=tuple(may_be_shown))
-    inside = [folder for folder in dependencies.folders if folder.path]
+    tmp = Path(TMP) if moves else folders.tmp
+    root = (options.mount or str(tree)) if moves else str(tree)
+    variables, _ = environment.build(options.environment, tmp / "home", tmp, options.allowed, tools)
+    dependencies = _shown(options.dependencies, tools)
     inside = [
-        *place_folders(tree, inside, moves=confinement.moves),
-        *(folder for folder in dependencies.folders if folder.at),
+        *place_folders(tree, [one for one in dependencies.folders if one.path], moves=moves),
+        *(one for one in dependencies.folders if one.at),
     ]
-    variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=confinement.moves)
+    variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=moves)
     variables |= environment.of_tree(tree, root, variables["PATH"])
-    caches = [folder for folder, _ in tools.caches] if with_caches else []
-    if with_caches and not folders.continued:
-        link_caches(tools.caches, tmp / "home")
-    toolchains = (*tools.folders, *caches)
-    own: dict[str, str] = {}
-    if not confinement.confines:
-        own = {MARK: os.urandom(16).hex()}
-        variables |= own
-    elif egress is None:
-        variables |= {name: value for one in ecosystems() for name, value in one.offline.items()}
-    else:
-        added = egress.variables()
-        java = {
-            name: f"{variables[name]} {added[name]}"
-            for name in ("MAVEN_OPTS", "GRADLE_OPTS")
-            if name in added
-        }
-        variables |= {**added, **java}
-    own_programs = find_own_programs(PROGRAMS, moved=confinement.moves, writable=(tree, *folders.writable))
-    certificates = egress.files() if egress is not None and confinement.confines else ()
-    program = (*host_program(), *own_programs.mounts, *((file, str(file)) for file in certificates))
-    readable: list[str] = []
-    hidden = [path for path in bring if confinement.moves and path.is_relative_to(root)]
-    moved = [(path, f"{BROUGHT}{path}") for path in hidden]
-    if skills is not None:
-        readable.append(skills_path(confinement, skills))
-        moved.append((skills, readable[0]))
-    bring = (*(path for path in bring if path not in hidden), *archives)
-    readable += map(str, archives)
-    mounts = Mounts(
-        tree,
-        mount or str(tree),
-        folders.writable,
-        tuple(bring),
-        toolchains,
-        program,
-        tuple(inside),
-        own_git,
-        (tmp, TMP) if confinement.moves else None,
-        tuple(moved),
-    )
+    variables |= _of_network(options.egress, variables) if confinement.confines else {}
+    variables |= environment.of_use(tmp, checks=options.checks)
+    own = {} if confinement.confines else {MARK: os.urandom(16).hex()}
+    if options.with_caches and not folders.continued:
+        link_caches(tools.caches, folders.tmp / "home")
+    own_programs = find_own_programs(PROGRAMS, moved=moves, writable=(tree, *folders.writable))
+    skills = [] if options.skills is None else [(options.skills, skills_path(confinement, options.skills))]
+    mounts = _mounts(confinement, options, folders, tools, own_programs)._replace(environment=tuple(inside))
+    mounts = mounts._replace(moved=(*mounts.moved, *skills))
     start_message = {
         "type": "hello",
         "root": confinement.root(mounts),
-        "tmp": str(seen_tmp),
+        "tmp": str(tmp),
         "spill": str(folders.spill),
         "history": str(folders.history),
-        "readable": readable,
+        "readable": [*(path for _, path in skills), *map(str, options.archives)],
         "programs": own_programs.paths,
-        "environment": variables,
+        "environment": variables | own,
+        "assume_read": options.assume_read,
+        "checks": options.checks,
+        "limits": dict(options.limits or {}),
+        "seed": options.variation.seed,
+        **({"diagnostics": dict(options.diagnostics)} if options.diagnostics is not None else {}),
     }
-    return StartPlan(host_command(moved=confinement.moves), mounts, own, start_message)
+    return StartPlan(host_command(moved=moves), mounts, own, start_message)
+
+
+def _mounts(
+    confinement: Confinement,
+    options: StartOptions,
+    folders: Folders,
+    tools: Toolchains,
+    own_programs: OwnPrograms,
+) -> Mounts:
+    """What exists inside besides skills and packages of the tree."""
+    tree, moves = options.tree, confinement.moves
+    mount = options.mount or str(tree)
+    caches = [folder for folder, _ in tools.caches] if options.with_caches else []
+    certificates = options.egress.files() if options.egress is not None and confinement.confines else ()
+    hidden = [path for path in options.bring if moves and path.is_relative_to(mount)]
+    return Mounts(
+        tree,
+        mount,
+        folders.writable,
+        read_only=(*(path for path in options.bring if path not in hidden), *options.archives),
+        toolchains=(*tools.folders, *caches),
+        program=(*host_program(), *own_programs.mounts, *((file, str(file)) for file in certificates)),
+        own_git=options.own_git,
+        tmp=(folders.tmp, TMP) if moves else None,
+        moved=tuple((path, f"{BROUGHT}{path}") for path in hidden),
+    )
+
+
+def _shown(dependencies: Dependencies, tools: Toolchains) -> Dependencies:
+    """`dependencies` without the folders that may not be shown."""
+    shown = (
+        one for one in dependencies.folders if one.created or (one in tools.environments and not one.unshown)
+    )
+    return dependencies._replace(folders=tuple(shown))
+
+
+def _of_network(egress: EgressAccess | None, variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a network access; without one, package managers give up at once."""
+    if egress is None:
+        return {name: value for one in ecosystems() for name, value in one.offline.items()}
+    added = egress.variables()
+    java = {
+        name: f"{variables[name]} {added[name]}" for name in ("MAVEN_OPTS", "GRADLE_OPTS") if name in added
+    }
+    return {**added, **java}
 
 
 def link_caches(caches: Sequence[tuple[Path, str]], home: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,7 +56,7 @@ def test_a94_the_head_of_a_pull_request_names_no_check(tmp_path: Path) -> None:
     base = git(repo, "rev-parse", "HEAD")
     (repo / ".github/workflows/ci.yml").write_text(CI.format("pytest -q --co"))
     commit_all(repo)
-    checkout = replace(prepare(Source(str(repo), "HEAD"), tmp_path / "run", history="full"), policy_sha=base)
+    checkout = prepare(Source(str(repo), "HEAD"), tmp_path / "run", history="full")._replace(policy_sha=base)
     policy = load_policy("version: 1\n")
     [check] = checks_of(policy, None, detected_at(checkout))
     assert check.command == "pytest -q"

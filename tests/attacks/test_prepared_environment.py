@@ -4,7 +4,6 @@ commands run with a network nor on which files."""
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from bot.session.run_folder import RunFolder
 from bot.session.workspaces.trees import TreeEnvironment, Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
+from bot.workspace.start import StartOptions
 from slash_forge.bundled import MAINTAINER
 from tests.session.test_on_pull import READING
 from tests.support.fix_script import DONE, fix_steps, shell
@@ -55,7 +55,7 @@ def of_pull(folder: Path) -> Checkout:
         (repo / name).write_text(text)
     commit_all(repo)
     checkout = prepare(Source(str(repo), "HEAD"), folder / "checkout", history="full")
-    return replace(checkout, policy_sha=base)
+    return checkout._replace(policy_sha=base)
 
 
 def preparation(checkout: Checkout, policy: str) -> Preparation | None:
@@ -85,10 +85,8 @@ def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(t
     def open_workspace(name: str, tree: Path, environment: TreeEnvironment) -> Workspace:
         return Workspace.start(
             Off(),
-            tree=tree,
-            folder=folder.workspace(name),
-            environment={"PATH": os.environ["PATH"]},
-            ask=lambda question: Answer(False),
+            StartOptions(tree, folder.workspace(name), {"PATH": os.environ["PATH"]}),
+            lambda question: Answer(False),
         )
 
     keep_what_it_sees = SetupStep("cat *.txt .github/workflows/ci.yml > seen", 60)

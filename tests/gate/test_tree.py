@@ -7,7 +7,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -313,7 +312,7 @@ def test_what_the_machine_lacks_is_no_word_of_git_on_the_tree(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     with pytest.raises(OutOfCapacity, match=os.strerror(number)) as caught:
-        judge_tree(replace(desk.checkout, git=Git(desk.checkout.git.git_dir)))
+        judge_tree(desk.checkout._replace(git=Git(desk.checkout.git.git_dir)))
     assert caught.value.exit_code is ExitCode.UNAVAILABLE
 
 

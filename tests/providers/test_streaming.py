@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -205,7 +204,7 @@ def test_a_refusal_without_a_word_is_an_overflow_only_of_a_long_conversation(mod
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("step", [Status(500), Status(429), Hangup()])
 def test_the_packages_own_retries_are_off(model: str, step: Status | Hangup) -> None:
-    _, requests = run(model, lambda _: step, policy=replace(NO_DELAY, attempts=1))
+    _, requests = run(model, lambda _: step, policy=NO_DELAY._replace(attempts=1))
     assert len(requests) == 1
 
 

@@ -30,6 +30,7 @@ from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer as Said
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import Off
+from bot.workspace.start import StartOptions
 from tests.support.repositories import make_repository
 from tests.support.trees import Bench as Judged
 
@@ -95,9 +96,10 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         def open_workspace(name: str, tree: Path, read_only: object) -> Workspace:
             opened.append(name)
             return Workspace.start(
-                Off(), tree=tree, folder=folder.workspace(name), environment={"PATH": os.environ["PATH"]},
-                ask=lambda question: Said(False),
-            )  # fmt: skip
+                Off(),
+                StartOptions(tree, folder.workspace(name), {"PATH": os.environ["PATH"]}),
+                lambda question: Said(False),
+            )
 
         trees = Trees(checkout, folder, open_workspace)
         records: list[lines.Record] = []

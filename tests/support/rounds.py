@@ -22,6 +22,7 @@ from bot.session.run_folder import RunFolder
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
+from bot.workspace.start import StartOptions
 from tests.support.repositories import make_repository
 
 PYTHON = sys.executable
@@ -73,10 +74,8 @@ def trial(folder: Path, files: Mapping[str, str], *checks: Check | str, minutes:
         opened.append(name)
         return Workspace.start(
             Off(),
-            tree=tree,
-            folder=run.workspace(name),
-            environment={"PATH": os.environ["PATH"]},
-            ask=lambda question: Answer(False),
+            StartOptions(tree, run.workspace(name), {"PATH": os.environ["PATH"]}),
+            lambda question: Answer(False),
         )
 
     trees = Trees(checkout, run, open_workspace)

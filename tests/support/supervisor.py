@@ -16,13 +16,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bot.contracts.cancel import CancelToken
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock
+from bot.workspace.start import StartOptions
 
 
 def main() -> None:
     back_end, tree, folder = sys.argv[1:]
     find = {"bubblewrap": bubblewrap, "landlock": landlock}[back_end]
     with Workspace.start(
-        find(), tree=Path(tree), folder=Path(folder), environment=os.environ, ask=lambda _: Answer(True)
+        find(), StartOptions(Path(tree), Path(folder), os.environ), lambda _: Answer(True)
     ) as workspace:
         say({"pid": workspace.facts.pid, "uid": workspace.facts.uid, "leaks": workspace.facts.leaks})
         for line in sys.stdin:

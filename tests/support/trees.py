@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from bot.checkout.clone import Checkout, Source, prepare
@@ -67,5 +67,5 @@ def copy_of_bench(pristine: Bench, folder: Path) -> Bench:
     """A copy below `folder` of a bench that nobody has written to. The source repository is shared."""
     run = folder / "run"
     shutil.copytree(pristine.tree.parent, run, symlinks=True)
-    checkout = replace(pristine.checkout, git=Git(run / "trusted.git"), tree=run / "tree")
+    checkout = pristine.checkout._replace(git=Git(run / "trusted.git"), tree=run / "tree")
     return Bench(checkout, pristine.repository)

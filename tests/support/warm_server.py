@@ -22,7 +22,6 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import bot
@@ -208,7 +207,7 @@ def _shorten_pauses() -> None:
 
     client.Pace = tokens.Pace = retry.Pace = quick  # type: ignore[assignment,attr-defined,misc]
     assert connect.__kwdefaults__ is not None
-    connect.__kwdefaults__["policy"] = replace(DEFAULT_POLICY, base=DEFAULT_POLICY.base / 50)
+    connect.__kwdefaults__["policy"] = DEFAULT_POLICY._replace(base=DEFAULT_POLICY.base / 50)
 
 
 def _exit_without_freeing(error: SystemExit) -> None:

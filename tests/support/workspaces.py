@@ -24,6 +24,7 @@ from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.sandbox.landlock import OLDEST, version
+from bot.workspace.start import StartOptions
 
 GIT = ["git", "-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"]
 
@@ -80,8 +81,9 @@ class Bench:
     def start(self, confinement: Confinement | None = None, **options: Any) -> Workspace:
         folder = self.folder / f"workspace-{len(self._open)}"
         folder.mkdir()
-        settings = {"environment": os.environ, "ask": allow} | options
-        workspace = Workspace.start(confinement or Off(), tree=self.tree, folder=folder, **settings)
+        ask, environment = options.pop("ask", allow), options.pop("environment", os.environ)
+        started = StartOptions(self.tree, folder, environment, **options)
+        workspace = Workspace.start(confinement or Off(), started, ask)
         self._open.append(workspace)
         return workspace
 

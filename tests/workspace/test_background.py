@@ -203,9 +203,10 @@ from pathlib import Path
 from bot.contracts.cancel import CancelToken
 from bot.workspace.sandbox.backends import candidates
 from bot.workspace.client import Answer, Workspace
+from bot.workspace.start import StartOptions
 folder = Path(sys.argv[1])
-workspace = Workspace.start(candidates(sys.argv[2])[0][0], tree=folder / "tree", folder=folder, environment=os.environ,
-                          ask=lambda _: Answer(True))
+options = StartOptions(folder / "tree", folder, os.environ)
+workspace = Workspace.start(candidates(sys.argv[2])[0][0], options, lambda _: Answer(True))
 for command in sys.argv[3:]:
     workspace.call("bash", {"command": command, "background": True}, CancelToken())
 print("up", flush=True)

@@ -16,6 +16,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.workspace import client, process, start
 from bot.workspace.client import Workspace, WorkspaceError
 from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
+from bot.workspace.start import StartOptions
 from tests.support.workspaces import Bench, bash, eventually, has_not_grown, open_resources, running
 
 PREAMBLE = """
@@ -230,10 +231,8 @@ def test_no_descriptor_and_no_thread_is_left_by_starts_that_failed(bench: Bench,
         with pytest.raises(WorkspaceError):
             Workspace.start(
                 Impostor("sys.exit(1)", mark),
-                tree=bench.tree,
-                folder=folder,
-                environment={},
-                ask=lambda _: client.Answer(True),
+                StartOptions(bench.tree, folder, {}),
+                lambda _: client.Answer(True),
             )
     assert eventually(lambda: has_not_grown(before))
 

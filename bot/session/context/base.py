@@ -24,6 +24,7 @@ from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
 from bot.policy.running import SETUP_TIMEOUT, CheckSpec, SetupStep
 from bot.policy.values import Policy
+from bot.session.context.git_trees import GitTrees
 
 
 def base_policy(
@@ -138,8 +139,7 @@ def detected_at(checkout: Checkout) -> Detection:
     They are the base branch's: the head of a pull request decides neither what is run nor on which files.
     """
     sha = checkout.policy_sha or checkout.base_sha
-    listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", sha)
-    paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
+    paths = GitTrees(checkout).paths("" if sha == checkout.base_sha else sha)
     known = blobs_at(checkout.git, sha, files_read(paths))
 
     def read(path: str) -> str | None:

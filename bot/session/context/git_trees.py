@@ -29,9 +29,11 @@ class GitTrees:
         self._git = checkout.git
         self._base = checkout.base_sha
 
-    def paths(self, tree: str = "") -> list[str]:
+    def paths(self, tree: str = "") -> Sequence[str]:
         """Raises `GitError`."""
-        listing = self._git.run("ls-tree", "-r", "-z", "--name-only", tree or self._base)
+        if not tree:
+            return self._checkout.paths
+        listing = self._git.run("ls-tree", "-r", "-z", "--name-only", tree)
         return [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
 
     def read(self, path: str, tree: str = "") -> str | None:

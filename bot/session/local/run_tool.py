@@ -33,7 +33,7 @@ from bot.workspace.client import TOOL_SPECS, Workspace
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import Setting
 from bot.workspace.sandbox.confinement import Confinement
-from bot.workspace.start import skills_path
+from bot.workspace.start import StartOptions, skills_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,16 @@ def run_tool(options: ToolRunOptions, environment: Mapping[str, str]) -> ToolRun
         skill = _skill(root, scratch / "skills", confinement, policy, environment)
         workspace = Workspace.start(
             confinement,
-            tree=root,
-            folder=scratch,
-            environment=environment,
-            ask=gatekeeper.answer,
-            assume_read=options.assume_read,
-            own_git=True,
-            diagnostics=diagnostics_settings(policy.diagnostics, server_permissions(policy, Tier.LOCAL)),
-            limits=in_bytes(policy.sandbox.limits),
+            StartOptions(
+                root,
+                scratch,
+                environment,
+                assume_read=options.assume_read,
+                own_git=True,
+                diagnostics=diagnostics_settings(policy.diagnostics, server_permissions(policy, Tier.LOCAL)),
+                limits=in_bytes(policy.sandbox.limits),
+            ),
+            gatekeeper.answer,
         )
         with workspace:
             handlers: dict[str, Handler] = {

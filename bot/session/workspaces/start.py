@@ -23,6 +23,7 @@ from bot.workspace.client import Answer, Question, ScanResult, Workspace
 from bot.workspace.dependencies.placement import links
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.sandbox.toolchains import Toolchains
+from bot.workspace.start import StartOptions
 
 _MIB = 1 << 20
 _MOST_FILES = 2_000
@@ -75,23 +76,25 @@ class Workspaces:
         return self._register(
             Workspace.start(
                 self.confinement,
-                tree=self.checkout.tree,
-                folder=folder,
-                mount=self.root,
-                environment=self.environment,
-                ask=ask,
-                history=self.folder.root / "versions",
-                tmp=first if number and first.is_dir() else None,
-                with_caches=not self.has_setup,
-                tools=self.tools(),
-                bring=environment_of_tree.read_only,
-                dependencies=environment_of_tree.dependencies,
-                skills=self.skills,
-                archives=(self.folder.archive, *spilled),
-                egress=self.network.for_agent(),
-                diagnostics=diagnostics,
-                limits=in_bytes(self.limits),
-                variation=self.folder.variation,
+                StartOptions(
+                    self.checkout.tree,
+                    folder,
+                    self.environment,
+                    mount=self.root,
+                    history=self.folder.root / "versions",
+                    tmp=first if number and first.is_dir() else None,
+                    with_caches=not self.has_setup,
+                    tools=self.tools(),
+                    bring=environment_of_tree.read_only,
+                    dependencies=environment_of_tree.dependencies,
+                    skills=self.skills,
+                    archives=(self.folder.archive, *spilled),
+                    egress=self.network.for_agent(),
+                    diagnostics=diagnostics,
+                    limits=in_bytes(self.limits),
+                    variation=self.folder.variation,
+                ),
+                ask,
             )
         )
 
@@ -103,18 +106,20 @@ class Workspaces:
         return self._register(
             Workspace.start(
                 self.confinement,
-                tree=tree,
-                folder=self.folder.workspace(name),
-                mount=self.root,
-                environment=self.environment,
-                ask=_no_questions,
-                bring=environment_of_tree.read_only,
-                dependencies=environment_of_tree.dependencies,
-                egress=None if runs_nothing else self.network.for_commands(name),
-                checks=True,
-                with_caches=not self.has_setup,
-                tools=self.tools(),
-                limits=in_bytes(self.limits),
+                StartOptions(
+                    tree,
+                    self.folder.workspace(name),
+                    self.environment,
+                    mount=self.root,
+                    bring=environment_of_tree.read_only,
+                    dependencies=environment_of_tree.dependencies,
+                    egress=None if runs_nothing else self.network.for_commands(name),
+                    checks=True,
+                    with_caches=not self.has_setup,
+                    tools=self.tools(),
+                    limits=in_bytes(self.limits),
+                ),
+                _no_questions,
             )
         )
 

@@ -265,7 +265,7 @@ class Trees:
             if mountable
             else NO_DEPENDENCIES
         )
-        return replace(shared, left_out=tuple(one for one in folders if one.unshown))
+        return shared._replace(left_out=tuple(one for one in folders if one.unshown))
 
     def _prepare(self, cancel: CancelToken) -> _Prepared:
         if not self.prepared_from:
@@ -338,7 +338,7 @@ class Trees:
         shared = self._dependencies((*setup_folders, *own_left), (tree,))
         if self.archive and not self.unused:
             outside = self.archive.folders(folder.home("setup").parent, self.variables)
-            shared = replace(shared, folders=(*shared.folders, *outside))
+            shared = shared._replace(folders=(*shared.folders, *outside))
         caches = (
             *build_caches.home_caches(folder.home("setup")),
             *build_caches.checkout_caches((*setup_folders, *own_left)),

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from bot.contracts.errors import NoSandboxError
 from bot.toolhost.mount_sources import MountSourceError, open_source
@@ -59,8 +59,7 @@ class EnvironmentFolder:
                 yield os.path.relpath(real, self.source)
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(NamedTuple):
     """What a work tree needs besides the files of its commit. `import_from` are folders of the tree that Python must
     import from instead of the path of an editable install; `redirected` are the names of the files of such installs.
     `before_copies` are those with code of which a copy is installed. `left_out` are environments that cannot be
@@ -76,8 +75,7 @@ class Dependencies:
 NO_DEPENDENCIES = Dependencies()
 
 
-@dataclass(frozen=True, slots=True)
-class Mounts:
+class Mounts(NamedTuple):
     """What exists inside besides the system. All host paths are absolute.
 
     `tree` is the work tree, writable, at `mount`; the others are at their own paths, and `tmp`, one of the `writable`,

@@ -55,8 +55,7 @@ class NoneOf:
 Condition = AnyBit | OneOf | NoneOf
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """The calls fail with `error`, always or if all of `when` holds. A machine without such a call needs no rule."""
 
     error: int
@@ -142,8 +141,7 @@ NEWEST = 469
 """The last call that was looked at (Linux 6.17). What comes later is answered as an old kernel would."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """`architecture` is what the kernel calls it (`AUDIT_ARCH_*`); calls from `foreign` on are those of another
     calling convention that shares this architecture (x32), 0 where there is none."""
 

@@ -8,10 +8,11 @@ import re
 import stat
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.contracts.plain_text import quoted
 from bot.ecosystems.registry import ecosystems
@@ -34,8 +35,7 @@ _MOST_ENTRIES = 10_000
 would take 0.4 s, and several times that if they are not in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Toolchains:
+class Toolchains(NamedTuple):
     """`path` is the PATH inside, `folders` are the ones to mount read-only for it, `variables` those by which tools
     find their folders. `caches` are shown as well, each with its path in the HOME inside. `environments`
     are those of the checkout, with the reason if one may not be shown. `notes` say what else is not shown, and why."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -89,7 +88,7 @@ def test_credentials_beside_our_own_interpreter_are_covered(tmp_path: Path) -> N
 def test_credentials_beside_our_own_interpreter_are_not_granted(tmp_path: Path) -> None:
     mounts = interpreter(tmp_path)
     of_the_system = (Path("/usr/lib"), "/usr/lib")
-    more = replace(mounts, program=(*mounts.program, of_the_system))
+    more = mounts._replace(program=(*mounts.program, of_the_system))
     run = landlock_plan(Landlock(7, hidden=("/usr/lib",)), more)["run"]
     assert "/usr/lib" not in run
     assert str(tmp_path / "python/lib") in run

@@ -26,11 +26,13 @@ _SUPERVISOR = """
     from bot.contracts.cancel import CancelToken
     from bot.workspace.sandbox.backends import bubblewrap, landlock
     from bot.workspace.client import Answer, Workspace, WorkspaceError
+    from bot.workspace.start import StartOptions
     back_end, folder, command = sys.argv[1:]
     folder = Path(folder)
     (folder / "run").mkdir()
-    workspace = Workspace.start(dict(bubblewrap=bubblewrap, landlock=landlock)[back_end](), tree=folder / "tree",
-                              folder=folder / "run", environment=os.environ, ask=lambda _: Answer(True))
+    options = StartOptions(folder / "tree", folder / "run", os.environ)
+    sandbox = dict(bubblewrap=bubblewrap, landlock=landlock)[back_end]()
+    workspace = Workspace.start(sandbox, options, lambda _: Answer(True))
     def call():
         try:
             workspace.call("bash", {"command": command}, CancelToken())
