@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+import anthropic.resources.messages  # noqa: F401 - else the first request waits for it
 import httpx2
 from anthropic import Anthropic, AnthropicBedrock, AnthropicError, AnthropicVertex
 
@@ -120,9 +121,11 @@ class AnthropicMessages(Wire):
         """
         merged: list[dict[str, Any]] = []
         moved = request.moved if self.info.thinking != "budget" else 0
-        for position, known in enumerate(self.rows.of(request.messages, self._blocks)):
-            role = "assistant" if request.messages[position].role == "assistant" else "user"
-            blocks = _without_thinking(known) if position < moved else list(known)
+        for position, message in enumerate(request.messages):
+            role = "assistant" if message.role == "assistant" else "user"
+            blocks = self._blocks(message)
+            if position < moved:
+                blocks = [block for block in blocks if block["type"] not in {"thinking", "redacted_thinking"}]
             if role == "assistant":
                 _trim_end(blocks)
             if blocks and merged and merged[-1]["role"] == role:
@@ -131,9 +134,9 @@ class AnthropicMessages(Wire):
                 merged.append({"role": role, "content": blocks})
         # The newest message, and those marked before: a lookup walks back 20 blocks at most, and one turn with
         # ten parallel calls has more. The third is for a request that failed before anything of it was kept.
-        users = (message for message in reversed(merged) if message["role"] == "user")
-        for message in islice(users, _MESSAGE_MARKS):
-            message["content"][-1] = {**message["content"][-1], "cache_control": mark}
+        users = (row for row in reversed(merged) if row["role"] == "user")
+        for row in islice(users, _MESSAGE_MARKS):
+            row["content"][-1] = {**row["content"][-1], "cache_control": mark}
         return merged
 
     def _blocks(self, message: Message) -> list[dict[str, Any]]:
@@ -214,14 +217,10 @@ def _own_thinking(part: Thinking) -> dict[str, Any] | None:
     return {"type": "thinking", "thinking": part.text, "signature": part.signature}
 
 
-def _without_thinking(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [block for block in blocks if block["type"] not in {"thinking", "redacted_thinking"}]
-
-
 def _trim_end(blocks: list[dict[str, Any]]) -> None:
     """Trim the end of the model's last text: the API refuses trailing white space."""
     if blocks and blocks[-1]["type"] == "text":
-        blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
+        blocks[-1]["text"] = blocks[-1]["text"].rstrip()
 
 
 def _input(raw: str) -> dict[str, Any]:

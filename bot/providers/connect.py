@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import replace
@@ -105,14 +104,6 @@ def _at_endpoint(info: ModelInfo, endpoint: Endpoint, vendor: Vendor) -> ModelIn
     )
 
 
-# With what the packages import at the first request.
-_ADAPTERS: Mapping[Format, tuple[str, ...]] = {
-    "messages": ("bot.providers.anthropic_messages", "anthropic.resources.messages"),
-    "responses": ("bot.providers.openai_responses", "openai.resources.responses"),
-    "chat": ("bot.providers.openai_chat", "openai.resources.chat.completions"),
-}
-
-
 def _format(vendor: Vendor, endpoint: Endpoint) -> Format:
     if vendor.format != "openai":
         return vendor.format
@@ -121,8 +112,6 @@ def _format(vendor: Vendor, endpoint: Endpoint) -> Format:
 
 def _wire(vendor: Vendor, endpoint: Endpoint, info: ModelInfo) -> Wire:
     format = _format(vendor, endpoint)
-    for name in _ADAPTERS[format]:
-        importlib.import_module(name)
     if format == "messages":
         from bot.providers.anthropic_messages import AnthropicMessages
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import openai.resources.chat.completions  # noqa: F401 - else the first request waits for it
+
 from bot.contracts.messages import (
     Image,
     Message,
@@ -41,9 +43,8 @@ from bot.providers.encoding import (
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
-from bot.providers.openai_wire import OpenAIWire, cache_key, refusal_words
+from bot.providers.openai_wire import OpenAIWire, cache_key, openai_choice, refusal_words
 from bot.providers.presets import PLAIN, Dialect
-from bot.providers.tool_choice import openai_choice
 from bot.providers.wire import Params, Stream
 
 _ID = re.compile(r"[\x21-\x7e]{1,40}")
@@ -102,7 +103,7 @@ class OpenAIChat(OpenAIWire):
         messages: list[dict[str, Any]] = []
         if request.system.strip():
             messages.append({"role": "system", "content": clean(request.system)})
-        for rows in self.rows.of(request.messages, self._message):
+        for rows in map(self._message, request.messages):
             messages += rows
         return {**params, "messages": messages}
 

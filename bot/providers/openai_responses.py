@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+import openai.resources.responses  # noqa: F401 - else the first request waits for it
+
 from bot.contracts.messages import (
     Image,
     Message,
@@ -43,8 +45,7 @@ from bot.providers.encoding import (
 )
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
-from bot.providers.openai_wire import OpenAIWire, cache_key, refusal_words
-from bot.providers.tool_choice import openai_choice
+from bot.providers.openai_wire import OpenAIWire, cache_key, openai_choice, refusal_words
 from bot.providers.wire import Params, Stream
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -81,8 +82,7 @@ class OpenAIResponses(OpenAIWire):
         choice = openai_choice(request, self.info, nested=False)
         if choice is not None:
             params["tool_choice"] = choice
-        items = self.rows.of(request.messages, self._items)
-        return {**params, "input": list(chain.from_iterable(items))}
+        return {**params, "input": list(chain.from_iterable(map(self._items, request.messages)))}
 
     def _items(self, message: Message) -> list[dict[str, Any]]:
         """Return the input items of a message; empty if nothing is left."""

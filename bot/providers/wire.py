@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
-from bot.contracts.messages import Message
 from bot.contracts.model import Event, ModelInfo, ModelRequest
 from bot.providers.assembly import Assembly
 from bot.providers.endpoint import Endpoint
@@ -45,24 +44,6 @@ class Reader(Protocol):
         ...
 
 
-class KnownRows:
-    """What a format makes of each message of a conversation. A message never changes, so this is made once, and a
-    turn does not translate the whole history again."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Message, list[dict[str, Any]]]] = {}
-
-    def of(
-        self, messages: Iterable[Message], translate: Callable[[Message], list[dict[str, Any]]]
-    ) -> Iterator[list[dict[str, Any]]]:
-        """Yield the rows of each message, which the caller must not change. Messages that are gone are forgotten."""
-        known, self._known = self._known, {}
-        for message in messages:
-            entry = known.get(id(message)) or (message, translate(message))
-            self._known[id(message)] = entry
-            yield entry[1]
-
-
 class Wire(ABC):
     """An adapter. `writer` names the format and the model, whose own data only these two can read; `errors` are what
     sending and reading raise."""
@@ -86,7 +67,6 @@ class Wire(ABC):
         self.endpoint = endpoint
         self.info = info
         self.writer = f"{self.format}/{info.name}"
-        self.rows = KnownRows()
         self.connection = ActiveConnection()
         self.http = open_client(
             endpoint, self.connection, headers, patience=patience or info.timeout, idle=idle or self.idle
