@@ -21,7 +21,6 @@ from bot.contracts.review import Review, Severity
 from bot.github.actions import json_text
 from bot.review.sarif import to_sarif
 from bot.session.context.preflight import check_file
-from bot.session.event.post_review import find_target, post_review
 from bot.session.local.review import NothingToReviewError, ReviewOptions, ReviewResult, review
 from bot.session.run_folder import cleaning_up_after
 
@@ -62,6 +61,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     check_file(arguments.sarif, "--sarif")
     target = None
     if arguments.post:
+        from bot.session.event.post_review import find_target  # with PyGithub
+
         repo = repository_root(arguments.repo.resolve())
         target = find_target(repo, origin_repository(repo), os.environ)
     options = ReviewOptions(
@@ -81,6 +82,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         except NothingToReviewError as nothing:
             return _end_without_change(arguments, nothing, viewer)
         if target is not None and result.review is not None:
+            from bot.session.event.post_review import post_review
+
             published = post_review(
                 result.bundle, target, os.environ, lambda text: viewer.tell(NoteEvent(text))
             )

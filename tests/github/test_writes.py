@@ -112,6 +112,14 @@ CASES = [
         {"body": "hi"}, True, REVIEW_COMMENT, "edit review comment 4 of octo/hello",
     ),
     Case(
+        "edit_review", lambda h: h.edit_review(NAME, 7, 4, "hi"), "PUT", "/pulls/7/reviews/4",
+        {"body": "hi"}, True, REVIEW, "edit review 4 of octo/hello#7",
+    ),
+    Case(
+        "dismiss_review", lambda h: h.dismiss_review(NAME, 7, 4, "over"), "PUT", "/pulls/7/reviews/4/dismissals",
+        {"message": "over"}, True, REVIEW, "dismiss review 4 of octo/hello#7",
+    ),
+    Case(
         "create_check_run",
         lambda h: h.create_check_run(
             NAME, CheckRunDraft("review", SHA, "neutral", "t", "s"), [Annotation("a.py", 3, "warning", "m")]

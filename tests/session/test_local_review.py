@@ -50,7 +50,7 @@ def reviewed(
     cli: Cli, repo: Path, *steps: Step, options: tuple[object, ...] = ()
 ) -> tuple[CommandResult, list[str]]:
     """The run, and what the model was told after each turn but its first look and the last."""
-    with ModelServer([VIEW, *steps, DONE]) as server:
+    with ModelServer([VIEW, *steps, DONE, DONE]) as server:  # refused reports are told once
         ran = cli("review", "--repo", repo, "--base", "main", "--model", MODEL, *options, model=server)
         told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
     return ran, [*told[:1], *told[2:]]
