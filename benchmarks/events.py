@@ -21,7 +21,6 @@ from bot.events.event_request import EventRequest, parse_event_request
 from bot.events.resolve_request import build_request
 from bot.github.client import connect
 from bot.policy.load import load_policy
-from bot.session.event.event_context import admission
 from slash_forge import Forge
 from slash_forge.bundled import REPORTER, Sample, set_up
 
@@ -70,7 +69,7 @@ def thread(comments: int, runs: int) -> Iterator[Row]:
             started = time.monotonic()
             event_request = parse_event_request(read_event("issue_comment", file))
             assert isinstance(event_request, EventRequest)
-            request = build_request(event_request, github, lambda: admission(policy))
+            request = build_request(event_request, github, lambda: policy)
             took.append((time.monotonic() - started) * 1000)
             calls = len(forge.requests) - before
             if not isinstance(request, Request):

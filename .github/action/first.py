@@ -35,6 +35,7 @@ sys.path.insert(0, str(ROOT))
 
 from bot.contracts.errors import AgentError, ExitCode, UsageError  # noqa: E402
 from bot.contracts.request import Tier  # noqa: E402
+from bot.environment.prepared import is_lock_file  # noqa: E402
 from bot.events.admission import no_access  # noqa: E402
 from bot.events.event import ISSUE_COMMENT, REVIEW_COMMENT, read_event  # noqa: E402
 from bot.events.event_request import (  # noqa: E402
@@ -45,7 +46,6 @@ from bot.events.event_request import (  # noqa: E402
     parse_event_request,
 )
 from bot.events.payload import Account  # noqa: E402
-from bot.environment.prepared import is_lock_file  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
 from bot.github.stdlib_api import Api, ApiError  # noqa: E402
 from bot.policy.load import policy_file  # noqa: E402

@@ -84,7 +84,7 @@ def run(argv: Sequence[str]) -> int:
         parser.print_help()
         return _written_out("", ExitCode.DONE)
     if not argv[0].startswith("-"):
-        from bot.events.nearest import nearest  # a mistake may cost its import
+        from bot.contracts.nearest import nearest  # a mistake may cost its import
 
         meant = nearest(argv[0], VERBS, slips=2)
         parser.error(f"there is no verb {argv[0]!r}{f'; did you mean {meant!r}?' if meant else ''}")

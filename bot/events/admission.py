@@ -9,8 +9,9 @@ since a login can pass to another account. What each tier may do by default: `bo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import Account, Permission, ThreadReader
@@ -18,81 +19,65 @@ from bot.events.command import Command
 from bot.events.event_request import Cause, EventRequest, NoRequest
 from bot.verbs.registry import started_by
 
+if TYPE_CHECKING:
+    from bot.policy.values import Policy  # pydantic: an event that is not for the bot needs none
+
 FIX_FAILED_RUN = "what the failed checks show"
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """Verbs by tier, and the admitted bots by id, each with its verbs. All other fields are off by default.
+def permits(policy: Policy, actor: Actor, verb: str, *, on_own_thread: bool = False) -> bool:
+    """Whether `actor` may use `verb`. Whoever sets off a run without a command needs the verb as much."""
+    if actor.tier is Tier.BOT:
+        return verb in policy.verbs_of_bots.get(actor.id, ())
+    if verb in policy.tiers[actor.tier].verbs:
+        return True
+    return actor.tier is Tier.OUTSIDER and on_own_thread and verb in policy.thread_author
 
-    `own_thread` are verbs that an outsider may use on a thread that they opened. `labels` are the labels that ask
-    for a verb, `assignee` the login whose assignment asks for a fix, `reviews` the actions on a pull request that
-    ask for a review, of a draft too where `drafts`; `failed_runs` is whether a failed run on a pull request asks for
-    a fix. Whoever sets one of these off needs the verb as much as if they had written the command.
 
-    `models` are names, or globs with `*`, that `--model` may name, `None` for any; under `always_draft` there is no
-    `--no-draft`. Both hold for everybody who may give a command.
-    """
+def option_refusal(policy: Policy, options: Mapping[str, str]) -> str:
+    """Return why a command may not have these options, in one sentence, or empty."""
+    model = options.get("model")
+    models = policy.options.models
+    if model and models is not None and not any(fnmatchcase(model, one) for one in models):
+        named = ", ".join(f"`{one}`" for one in models) or "none"
+        return (
+            f"`--model {model}` is not an allowed model here: "
+            f"this repository's policy lists {named} under `options: models`."
+        )
+    if policy.pull_request.always_draft and options.get("draft") == "false":
+        return (
+            "`--no-draft` is not allowed here: this repository's policy says `draft: always` "
+            "under `pull_request`."
+        )
+    return ""
 
-    verbs: Mapping[Tier, Collection[str]]
-    bots: Mapping[int, Collection[str]]
-    own_thread: Collection[str] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
-    assignee: str = ""
-    reviews: Collection[str] = ()
-    drafts: bool = False
-    failed_runs: bool = False
-    models: Collection[str] | None = None
-    always_draft: bool = False
 
-    def permits(self, actor: Actor, verb: str, *, on_own_thread: bool = False) -> bool:
-        if actor.tier is Tier.BOT:
-            return verb in self.bots.get(actor.id, ())
-        if verb in self.verbs.get(actor.tier, ()):
-            return True
-        return actor.tier is Tier.OUTSIDER and on_own_thread and verb in self.own_thread
-
-    def option_refusal(self, options: Mapping[str, str]) -> str:
-        """Return why a command may not have these options, in one sentence, or empty."""
-        model = options.get("model")
-        if model and self.models is not None and not any(fnmatchcase(model, one) for one in self.models):
-            named = ", ".join(f"`{one}`" for one in self.models) or "none"
-            return (
-                f"`--model {model}` is not an allowed model here: "
-                f"this repository's policy lists {named} under `options: models`."
-            )
-        if self.always_draft and options.get("draft") == "false":
-            return (
-                "`--no-draft` is not allowed here: this repository's policy says `draft: always` "
-                "under `pull_request`."
-            )
-        return ""
-
-    def command_for(self, event_request: EventRequest) -> Command | NoRequest:
-        """Return the command in the event, or the one that the policy derives from it."""
-        if event_request.command is not None:
-            return event_request.command
-        cause, detail = event_request.cause, event_request.detail
-        verb, why, instruction = started_by(cause), "", ""
-        match cause:
-            case Cause.LABEL:
-                # GitHub's labels are unique ignoring case.
-                labels = {name.casefold(): verb for name, verb in self.labels.items()}
-                verb = labels.get(detail.casefold(), "")
-                why = "" if verb else "the policy makes no command of this label"
-            case Cause.ASSIGNMENT:
-                if not self.assignee or _login(detail) != _login(self.assignee):
-                    why = "the policy makes no command of this assignment"
-            case Cause.PULL_REQUEST:
-                subject = event_request.subject
-                if detail not in self.reviews:
-                    why = f"the policy asks for no review at `{detail}` of a pull request"
-                elif subject is not None and subject.draft and not self.drafts:
-                    why = "the pull request is a draft; it is reviewed when it is ready, or when asked"
-            case _:
-                instruction = FIX_FAILED_RUN
-                why = "" if self.failed_runs else "the policy makes no command of a failed run"
-        return NoRequest(f"Nothing to do: {why}.") if why else Command(verb, instruction)
+def command_for(policy: Policy, event_request: EventRequest) -> Command | NoRequest:
+    """Return the command in the event, or the one that the policy derives from it."""
+    if event_request.command is not None:
+        return event_request.command
+    cause, detail = event_request.cause, event_request.detail
+    verb, why, instruction = started_by(cause), "", ""
+    match cause:
+        case Cause.LABEL:
+            # GitHub's labels are unique ignoring case.
+            labels = {name.casefold(): verb for name, verb in policy.triggers.labels.items()}
+            verb = labels.get(detail.casefold(), "")
+            why = "" if verb else "the policy makes no command of this label"
+        case Cause.ASSIGNMENT:
+            assignee = policy.triggers.assignee
+            if not assignee or _login(detail) != _login(assignee):
+                why = "the policy makes no command of this assignment"
+        case Cause.PULL_REQUEST:
+            subject = event_request.subject
+            if detail not in policy.review.on:
+                why = f"the policy asks for no review at `{detail}` of a pull request"
+            elif subject is not None and subject.draft and not policy.review.drafts:
+                why = "the pull request is a draft; it is reviewed when it is ready, or when asked"
+        case _:
+            instruction = FIX_FAILED_RUN
+            why = "" if policy.triggers.failed_runs else "the policy makes no command of a failed run"
+    return NoRequest(f"Nothing to do: {why}.") if why else Command(verb, instruction)
 
 
 def _login(login: str) -> str:

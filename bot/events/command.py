@@ -19,9 +19,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from bot.contracts.nearest import nearest
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS
 from bot.events.hygiene import clean
-from bot.events.nearest import nearest
 from bot.events.quotation import split_quotation
 from bot.verbs.record import Earlier
 from bot.verbs.registry import DEFAULT, NAMES, VERBS, needs

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import ReviewThread
 from bot.contracts.request import Request, Tier, Trigger
 from bot.contracts.threads import ThreadReader
-from bot.events.admission import Admission, RejectedActor, identify_actor
+from bot.events.admission import RejectedActor, command_for, identify_actor
 from bot.events.command import PLAN, Command
 from bot.events.event_request import EventRequest, NoRequest
 from bot.events.resolve_request import (
@@ -18,24 +19,27 @@ from bot.events.resolve_request import (
 from bot.events.thread_html import EditedTextError, ThreadHtml
 from bot.verbs.registry import MODEL_VERBS
 
+if TYPE_CHECKING:
+    from bot.policy.values import Policy
+
 
 def difference(
     request: Request,
     event_request: EventRequest | NoRequest,
     reader: ThreadReader,
-    admission: Callable[[], Admission] | None = None,
+    load_policy: Callable[[], Policy] | None = None,
 ) -> str:
     """Return what in `request` differs from the event and from GitHub's data on the actor, or empty.
 
-    `admission` is called if the policy derives the command from the event; without it such an event has no
+    `load_policy` is called if the policy derives the command from the event; without it such an event has no
     command. The thread's texts are not compared, since nothing depends on them. Whether a pull request still has the
     head in `request` is checked by the push. Raises what `reader` raises.
     """
     if isinstance(event_request, NoRequest):
         return "the event, which holds no command,"
     command = event_request.command
-    if command is None and admission is not None:
-        policy_command = admission().command_for(event_request)
+    if command is None and load_policy is not None:
+        policy_command = command_for(load_policy(), event_request)
         command = policy_command if isinstance(policy_command, Command) else None
     if command is None or command.problem:
         return "the event, which holds no command,"

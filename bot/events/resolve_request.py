@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.pulls import Comment
 from bot.contracts.request import POLICY_FILE, Actor, Request, Thread, Tier
 from bot.contracts.threads import Account, IssueData, PullReader, ThreadReader
-from bot.events.admission import Admission, RejectedActor, identify_actor, no_access
+from bot.events.admission import (
+    RejectedActor,
+    command_for,
+    identify_actor,
+    no_access,
+    option_refusal,
+    permits,
+)
 from bot.events.command import Command, shown_command
 from bot.events.event import Subject
 from bot.events.event_request import Cause, EventRequest, NoRequest, Refusal
@@ -29,6 +37,9 @@ _AT_A_THREAD = _POINTING | {"this issue", "this bug", "this pull request", "this
 _AT_LINES = _AT_A_THREAD | {"this line", "these lines", "this code", "here"}
 """Instructions that only point at where they stand."""
 
+if TYPE_CHECKING:
+    from bot.policy.values import Policy
+
 MOST_TRIES = 2
 """How often failed runs may start a fix of one head."""
 
@@ -42,25 +53,25 @@ Tries = Callable[[str, int, str], int]
 def build_request(
     event_request: EventRequest,
     reader: PullReader,
-    load_admission: Callable[[], Admission],
+    load_policy: Callable[[], Policy],
     *,
     tries: Tries | None = None,
 ) -> Request | Refusal | NoRequest:
     """Build the request of a run, or return why there is none.
 
-    `load_admission` reads the policy and is called once, unless the conversation is locked. Without `tries`, a failed
+    `load_policy` reads the policy and is called once, unless the conversation is locked. Without `tries`, a failed
     run requests nothing. Raises `AgentError` if GitHub or the policy cannot be read.
     """
     if _locked(event_request):
         return _LOCKED
-    admission = load_admission()
-    command = admission.command_for(event_request)
+    policy = load_policy()
+    command = command_for(policy, event_request)
     if isinstance(command, NoRequest):
         return command
-    actor = identify_actor(event_request, reader, admission.bots)
+    actor = identify_actor(event_request, reader, policy.verbs_of_bots)
     if isinstance(actor, RejectedActor):
         return Refusal(actor.reason, in_thread=False)
-    refusal = _access_refusal(command, actor, event_request, admission)
+    refusal = _access_refusal(command, actor, event_request, policy)
     if refusal is not None:
         return _mute(refusal, actor, event_request)
     if event_request.cause is Cause.FAILED_RUN and _tries_exhausted(event_request, tries):
@@ -79,12 +90,12 @@ def build_request(
 
 
 def _access_refusal(
-    command: Command, actor: Actor, event_request: EventRequest, admission: Admission
+    command: Command, actor: Actor, event_request: EventRequest, policy: Policy
 ) -> Refusal | None:
     own = _on_own_thread(event_request)
 
     def is_allowed(verb: str) -> bool:
-        return admission.permits(actor, verb, on_own_thread=own)
+        return permits(policy, actor, verb, on_own_thread=own)
 
     requested = None if command.problem else command.verb
     if not any(is_allowed(verb) for verb in NAMES if verb not in _FOR_EVERYBODY) and not (
@@ -102,7 +113,7 @@ def _access_refusal(
             f"this repository's policy does not allow it for the tier {actor.tier}.",
             in_thread=True,
         )
-    reason = admission.option_refusal(command.options)
+    reason = option_refusal(policy, command.options)
     return Refusal(reason, in_thread=True, exit_code=ExitCode.USAGE) if reason else None
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from bot.events.nearest import nearest
+from bot.contracts.nearest import nearest
 from bot.parsing.compose_yaml import YamlError
 from bot.parsing.parser import Parser
 from bot.parsing.yaml_nodes import Node, read_yaml

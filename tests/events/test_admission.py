@@ -9,11 +9,12 @@ import pytest
 
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
-from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal
+from bot.policy.values import Policy
 from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
+from tests.support.policies import admitting
 from tests.support.threads import (
     AT,
     Threads,
@@ -30,8 +31,8 @@ VERBS = {
     Tier.OUTSIDER: frozenset({"help", "status"}),
     Tier.SCHEDULE: frozenset(NAMES),
 }
-OFF = Admission(VERBS, {})
-ON = Admission(
+OFF = admitting(VERBS, {})
+ON = admitting(
     VERBS,
     {},
     labels={"agent: fix": "fix"},
@@ -43,7 +44,7 @@ OUTSIDER = Permission("read", 583231, "User", private=False, role="read")
 
 
 def _build(
-    folder: Path, name: str, payload: object, admission: Admission = ON, threads: Threads | None = None, tried: int = 0
+    folder: Path, name: str, payload: object, admission: Policy = ON, threads: Threads | None = None, tried: int = 0
 ) -> Request | Refusal | NoRequest:  # fmt: skip
     event = read_event(name, write_payload(folder, payload))
     return build_request(event, threads or Threads(), lambda: admission, tries=lambda *_: tried)
@@ -109,7 +110,7 @@ def test_a_draft_is_reviewed_when_it_is_ready(tmp_path: Path) -> None:
 
 
 def test_a_draft_is_reviewed_where_the_policy_says_so(tmp_path: Path) -> None:
-    admission = Admission(VERBS, {}, reviews=("opened",), drafts=True)
+    admission = admitting(VERBS, {}, reviews=("opened",), drafts=True)
     payload = pull_payload("opened", pull_request__draft=True)
     assert isinstance(_build(tmp_path, "pull_request", payload, admission), Request)
 
@@ -148,7 +149,7 @@ def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name(tmp_
 # The author of a thread
 
 
-OWN_THREAD = Admission(VERBS, {}, own_thread=frozenset({"explain"}))
+OWN_THREAD = admitting(VERBS, {}, own_thread=frozenset({"explain"}))
 
 
 def test_an_outsider_may_on_their_own_thread_what_the_policy_gives(tmp_path: Path) -> None:

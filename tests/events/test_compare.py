@@ -12,12 +12,12 @@ import pytest
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Actor, Request, Tier
 from bot.contracts.threads import Permission, PushData
-from bot.events.admission import Admission
 from bot.events.compare import difference
 from bot.events.event import read_event
 from bot.events.event_request import WorkflowInputs, parse_event_request
 from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
+from tests.support.policies import admitting
 from tests.support.threads import (
     HEAD,
     Threads,
@@ -32,7 +32,7 @@ from tests.support.threads import (
     write_payload,
 )
 
-ADMISSION = Admission(
+POLICY = admitting(
     {Tier.MAINTAINER: frozenset(NAMES), Tier.SCHEDULE: frozenset(NAMES)},
     {},
     labels={"agent": "fix"},
@@ -74,7 +74,7 @@ def _made(folder: Path, what: str) -> Request:
     name, payload = EVENTS[what]
     event = read_event(name, write_payload(folder, payload))
     threads = Threads(push_list=[PushData("0" * 40, HEAD, "2026-03-01T11:00:00Z")])
-    made = build_request(event, threads, lambda: ADMISSION, inputs=GIVEN, tries=lambda *_: 0)
+    made = build_request(event, threads, lambda: POLICY, inputs=GIVEN, tries=lambda *_: 0)
     assert isinstance(made, Request), made
     return made
 
@@ -85,7 +85,7 @@ def _difference(folder: Path, what: str, request: Request, threads: Threads | No
     parsed = parse_event_request(event, GIVEN)
     threads = threads or Threads()
     threads.remember(event)
-    return difference(request, parsed, threads, lambda: ADMISSION)
+    return difference(request, parsed, threads, lambda: POLICY)
 
 
 @pytest.mark.parametrize("what", EVENTS)

@@ -14,20 +14,20 @@ import pytest
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
-from bot.events.admission import Admission
 from bot.events.event import CommentEvent, read_event
 from bot.events.event_request import EventRequest, NoRequest, Refusal, parse_event_request
 from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
 from tests.support.npm import package_file
 from tests.support.openapi import webhook_errors
+from tests.support.policies import admitting
 from tests.support.threads import Threads, pull_request, write_payload
 
 PACKAGE, VERSION = "@octokit/webhooks-examples", "7.6.1"
 FILE = "api.github.com/index.json"
 SHA256 = "09d8f0c617876ae9dad22e26fea5510bfcaad50ee7e602659f6db25b87b25815"
 
-ADMISSION = Admission(
+POLICY = admitting(
     verbs={Tier.MAINTAINER: frozenset(NAMES), Tier.SCHEDULE: frozenset(NAMES)},
     bots={},
     labels={"bug": "fix"},
@@ -38,7 +38,7 @@ ADMISSION = Admission(
 
 TRIGGERS = {
     *((name, action) for name in ("issues", "pull_request") for action in ("labeled", "assigned")),
-    *(("pull_request", action) for action in ADMISSION.reviews),
+    *(("pull_request", action) for action in POLICY.review.on),
 }
 
 pytestmark = pytest.mark.node
@@ -62,7 +62,7 @@ def _decide(name: str, payload: Payload, folder: Path) -> Request | Refusal | No
         Permission("admin", asker.id if asker else 0, "User", private=False),
         pull_answer=pull_request(base_ref="master", **({"head_sha": head} if head else {})),
     )
-    return build_request(event, reader, lambda: ADMISSION, tries=lambda *_: 0)
+    return build_request(event, reader, lambda: POLICY, tries=lambda *_: 0)
 
 
 def test_every_example_is_answered(examples: list[tuple[str, Payload]], tmp_path: Path) -> None:

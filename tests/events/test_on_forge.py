@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Request, Tier
-from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal
 from bot.github.client import connect
 from bot.verbs.registry import NAMES
 from slash_forge import Forge
 from tests.events.requests import build_request
+from tests.support.policies import admitting
 from tests.support.threads import write_payload
 
 REPO = "acme/lib"
-ADMISSION = Admission(verbs={Tier.MAINTAINER: frozenset(NAMES)}, bots={})
+POLICY = admitting(verbs={Tier.MAINTAINER: frozenset(NAMES)}, bots={})
 
 
 @pytest.fixture
@@ -40,9 +40,7 @@ def forge(tmp_path: Path) -> Iterator[Forge]:
 def _decide(forge: Forge, event: dict[str, Any], folder: Path) -> Request | Refusal | NoRequest:
     token = forge.token(permissions={"contents": "read", "issues": "write"}, repo=REPO)
     threads = connect(token, forge.api_url)
-    return build_request(
-        read_event("issue_comment", write_payload(folder, event)), threads, lambda: ADMISSION
-    )
+    return build_request(read_event("issue_comment", write_payload(folder, event)), threads, lambda: POLICY)
 
 
 def test_a_writers_command_becomes_a_request_with_the_whole_thread(forge: Forge, tmp_path: Path) -> None:
@@ -69,7 +67,7 @@ def test_the_texts_of_an_issue_are_what_github_shows_for_one_call_more(forge: Fo
     )
     before = len(forge.requests)
     request = build_request(
-        read_event("issue_comment", write_payload(tmp_path, event)), github, lambda: ADMISSION
+        read_event("issue_comment", write_payload(tmp_path, event)), github, lambda: POLICY
     )
     assert isinstance(request, Request), request
     assert request.thread is not None

@@ -10,18 +10,20 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
-from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import Refusal, WorkflowInputs
+from bot.policy.publishing import PullRequestPolicy
+from bot.policy.values import OptionsPolicy, Policy
 from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
+from tests.support.policies import admitting
 from tests.support.threads import AT, Threads, comment_payload, write_payload
 
-OPEN = Admission(verbs={tier: frozenset(NAMES) for tier in Tier}, bots={})
-LISTED = replace(OPEN, models=("anthropic/claude-haiku-4-5", "openai/*"))
-NONE = replace(OPEN, models=())
-DRAFTS = replace(OPEN, always_draft=True)
-NO_VERBS = replace(LISTED, verbs={Tier.MAINTAINER: frozenset(NAMES)})
+OPEN = admitting(verbs={tier: frozenset(NAMES) for tier in Tier}, bots={})
+LISTED = replace(OPEN, options=OptionsPolicy(models=("anthropic/claude-haiku-4-5", "openai/*")))
+NONE = replace(OPEN, options=OptionsPolicy(models=()))
+DRAFTS = replace(OPEN, pull_request=PullRequestPolicy(draft="always"))
+NO_VERBS = replace(LISTED, tiers=admitting({Tier.MAINTAINER: NAMES}).tiers)
 
 REFUSED_MODEL = (
     "`--model {}` is not an allowed model here: this repository's policy lists "
@@ -32,7 +34,7 @@ REFUSED_READY = (
 )
 
 
-def _asked(folder: Path, words: str, admission: Admission) -> Request | Refusal:
+def _asked(folder: Path, words: str, admission: Policy) -> Request | Refusal:
     event = read_event("issue_comment", write_payload(folder, comment_payload(f"/agent {words}")))
     decided = build_request(event, Threads(), lambda: admission)
     assert isinstance(decided, Request | Refusal)
@@ -53,7 +55,7 @@ def _asked(folder: Path, words: str, admission: Admission) -> Request | Refusal:
         ("fix it", DRAFTS),
     ],
 )
-def test_what_is_within_the_bounds_is_carried_out(tmp_path: Path, words: str, admission: Admission) -> None:
+def test_what_is_within_the_bounds_is_carried_out(tmp_path: Path, words: str, admission: Policy) -> None:
     assert isinstance(_asked(tmp_path, words, admission), Request)
 
 
@@ -105,7 +107,7 @@ def test_the_words_of_a_dispatch_or_a_schedule_have_the_same_bounds(
 ) -> None:
     payload = {key: comment_payload()[key] for key in ("repository", "sender")}
     event = read_event(name, write_payload(tmp_path, payload))
-    bounds = replace(LISTED, always_draft=True)
+    bounds = replace(LISTED, pull_request=PullRequestPolicy(draft="always"))
     given = WorkflowInputs("acme/calc", instruction=words, now=AT)
     assert build_request(event, Threads(), lambda: bounds, inputs=given) == Refusal(
         reason, in_thread=False, exit_code=ExitCode.USAGE

@@ -10,11 +10,11 @@ import pytest
 from bot.contracts.pulls import PullState
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission, PushData
-from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal
 from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
+from tests.support.policies import admitting
 from tests.support.threads import (
     HEAD,
     Threads,
@@ -27,7 +27,7 @@ from tests.support.threads import (
 
 EARLIER, AT, LATER = "2026-03-01T11:00:00Z", "2026-03-01T12:00:00Z", "2026-03-01T12:00:30Z"
 ZERO, OLD, NEW = "0" * 40, "c" * 40, "d" * 40
-ADMISSION = Admission(
+POLICY = admitting(
     {Tier.MAINTAINER: frozenset(NAMES), Tier.CONTRIBUTOR: frozenset({"review", "explain"})}, {}
 )
 CONTRIBUTOR = Permission("read", 583231, "User", private=True, role="read")
@@ -38,7 +38,7 @@ def _build(
     folder: Path, payload: dict[str, Any], threads: Threads, name: str = "issue_comment"
 ) -> Request | Refusal | NoRequest:
     event = read_event(name, write_payload(folder, payload))
-    return build_request(event, threads, lambda: ADMISSION)
+    return build_request(event, threads, lambda: POLICY)
 
 
 def _request(folder: Path, body: str, threads: Threads) -> Request:

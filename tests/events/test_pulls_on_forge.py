@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Request, Tier
-from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal
 from bot.events.thread_text import COMMENTS_BUDGET
@@ -19,10 +18,11 @@ from bot.github.client import GitHub, connect
 from bot.verbs.registry import NAMES
 from slash_forge import Forge
 from tests.events.requests import build_request
+from tests.support.policies import admitting
 from tests.support.threads import write_payload
 
 REPO = "acme/lib"
-ADMISSION = Admission({Tier.MAINTAINER: frozenset(NAMES)}, {})
+POLICY = admitting({Tier.MAINTAINER: frozenset(NAMES)}, {})
 FEW_CALLS = 14
 UNSEEN = "<!-- evil -->\n\n[//]: # (evil)"
 
@@ -62,7 +62,7 @@ def _github(forge: Forge) -> GitHub:
 
 
 def _decide(github: GitHub, event: dict[str, Any], folder: Path) -> Request | Refusal | NoRequest:
-    return build_request(read_event("issue_comment", write_payload(folder, event)), github, lambda: ADMISSION)
+    return build_request(read_event("issue_comment", write_payload(folder, event)), github, lambda: POLICY)
 
 
 def _pull(forge: Forge, clock: Clock, *, fork: bool = False, branch: str = "fix") -> tuple[int, str]:

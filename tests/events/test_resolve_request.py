@@ -10,25 +10,24 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier, Trigger
 from bot.contracts.threads import Permission
-from bot.events.admission import Admission
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal, WorkflowInputs
+from bot.policy.values import Policy
 from bot.verbs.registry import INSTANT, NAMES
 from tests.events.requests import build_request
+from tests.support.policies import admitting
 from tests.support.threads import AT, Threads, comment, comment_payload, write_payload
 
 READER = Permission("read", 583231, "User", private=True, role="read")
 OUTSIDER = Permission("read", 583231, "User", private=False, role="read")
 BOT = {"login": "renovate[bot]", "id": 29139614, "type": "Bot"}
 
-ADMISSION = Admission(
-    verbs={
-        Tier.MAINTAINER: frozenset(NAMES),
-        Tier.CONTRIBUTOR: frozenset({"review", "help"}),
-        Tier.OUTSIDER: frozenset({"help", "status"}),
-    },
-    bots={},
-)
+VERBS = {
+    Tier.MAINTAINER: frozenset(NAMES),
+    Tier.CONTRIBUTOR: frozenset({"review", "help"}),
+    Tier.OUTSIDER: frozenset({"help", "status"}),
+}
+POLICY = admitting(VERBS)
 
 
 def _build(
@@ -36,7 +35,7 @@ def _build(
     body: str | None,
     threads: Threads | None = None,
     name: str = "issue_comment",
-    admission: Admission = ADMISSION,
+    admission: Policy = POLICY,
     **changes: Any,
 ) -> Request | Refusal | NoRequest:
     event = read_event(name, write_payload(folder, comment_payload(body, **changes)))
@@ -114,7 +113,7 @@ def test_another_event_is_ignored_with_a_word(tmp_path: Path) -> None:
 def test_the_policy_is_not_read_for_a_comment_that_is_no_command(tmp_path: Path) -> None:
     event = read_event("issue_comment", write_payload(tmp_path, comment_payload("hello")))
 
-    def admission() -> Admission:
+    def admission() -> Policy:
         raise AssertionError("the policy was read")
 
     assert isinstance(build_request(event, Threads(), admission), NoRequest)
@@ -157,14 +156,14 @@ def test_a_bot_is_refused_in_silence(tmp_path: Path) -> None:
 
 
 def test_a_listed_bot_gets_the_verbs_of_its_entry(tmp_path: Path) -> None:
-    admission = Admission(ADMISSION.verbs, {29139614: frozenset({"fix"})})
+    admission = admitting(VERBS, {29139614: frozenset({"fix"})})
     request = _build(tmp_path, "/agent fix it", admission=admission, comment__user=BOT, sender=BOT)
     assert isinstance(request, Request)
     assert request.actor.tier is Tier.BOT
 
 
 def test_a_listed_bot_is_refused_other_verbs_in_silence(tmp_path: Path) -> None:
-    admission = Admission(ADMISSION.verbs, {29139614: frozenset({"review"})})
+    admission = admitting(VERBS, {29139614: frozenset({"review"})})
     refusal = _build(tmp_path, "/agent fix it", admission=admission, comment__user=BOT, sender=BOT)
     assert isinstance(refusal, Refusal)
     assert not refusal.in_thread
@@ -217,7 +216,7 @@ def test_what_needs_a_pull_request_says_so(tmp_path: Path, body: str) -> None:
     assert _build(tmp_path, body) == refusal
 
 
-SCHEDULED = Admission({Tier.SCHEDULE: frozenset(NAMES)}, {})
+SCHEDULED = admitting({Tier.SCHEDULE: frozenset(NAMES)}, {})
 
 
 def test_a_schedule_needs_nobody_and_no_thread(tmp_path: Path) -> None:
@@ -245,7 +244,7 @@ def test_a_dispatch_may_name_a_thread(tmp_path: Path) -> None:
     }
     event = read_event("workflow_dispatch", write_payload(tmp_path, payload))
     threads = Threads(on_issue=True)
-    request = build_request(event, threads, lambda: ADMISSION, inputs=WorkflowInputs(now=AT))
+    request = build_request(event, threads, lambda: POLICY, inputs=WorkflowInputs(now=AT))
     assert isinstance(request, Request)
     assert request.thread is not None
     assert (request.thread.number, request.actor.login) == (9, "octocat")

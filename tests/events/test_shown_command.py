@@ -9,12 +9,12 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import TextKind
-from bot.events.admission import Admission
 from bot.events.compare import difference
 from bot.events.event import read_event
 from bot.events.event_request import NoRequest, Refusal, parse_event_request
 from bot.verbs.registry import NAMES
 from tests.events.requests import build_request
+from tests.support.policies import admitting
 from tests.support.threads import (
     Threads,
     comment_payload,
@@ -25,7 +25,7 @@ from tests.support.threads import (
     write_payload,
 )
 
-ADMISSION = Admission({Tier.MAINTAINER: frozenset(NAMES)}, {})
+POLICY = admitting({Tier.MAINTAINER: frozenset(NAMES)}, {})
 TRIGGERS = {
     "a comment": ("issue_comment", comment_payload, TextKind.COMMENT, 5000),
     "a comment on a pull request": ("issue_comment", on_pull, TextKind.COMMENT, 5000),
@@ -41,7 +41,7 @@ TRIGGERS = {
 
 def _built(folder: Path, what: str, body: str, threads: Threads) -> Request | Refusal | NoRequest:
     name, payload, *_ = TRIGGERS[what]
-    return build_request(read_event(name, write_payload(folder, payload(body))), threads, lambda: ADMISSION)
+    return build_request(read_event(name, write_payload(folder, payload(body))), threads, lambda: POLICY)
 
 
 @pytest.mark.parametrize("what", TRIGGERS)
@@ -62,7 +62,7 @@ def test_a110_an_issue_that_was_edited_after_it_was_opened_with_a_command_refuse
 ) -> None:
     event = read_event("issues", write_payload(tmp_path, issue_payload(issue__body="/agent fix it")))
     threads = Threads(texts={(TextKind.THREAD, 0): "/agent explain it"})
-    assert isinstance(build_request(event, threads, lambda: ADMISSION), Refusal)
+    assert isinstance(build_request(event, threads, lambda: POLICY), Refusal)
 
 
 def test_a110_a_command_that_was_deleted_refuses_the_run(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a110_a_command_that_was_deleted_refuses_the_run(tmp_path: Path) -> None
     threads.remember(event)
     threads.texts.pop((TextKind.COMMENT, 5000))
     threads.remember = lambda event: None  # type: ignore[method-assign]  # GitHub has it no more
-    refusal = build_request(event, threads, lambda: ADMISSION)
+    refusal = build_request(event, threads, lambda: POLICY)
     assert isinstance(refusal, Refusal), refusal
     assert "A comment in #7 was deleted" in refusal.reason
 

@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[2]
 KNOWN_EVERYWHERE = """
 import json, sys
 from bot.contracts.request import Actor, Request, Thread, Tier
-from bot.events.admission import Admission
 from bot.events.command import parse_command
 from bot.policy.load import load_policy
 from bot.session.context.profiles import profile_of
@@ -33,14 +32,13 @@ command = parse_command("/agent audit the parser --base main")
 policy = load_policy("tiers: {outsider: {verbs: [audit]}}\\nmodel_settings: {verbs: {audit: {effort: low}}}")
 request = Request("audit", "x", Actor("ann", 1, Tier.CONTRIBUTOR), "octo/hello", "main", "")
 thread = Thread(1, "t", "b", "ann", "u")
-verbs = {tier: limits.verbs for tier, limits in policy.tiers.items()}
 print(json.dumps({
     "verb": command.verb,
     "options": command.options,
     "problem": parse_command("/agent audti x").problem,
     "wrong option": parse_command("/agent audit --full").problem,
     "tiers": [tier for tier, limits in policy.tiers.items() if "audit" in limits.verbs],
-    "help": help_text(InstantQuery(request, thread, policy, Admission(verbs, {}))),
+    "help": help_text(InstantQuery(request, thread, policy)),
     "read only": profile_of(request).read_only,
     "docs": verb_table(),
 }))

@@ -17,7 +17,6 @@ from bot.contracts.threads import (
     Permission,
     PullReader,
 )
-from bot.events.admission import Admission
 from bot.events.event_request import EventRequest
 from bot.gate.outbound import add_rules, connect
 from bot.gate.secrets import Finder
@@ -167,20 +166,4 @@ def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment) -> T
         event_request.anchor.id if event_request.anchor else 0,
         str(where.run or ""),
         url=event_request.subject.url if event_request.subject else "",
-    )
-
-
-def admission(policy: Policy) -> Admission:
-    """Return who may request what by `policy`, as `bot.events` takes it."""
-    return Admission(
-        verbs={tier: settings.verbs for tier, settings in policy.tiers.items()},
-        bots=policy.verbs_of_bots,
-        own_thread=policy.thread_author,
-        labels=policy.triggers.labels,
-        assignee=policy.triggers.assignee,
-        reviews=policy.review.on,
-        drafts=policy.review.drafts,
-        failed_runs=policy.triggers.failed_runs,
-        models=policy.options.models,
-        always_draft=policy.pull_request.always_draft,
     )

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.request import Request, Thread
-from bot.events.admission import Admission
+from bot.events.admission import permits
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
@@ -30,7 +30,6 @@ class InstantQuery:
     request: Request
     thread: Thread
     policy: Policy
-    admission: Admission
     run: int = 0
     workflow: str = ""
     now: str = ""
@@ -38,7 +37,7 @@ class InstantQuery:
     def may(self, verb: str) -> bool:
         """Whether to list a verb in the answer; permission is checked again when a request is made."""
         actor = self.request.actor
-        return self.admission.permits(actor, verb, on_own_thread=self.thread.author == actor.login)
+        return permits(self.policy, actor, verb, on_own_thread=self.thread.author == actor.login)
 
 
 def answer(query: InstantQuery, host: GitHub) -> str:

@@ -14,9 +14,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
 
 from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.nearest import nearest
 from bot.contracts.request import Tier
 from bot.contracts.threads import IssueData
-from bot.events.nearest import nearest
 from bot.github.client import GitHub
 from bot.github.values import PullData
 from bot.maintenance import dashboard, due_tasks

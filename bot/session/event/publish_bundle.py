@@ -11,7 +11,7 @@ from pathlib import Path
 from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
-from bot.events.admission import Admission, tier_of
+from bot.events.admission import tier_of
 from bot.events.compare import difference
 from bot.events.event import Event, OtherEvent, read_event
 from bot.events.event_request import NoRequest, Refusal, WorkflowInputs, parse_event_request
@@ -21,6 +21,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
+from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import Links
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
@@ -37,7 +38,7 @@ from bot.session.context.github_env import (
     read_github_environment,
     signed_in,
 )
-from bot.session.event.event_context import admission, client_for, event_thread_ref
+from bot.session.event.event_context import client_for, event_thread_ref
 from bot.session.event.progress_comment import error_text
 from bot.session.event.retry_continue import request_behind
 
@@ -285,14 +286,14 @@ def _event_difference(
     if repository.clone_url:
         github.remember(repository)
 
-    def load_admission() -> Admission:
+    def read_policy() -> Policy:
         text = github.file(repository.name, where.policy_file, repository.default_branch)
-        return admission(load_policy(text, where.policy_file))
+        return load_policy(text, where.policy_file)
 
-    behind = request_behind(event_request, request.actor, github, load_admission)
+    behind = request_behind(event_request, request.actor, github, read_policy)
     if isinstance(behind, Refusal):
         raise PublishError(behind.reason)
-    return difference(request, behind, github, load_admission)
+    return difference(request, behind, github, read_policy)
 
 
 def _actor_difference(request: Request, github: GitHub, event: OtherEvent | None) -> str:

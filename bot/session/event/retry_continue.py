@@ -14,12 +14,13 @@ from typing import NamedTuple
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.contracts.threads import Account, CommentData, TextKind
-from bot.events.admission import Admission, tier_of
+from bot.events.admission import permits, tier_of
 from bot.events.command import PLAN, Command, parse_command, with_options
 from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT
 from bot.events.event_request import CommandSource, EventRequest, Refusal, is_own
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread
 from bot.github.client import GitHub
+from bot.policy.values import Policy
 from bot.publish.plan_approval import continued_plan
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.history import Trace, comes_before, newest_requests, traces
@@ -54,7 +55,7 @@ def repeat_request(
     *,
     actor: Actor,
     github: GitHub,
-    admission: Admission,
+    policy: Policy,
 ) -> tuple[EventRequest, str] | Refusal:
     """Return the event request that a `retry` stands for and the key of the request that it repeats: the same comment
     by the same person, with the earlier command in it."""
@@ -65,9 +66,9 @@ def repeat_request(
     if isinstance(earlier, Refusal):
         return earlier
     verb = earlier.command.verb
-    if not admission.permits(actor, verb):
+    if not permits(policy, actor, verb):
         return _refusal(f"{actor.login} may not use `/agent {verb}` here, which is what would be done again.")
-    refusal = _author_may(thread_ref.repository, earlier, github, admission)
+    refusal = _author_may(thread_ref.repository, earlier, github, policy)
     if refusal is not None:
         return refusal
     own_command = event_request.command
@@ -146,7 +147,7 @@ def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> L
 
 
 def request_behind(
-    event_request: EventRequest, actor: Actor, github: GitHub, load_admission: Callable[[], Admission]
+    event_request: EventRequest, actor: Actor, github: GitHub, load_policy: Callable[[], Policy]
 ) -> EventRequest | Refusal:
     """Return `event_request`, or for a `retry` the one that it stands for, to compare a request with its event."""
     command, subject = event_request.command, event_request.subject
@@ -160,7 +161,7 @@ def request_behind(
         bare_thread(subject),
         actor=actor,
         github=github,
-        admission=load_admission(),
+        policy=load_policy(),
     )
     return repeat if isinstance(repeat, Refusal) else repeat[0]
 
@@ -207,13 +208,11 @@ def _contains(comments: Iterable[CommentData], comment_id: int) -> bool:
     return any(one.id == comment_id for one in comments)
 
 
-def _author_may(
-    repository: str, earlier: EarlierRequest, github: GitHub, admission: Admission
-) -> Refusal | None:
+def _author_may(repository: str, earlier: EarlierRequest, github: GitHub, policy: Policy) -> Refusal | None:
     author, verb = earlier.author, earlier.command.verb
     permission = github.permission(repository, author.login)
     same = permission.user_id == author.id != 0 and permission.kind == "User"
-    if same and admission.permits(Actor(author.login, author.id, tier_of(permission)), verb):
+    if same and permits(policy, Actor(author.login, author.id, tier_of(permission)), verb):
         return None
     return _refusal(
         f"{author.login}, who asked for it, may not use `/agent {verb}` here: write the command yourself."

@@ -38,7 +38,6 @@ from bot.session.event.event_context import (
     EventContext,
     EventOptions,
     EventResult,
-    admission,
     client_for,
 )
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
@@ -140,7 +139,7 @@ class EventHandler(EventContext):
                 result.thread,
                 actor=result.actor,
                 github=self.github,
-                admission=admission(self.policy),
+                policy=self.policy,
             )
             if isinstance(repeat, Refusal):
                 return repeat
@@ -154,9 +153,7 @@ class EventHandler(EventContext):
         return result
 
     def build(self, event_request: EventRequest, policy: Policy) -> Request | Refusal | NoRequest:
-        return build_request(
-            event_request, cast(PullReader, self.reader), lambda: admission(policy), tries=self.tries
-        )
+        return build_request(event_request, cast(PullReader, self.reader), lambda: policy, tries=self.tries)
 
     def tries(self, repository: str, number: int, head_sha: str) -> int:
         return count_tries(self.github, repository, number, head_sha)
@@ -220,7 +217,6 @@ class EventHandler(EventContext):
             request,
             request.thread,
             self.policy,
-            admission(self.policy),
             self.where.run,
             self.where.workflow,
             self.now,

@@ -1,0 +1,41 @@
+"""A policy with what a test says and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from bot.contracts.request import Tier
+from bot.policy.limits import Bot, default_tiers
+from bot.policy.publishing import PullRequestPolicy, ReviewPolicy, TriggersPolicy
+from bot.policy.values import OptionsPolicy, Policy
+
+
+def admitting(
+    verbs: Mapping[Tier, Collection[str]],
+    bots: Mapping[int, Collection[str]] | None = None,
+    *,
+    own_thread: Collection[str] = (),
+    labels: Mapping[str, str] | None = None,
+    assignee: str = "",
+    reviews: Collection[str] = (),
+    drafts: bool = False,
+    failed_runs: bool = False,
+    models: tuple[str, ...] | None = None,
+    always_draft: bool = False,
+) -> Policy:
+    """`verbs` by tier, and `bots` by id; all else is off."""
+    tiers = {
+        tier: replace(limits, verbs=frozenset(verbs.get(tier, ())))
+        for tier, limits in default_tiers().items()
+    }
+    return Policy(
+        source="",
+        tiers=tiers,
+        bots=tuple(Bot(number, frozenset(allowed)) for number, allowed in (bots or {}).items()),
+        options=OptionsPolicy(models=models),
+        pull_request=PullRequestPolicy(draft="always" if always_draft else True),
+        review=ReviewPolicy(on=frozenset(reviews), drafts=drafts),
+        thread_author=frozenset(own_thread),
+        triggers=TriggersPolicy(labels=labels or {}, assignee=assignee, failed_runs=failed_runs),
+    )
