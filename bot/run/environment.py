@@ -111,7 +111,6 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
         prepared_from=preparation.sha if preparation else "",
         archive=archive,
         services=policy.run_services if profile.setup and not profile.unrun else (),
-        variables=run.environment,
     )
     every = () if profile.read_only else checks_of(policy, run.task, detected)
     checks = chosen_checks(every, run.request.options)
@@ -142,7 +141,9 @@ def _archive(run: Run) -> tuple[PreparedArchive | None, tuple[str, ...]]:
     """Return what the job `prepare` left, or a note on why it is not used."""
     file = downloaded_file(run.environment)
     if isinstance(file, Path) and run.confinement.moves and run.origin:
-        return PreparedArchive(file, facts(str(run.origin), run.environment, _listing(run))), ()
+        return PreparedArchive(
+            file, facts(str(run.origin), run.environment, _listing(run)), run.environment
+        ), ()
     reason = file if isinstance(file, str) else f"{run.confinement.name} cannot show it at its path"
     return None, ((UNUSED.format(reason),) if reason else ())
 

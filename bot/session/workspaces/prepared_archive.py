@@ -10,12 +10,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.contracts.cancel import CancelToken
 from bot.environment.prepared import FACTS, HOME, MOST_BYTES, OUTSIDE, WORKSPACE, kept_at_their_path
+from bot.workspace.client import Workspace
 from bot.workspace.sandbox.confinement import EnvironmentFolder
 from bot.workspace.sandbox.toolchains import SYSTEM_PATH
 from bot.workspace.start import BROUGHT
 
 UNFIT = 66
+_LIMIT = 600
+"""Seconds."""
 UNUSED = "What the job `prepare` left is not used: {}."
 _UNPACK = f"""\
 set -e; export PATH={SYSTEM_PATH}
@@ -35,19 +39,26 @@ _DIFFERS = re.compile(r"^differs: ([a-z0-9]+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class PreparedArchive:
-    """`file` is shown read-only to the command that unpacks it; `facts` are those of this run."""
+    """`file` is shown read-only to the command that unpacks it; `facts` and `variables` are those of this run."""
 
     file: Path
     facts: str
+    variables: Mapping[str, str]
 
-    @property
-    def command(self) -> str:
-        return _UNPACK.format(archive=shlex.quote(str(self.file)), facts=shlex.quote(self.facts))
+    def unpack(self, workspace: Workspace, cancel: CancelToken) -> str:
+        """Unpack it by a command in `workspace`. Returns, as a clause, why it is not used; empty if it is."""
+        command = _UNPACK.format(archive=shlex.quote(str(self.file)), facts=shlex.quote(self.facts))
+        outcome = workspace.call("bash", {"command": f"(\n{command}\n)", "timeout": _LIMIT}, cancel)
+        code = outcome.metadata.get("exit_code")
+        if code != UNFIT:
+            return "" if code == 0 else "it cannot be unpacked"
+        differing = " and ".join(_DIFFERS.findall(outcome.content)) or "facts"
+        return f"this job has other {differing} than the one that prepared it"
 
-    def folders(self, unpacked: Path, variables: Mapping[str, str]) -> Iterator[EnvironmentFolder]:
+    def folders(self, unpacked: Path) -> Iterator[EnvironmentFolder]:
         """Yield the folders to be shown at their own path. It is this machine that says which; `unpacked` is where
         commands, which are dead, put what was outside of the workspace."""
-        for place in dict.fromkeys(kept_at_their_path(variables)):
+        for place in dict.fromkeys(kept_at_their_path(self.variables)):
             source = Path(f"{unpacked}/{OUTSIDE}{place}")
             there = os.path.isdir(place) and os.path.realpath(place) == str(place)
             in_home = place.is_relative_to(Path.home()) and not os.path.lexists(place)
@@ -73,8 +84,3 @@ def downloaded_file(variables: Mapping[str, str]) -> Path | str:
     except (OSError, ValueError):
         return "it could not be downloaded"
     return file if found == digest else "it is not the one that the job made"
-
-
-def unfit_reason(content: str) -> str:
-    """Return what differs, by the output of the command that unpacks."""
-    return f"this job has other {' and '.join(_DIFFERS.findall(content)) or 'facts'} than the one that prepared it"

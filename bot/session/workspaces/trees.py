@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -32,7 +32,7 @@ from bot.session.run_folder import RunFolder
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
 from bot.session.workspaces.network import refusal_notes
-from bot.session.workspaces.prepared_archive import UNFIT, UNUSED, PreparedArchive, unfit_reason
+from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive
 from bot.session.workspaces.services import ServiceError, start_services
 from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace, WorkspaceError
@@ -107,7 +107,7 @@ class Trees:
 
     `prepared_from` is the commit whose files setup sees, if not the base. Nobody wrote that setup for the bot: if it
     fails, `failure` says why, and the run continues without it. `archive` takes the place of that setup, and comes
-    before any other; `variables` are the run's. `services` are started in each workspace.
+    before any other. `services` are started in each workspace.
     """
 
     checkout: Checkout
@@ -124,7 +124,6 @@ class Trees:
     share_all: bool = False
     prepared_from: str = ""
     archive: PreparedArchive | None = None
-    variables: Mapping[str, str] = field(default_factory=dict)
     services: Sequence[ServiceSpec] = ()
     failure: str = field(default="", init=False)
     unused: str = field(default="", init=False)
@@ -317,13 +316,10 @@ class Trees:
             return False
         self.say("unpacking what the job `prepare` left")
         self.restrict((), workspace)
-        outcome = workspace.call("bash", command_arguments(self.archive.command, _COPY_LIMIT), cancel)
-        code = outcome.metadata.get("exit_code")
-        if code == 0:
-            return True
-        self.unused = unfit_reason(outcome.content) if code == UNFIT else "it cannot be unpacked"
-        self.say(UNUSED.format(self.unused))
-        return False
+        self.unused = self.archive.unpack(workspace, cancel)
+        if self.unused:
+            self.say(UNUSED.format(self.unused))
+        return not self.unused
 
     def _prepared(self, left: frozenset[str]) -> _Prepared:
         """What setup left. Its processes must be dead: one could replace a folder with a link."""
@@ -337,7 +333,7 @@ class Trees:
         setup_folders = marked_as_made(self._folders_in(tree))
         shared = self._dependencies((*setup_folders, *own_left), (tree,))
         if self.archive and not self.unused:
-            outside = self.archive.folders(folder.home("setup").parent, self.variables)
+            outside = self.archive.folders(folder.home("setup").parent)
             shared = shared._replace(folders=(*shared.folders, *outside))
         caches = (
             *build_caches.home_caches(folder.home("setup")),
