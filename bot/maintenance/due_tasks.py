@@ -7,10 +7,11 @@ request, caps. Each further closed pull request in a row doubles the wait.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from types import MappingProxyType
 
 from bot.maintenance.task import Task, last_due
 from bot.policy.values import MaintenancePolicy
@@ -178,6 +179,9 @@ def _opens_pull(task: Task, pull: int) -> bool:
     return task.opens_pulls and not pull
 
 
+_NONE_STARTED: Mapping[str, Start] = MappingProxyType({})
+
+
 def decide_all(
     tasks: Iterable[Task],
     state: RepositoryState,
@@ -186,12 +190,11 @@ def decide_all(
     repository: str,
     since: Callable[[str], datetime],
     now: datetime,
-    ticked: Collection[str] = (),
-    by_hand: Collection[str] = (),
+    started: Mapping[str, Start] = _NONE_STARTED,
 ) -> list[Decision]:
     """Return one decision per task, sorted by name. `since` returns the time of the last plan for a task: the task is
-    due if its schedule fell after that. Those that somebody `ticked` or named `by_hand` run whatever their
-    schedule. Times are in UTC.
+    due if its schedule fell after that. Those that people `started` run whatever their schedule. Times are
+    in UTC.
 
     The cap on pull requests counts open ones and those that this plan may open. Tasks due earliest go first.
     """
@@ -203,8 +206,7 @@ def decide_all(
     decisions: list[Decision] = []
     for task in sorted(tasks, key=lambda task: (fell(task) or now, task.name)):
         due, seen = fell(task), since(task.name)
-        if task.name in (*by_hand, *ticked):
-            start = Start.HAND if task.name in by_hand else Start.TICK
+        if start := started.get(task.name):
             decision = decide(task, state.of(task.name), start, caps, room, now=now)
         elif due is None:
             decision = Decision(task, False, "It has no schedule: somebody starts it by hand.")

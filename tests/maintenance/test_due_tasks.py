@@ -169,7 +169,7 @@ def test_tasks_started_by_name_overrule_schedule_and_a_no_but_not_peoples_commit
     caps = Caps(MaintenancePolicy(), 20)
     plan = decide_all(
         [Task(name, "x") for name in "ab"], state, caps,
-        repository="a/b", since=lambda _: NOW, now=NOW, by_hand=["a", "b"],
+        repository="a/b", since=lambda _: NOW, now=NOW, started=dict.fromkeys("ab", Start.HAND),
     )  # fmt: skip
     assert [decision.run for decision in plan] == [True, False]
 

@@ -115,6 +115,7 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
     state = _state(repository, host, policy) if tasks else RepositoryState()
     existing = None if run.tasks or not tasks else _dashboard(repository, host)
     is_open = existing is not None and existing.state == "open"
+    ticked = dashboard.ticked_tasks(existing.body) if existing and is_open else ()
     decisions = due_tasks.decide_all(
         [tasks[name] for name in run.tasks] if run.tasks else tasks.values(),
         state,
@@ -122,8 +123,7 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
         repository=repository,
         now=window.until,
         since=lambda task: run.last.of(repository, task, window.since),
-        ticked=dashboard.ticked_tasks(existing.body) if existing and is_open else (),
-        by_hand=run.tasks,
+        started=dict.fromkeys(ticked, Start.TICK) | dict.fromkeys(run.tasks, Start.HAND),
     )
     wrong = tuple(Broken(f"{FOLDER}/{name}.md", str(error).splitlines()[0]) for name, error in broken.items())
     return RepositoryPlan(repository, tuple(decisions), state, _minutes(policy), wrong, policy.maintenance)

@@ -1,0 +1,58 @@
+"""What a review ends, by a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.contracts.review import Review
+from bot.publish.review.endings import decide
+from bot.publish.review.posted_reviews import PostedReview, ReviewHistory
+from bot.review.diff_text import key_of
+from bot.review.fingerprints import KnownFinding, State
+
+REVIEW = Review("0" * 40, "1" * 40, "S", looked_at=("a.py",))
+ON_LINES = KnownFinding("f1", "crash", "major", "T", "a.py", first=3, last=3, comment=7, review=1)
+CHANGED = replace(ON_LINES, first=0, last=0, state=State.CHANGED)
+IN_BODY = KnownFinding("f2", severity="critical", title="T", review=1, path_key=key_of("a.py"))
+BLOCKS = PostedReview(1, "k", "0" * 40, 1, "u", "b", "t", {}, blocks=True)
+
+
+@pytest.mark.parametrize(
+    ("finding", "review", "finished", "ends"),
+    [
+        (ON_LINES, {}, True, "open"),
+        (replace(ON_LINES, state=State.RESOLVED), {}, True, "settled"),
+        (replace(ON_LINES, state=State.DECLINED), {}, True, "settled"),
+        (CHANGED, {}, True, "fixed"),
+        (CHANGED, {}, False, "open"),
+        (CHANGED, {"again": ("f1",)}, True, "open"),
+        (CHANGED, {"unseen": ("a.py (part 2)",)}, True, "open"),
+        (CHANGED, {"looked_at": ()}, True, "fixed"),  # an earlier review looked at these lines
+        (IN_BODY, {}, True, "fixed"),
+        (IN_BODY, {}, False, "open"),
+        (IN_BODY, {"again": ("f2",)}, True, "open"),
+        (IN_BODY, {"looked_at": ("b.py",)}, True, "open"),
+        (IN_BODY, {"unseen": ("a.py (part 2)",)}, True, "open"),
+        (replace(IN_BODY, path_key=key_of("gone.py")), {}, True, "fixed"),
+    ],
+)
+def test_a_finding_is_open_fixed_or_settled_and_the_request_for_changes_ends_with_it(
+    finding: KnownFinding, review: dict[str, Any], finished: bool, ends: str
+) -> None:
+    history = ReviewHistory((finding,), (BLOCKS,))
+    endings = decide(history, replace(REVIEW, **review), ["a.py", "b.py"], finished=finished)
+    assert (bool(endings.open), bool(endings.fixed)) == (ends == "open", ends == "fixed")
+    assert bool(endings.unblocked) == (ends != "open")
+
+
+def test_a_mild_finding_that_is_open_blocks_nothing() -> None:
+    mild = replace(ON_LINES, severity="minor")
+    assert decide(ReviewHistory((mild,), (BLOCKS,)), REVIEW, ["a.py"], finished=True).unblocked == (BLOCKS,)
+
+
+def test_only_a_request_for_changes_is_ended() -> None:
+    history = ReviewHistory((), (replace(BLOCKS, blocks=False),))
+    assert decide(history, REVIEW, ["a.py"], finished=True).unblocked == ()
