@@ -115,7 +115,7 @@ def _try(root: Path, detected: Detection) -> tuple[list[Trial], list[str]]:
     try:
         trials = try_with_progress(root, policy_text(chosen, fallback=True), sys.stdout)
         if detected.setup and _unfit(trials):
-            print("Some cannot run here. Once more, with the setup of CI first:")
+            print("Some cannot run here. Once more, with the install from the lock file first:")
             with_setup = try_with_progress(root, policy_text(detected, fallback=True), sys.stdout)
             if len(_unfit(with_setup)) < len(_unfit(trials)):
                 trials, chosen = with_setup, detected
