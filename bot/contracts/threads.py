@@ -18,15 +18,19 @@ from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThre
 OWN_MARKER = "<!-- slash-agent"
 OWN_MARK = re.compile(re.escape(OWN_MARKER) + r" ([a-z-]+)((?: [a-z]+=[A-Za-z0-9._/-]*)*) -->\s*\Z")
 """The marker that ends each comment of the bot: kind and fields, of a closed alphabet."""
-# The keys of what a review left take up to 24,000 characters.
-_LONGEST_MARK = 30_000
+_LONGEST_MARK = 4_000
+# The keys of what a review left, up to 24,000 digits, are no text.
+_KEYS = re.compile(r" left=[0-9a-f]*")
+_LONGEST_KEYS = 26_000
 
 
 def without_own_mark(body: str) -> str:
     """Return `body`, which the bot's account wrote, without the marker at its end. Only the exact marker is
     removed; all other hidden text stays, so that it is detected and reported."""
-    match = OWN_MARK.search(body, max(len(body) - _LONGEST_MARK, 0))
-    return body[: match.start()].rstrip() if match else body
+    match = OWN_MARK.search(body, max(len(body) - _LONGEST_MARK - _LONGEST_KEYS, 0))
+    if match is None or len(_KEYS.sub("", match[0])) > _LONGEST_MARK:
+        return body
+    return body[: match.start()].rstrip()
 
 
 @dataclass(frozen=True, slots=True)
