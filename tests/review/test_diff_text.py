@@ -155,6 +155,11 @@ def test_context_around_a_change_does_not_count() -> None:
     assert paths(WHOLE, since) == {}
 
 
+def test_a_line_that_the_pull_request_only_shows_as_context_does_not_count() -> None:
+    since = parse_diff(changed("f", "@@ -11,0 +12,1 @@\n+c\n"))
+    assert paths(WHOLE, since) == {}
+
+
 def test_what_a_merge_brought_in_is_not_part_of_it() -> None:
     since = parse_diff(changed("elsewhere", FIRST) + changed("g", "@@ -1,1 +1,2 @@\n x\n+y\n"))
     assert paths(WHOLE, since) == {}
