@@ -1,4 +1,4 @@
-"""Parse and execute GraphQL queries with variables: no mutations, fragments, directives, and no schema."""
+"""Parse and execute GraphQL documents, without directives and without a schema."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -29,44 +29,65 @@ class Undefined(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """`fields` are values, or functions of the field's arguments."""
+    """`fields` are values, or functions of the field's arguments; `interfaces` are the type's other names."""
 
     type: str
     fields: Mapping[str, Any]
+    interfaces: frozenset[str] = frozenset()
 
 
 def connection(
     name: str, type: str, items: Sequence[T], render: Callable[[T], Object]
 ) -> Callable[[Mapping[str, Any]], Object]:
-    """A list of `type` in pages. `first` is required, at most 100."""
+    """A list in pages. `first` or `last` is required, at most 100."""
 
     def page(arguments: Mapping[str, Any]) -> Object:
-        start = _index(arguments["after"]) + 1 if arguments.get("after") else 0
-        end = min(start + _size(name, arguments.get("first")), len(items))
-        info = {"hasNextPage": end < len(items), "endCursor": _cursor(end - 1) if end > start else None}
-        fields = {"nodes": [render(item) for item in items[start:end]], "totalCount": len(items)}
-        return Object(f"{type}Connection", {**fields, "pageInfo": Object("PageInfo", info)})
+        start, end = _bounds(name, arguments, len(items))
+        cursors = [_cursor(index) for index in range(start, end)]
+        info = {
+            "hasNextPage": end < len(items),
+            "hasPreviousPage": start > 0,
+            "startCursor": cursors[0] if cursors else None,
+            "endCursor": cursors[-1] if cursors else None,
+        }
+        chosen = [render(item) for item in items[start:end]]
+        edge = f"{type.removesuffix('Connection')}Edge"
+        edges = [
+            Object(edge, {"node": node, "cursor": cursor})
+            for node, cursor in zip(chosen, cursors, strict=True)
+        ]
+        return Object(
+            type,
+            {"nodes": chosen, "edges": edges, "totalCount": len(items), "pageInfo": Object("PageInfo", info)},
+        )
 
     return page
 
 
-def _size(name: str, size: Any) -> int:
+def _bounds(name: str, arguments: Mapping[str, Any], total: int) -> tuple[int, int]:
+    first, last = arguments.get("first"), arguments.get("last")
+    size = first if first is not None else last
     if size is None:
         message = f"You must provide a `first` or `last` value to properly paginate the `{name}` connection."
         raise QueryError("MISSING_PAGINATION_BOUNDARIES", message)
     if not isinstance(size, int) or size > _MAX_PAGE:
+        word = "first" if first is not None else "last"
         message = (
-            f"Requesting {size} records on the `{name}` connection exceeds the `first` limit of 100 records."
+            f"Requesting {size} records on the `{name}` connection exceeds the `{word}` limit of 100 records."
         )
         raise QueryError("EXCESSIVE_PAGINATION", message)
-    return size
+    start = _index(name, arguments["after"]) + 1 if arguments.get("after") else 0
+    end = _index(name, arguments["before"]) if arguments.get("before") else total
+    if first is not None:
+        return start, max(start, min(start + size, end))
+    return max(start, end - size), end
 
 
 def _cursor(index: int) -> str:
     return base64.b64encode(f"cursor:{index}".encode()).decode()
 
 
-def _index(cursor: str) -> int:
+def _index(name: str, cursor: str) -> int:
     try:
         return int(base64.b64decode(cursor).decode().removeprefix("cursor:"))
     except (ValueError, binascii.Error) as error:
@@ -87,17 +108,32 @@ class Execution:
         return self._select(root, self._document.selections, ())
 
     def _select(
-        self, source: Object, requested: Sequence[Field], path: tuple[str | int, ...]
+        self, source: Object, requested: Sequence[Selection], path: tuple[str | int, ...]
     ) -> dict[str, Any]:
         answer: dict[str, Any] = {}
-        for chosen in requested:
-            here = (*path, chosen.name)
+        for chosen in self._fields(source, requested):
+            here = (*path, chosen.key)
             try:
-                answer[chosen.name] = self._complete(self._value(source, chosen), chosen, here)
+                answer[chosen.key] = self._complete(self._value(source, chosen), chosen, here)
             except QueryError as error:
-                answer[chosen.name] = None
+                answer[chosen.key] = None
                 self.errors.append({"type": error.kind, "path": list(here), "message": str(error)})
         return answer
+
+    def _fields(self, source: Object, requested: Sequence[Selection]) -> Iterator[Field]:
+        for one in requested:
+            if isinstance(one, Field):
+                yield one
+                continue
+            if isinstance(one, Fragment):
+                fragment = one
+            else:
+                match = self._document.fragments.get(one.name)
+                if match is None:
+                    raise Undefined(f"Fragment {one.name} was used, but not defined")
+                fragment = match
+            if fragment.on in (None, source.type) or fragment.on in source.interfaces:
+                yield from self._fields(source, fragment.selections)
 
     def _value(self, source: Object, field: Field) -> Any:
         if field.name == "__typename":
@@ -114,6 +150,10 @@ class Execution:
             if argument.name not in self._variables:
                 raise Undefined(f"Variable ${argument.name} is used but not declared")
             return self._variables[argument.name]
+        if isinstance(argument, dict):
+            return {name: self._argument(value) for name, value in argument.items()}
+        if isinstance(argument, list):
+            return [self._argument(value) for value in argument]
         return argument
 
     def _complete(self, value: Any, field: Field, path: tuple[str | int, ...]) -> Any:
@@ -129,9 +169,10 @@ class Execution:
 _TOKEN = re.compile(
     r"""(?:[\s,\ufeff]|\#[^\n]*)*
     (?P<token>
-        [!$()\[\]{}:=]
+        \.\.\. | [!$()\[\]{}:=|&@]
       | -?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?
       | [A-Za-z_]\w*
+      | \"\"\"(?:[^\"]|\"(?!\"\"))*\"\"\"
       | "(?:[^"\\\n]|\\.)*"
       | $
     )""",
@@ -150,17 +191,38 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Field:
+    """`key` is its name in the answer: the alias, else the name."""
+
+    key: str
     name: str
     arguments: Mapping[str, Any]
-    selections: tuple[Field, ...]
+    selections: tuple[Selection, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """One query. `defaults` has every declared variable."""
+class Fragment:
+    """`on` is the type it is for, None for any."""
 
-    selections: tuple[Field, ...]
-    defaults: Mapping[str, Any]
+    on: str | None
+    selections: tuple[Selection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    name: str
+
+
+Selection = Field | Fragment | Spread
+
+
+@dataclass(slots=True)
+class Document:
+    """One operation and the fragments beside it. `defaults` has every declared variable."""
+
+    kind: str = "query"
+    selections: tuple[Selection, ...] = ()
+    defaults: dict[str, Any] = field(default_factory=dict)
+    fragments: dict[str, Fragment] = field(default_factory=dict)
 
 
 def parse(text: str) -> Document:
@@ -196,17 +258,26 @@ class _Parser:
             return True
         return False
 
-    def _type(self) -> None:
-        if self._take_if("["):
-            self._type()
-            self._take("]")
-        else:
-            self._take()
-        self._take_if("!")
-
     def document(self) -> Document:
-        defaults: dict[str, Any] = {}
-        if self._take_if("query"):
+        document = Document()
+        operations = 0
+        while self._peek():
+            if self._take_if("fragment"):
+                name = self._take()
+                self._take("on")
+                document.fragments[name] = Fragment(self._take(), self._selections())
+                continue
+            operations += 1
+            self._operation(document)
+        if operations != 1:
+            raise Unparsable(
+                "An operation name is required" if operations else "A query attribute must be given"
+            )
+        return document
+
+    def _operation(self, document: Document) -> None:
+        if self._peek() in ("query", "mutation"):
+            document.kind = self._take()
             if self._peek() not in ("(", "{"):
                 self._take()
             if self._take_if("("):
@@ -215,35 +286,62 @@ class _Parser:
                     name = self._take()
                     self._take(":")
                     self._type()
-                    defaults[name] = self._value() if self._take_if("=") else None
-        document = Document(self._selections(), defaults)
-        if self._peek():
-            raise Unparsable("An operation name is required")
-        return document
+                    document.defaults[name] = self._value() if self._take_if("=") else None
+        document.selections = self._selections()
 
-    def _selections(self) -> tuple[Field, ...]:
+    def _type(self) -> None:
+        if self._take_if("["):
+            self._type()
+            self._take("]")
+        else:
+            self._take()
+        self._take_if("!")
+
+    def _selections(self) -> tuple[Selection, ...]:
         self._take("{")
-        fields: list[Field] = []
+        matches: list[Selection] = []
         while not self._take_if("}"):
-            fields.append(self._field())
-        return tuple(fields)
+            matches.append(self._spread() if self._take_if("...") else self._field())
+        return tuple(matches)
+
+    def _spread(self) -> Selection:
+        if self._take_if("on"):
+            return Fragment(self._take(), self._selections())
+        if self._peek() == "{":
+            return Fragment(None, self._selections())
+        return Spread(self._take())
 
     def _field(self) -> Field:
-        name = self._take()
+        key = name = self._take()
+        if self._take_if(":"):
+            name = self._take()
         arguments = {}
         if self._take_if("("):
             while not self._take_if(")"):
                 argument = self._take()
                 self._take(":")
                 arguments[argument] = self._value()
-        return Field(name, arguments, self._selections() if self._peek() == "{" else ())
+        return Field(key, name, arguments, self._selections() if self._peek() == "{" else ())
 
     def _value(self) -> Any:
-        """A variable, a text, a number, a truth value or null."""
         if self._take_if("$"):
             return Variable(self._take())
+        if self._take_if("["):
+            items = []
+            while not self._take_if("]"):
+                items.append(self._value())
+            return items
+        if self._take_if("{"):
+            fields = {}
+            while not self._take_if("}"):
+                name = self._take()
+                self._take(":")
+                fields[name] = self._value()
+            return fields
         token = self._take()
-        try:
+        if token.startswith('"""'):
+            return token[3:-3].strip()
+        if token[0] in '"-0123456789' or token in ("true", "false", "null"):
             return json.loads(token)
-        except ValueError as error:
-            raise Unparsable(f"Parse error on {token!r}, expected a value") from error
+        # An enumeration's value.
+        return token

@@ -55,6 +55,13 @@ def update(call: Call) -> Reply:
     return Reply(200, shapes.comment(call.site, repo, issue, comment))
 
 
+def delete(call: Call) -> Reply:
+    repo, _, comment = call.comment("write")
+    _require_author(call, comment, repo_role=call.caller.role(repo))
+    threads.remove_comment(repo, comment)
+    return Reply(204)
+
+
 def _require_author(call: Call, comment: Comment, repo_role: Role) -> None:
     if call.user is not comment.author and repo_role < Role.WRITE:
         raise errors.forbidden("Must have admin rights to Repository.")
@@ -121,6 +128,7 @@ ROUTES: tuple[Route, ...] = (
     ("GET", f"{_ISSUES}/comments", list_for_repo),
     ("GET", f"{_ISSUES}/comments/{{comment_id}}", get),
     ("PATCH", f"{_ISSUES}/comments/{{comment_id}}", update),
+    ("DELETE", f"{_ISSUES}/comments/{{comment_id}}", delete),
     ("GET", f"{_ISSUES}/{{issue_number}}/comments", list_for_issue),
     ("POST", f"{_ISSUES}/{{issue_number}}/comments", create),
     ("GET", _ON_REVIEW_COMMENT, lambda call: _list(call, _review_comment(call))),

@@ -1,18 +1,24 @@
-"""`POST /api/graphql`: whose token it is, and the review threads of a pull request."""
+"""`POST /api/graphql`: queries, and the mutations that REST does not have (resolve a thread, convert to draft)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from slash_forge import errors, reviews
+from slash_forge import errors, pulls, reviews
 from slash_forge.access import visible
 from slash_forge.attachments import rendered
 from slash_forge.call import Call, Reply, Route
 from slash_forge.graphql import Execution, Object, QueryError, Undefined, Unparsable, connection, parse
-from slash_forge.reviews import ReviewComment, Thread
+from slash_forge.reviews import Review, ReviewComment, Thread
+from slash_forge.shapes.repositories import association
 from slash_forge.shapes.site import node_id
-from slash_forge.state import Pull, Repository, User
+from slash_forge.state import Issue, Pull, Repository, Role, User
+
+_ACTOR = frozenset({"Actor", "Node"})
+_NODE = frozenset({"Node"})
+
+Resolver = Callable[[Mapping[str, Any]], Object]
 
 
 def answer(call: Call) -> Reply:
@@ -24,8 +30,9 @@ def answer(call: Call) -> Reply:
             200, {"errors": [{"message": "A query attribute must be specified and must be a string."}]}
         )
     try:
-        execution = Execution(parse(text), variables)
-        data = execution.run(query(call))
+        document = parse(text)
+        execution = Execution(document, variables)
+        data = execution.run(mutation(call) if document.kind == "mutation" else query(call))
     except (Unparsable, Undefined) as error:
         return Reply(200, {"errors": [{"message": str(error)}]})
     return Reply(200, {"data": data, **({"errors": execution.errors} if execution.errors else {})})
@@ -42,16 +49,29 @@ def query(call: Call) -> Object:
             message = f"Could not resolve to a Repository with the name '{name}'."
             raise QueryError("NOT_FOUND", message) from error
 
-    def viewer(_: Mapping[str, Any]) -> Object:
-        """The type is always User, and a bot keeps its `[bot]`."""
-        return Object("User", {"login": call.user.login, "databaseId": call.user.id})
-
-    return Object("Query", {"repository": find, "viewer": viewer})
+    return Object("Query", {"repository": find, "viewer": lambda _: _viewer(call.user)})
 
 
-def _actor(user: User | None) -> Object | None:
+def actor(user: User | None) -> Object | None:
     """Bots without the `[bot]` of REST; None for a deleted account."""
-    return Object(user.kind, {"login": user.login.removesuffix("[bot]")}) if user is not None else None
+    if user is None:
+        return None
+    return _person(user)
+
+
+def _viewer(user: User) -> Object:
+    """The type is always User, and a bot keeps its `[bot]`."""
+    return Object("User", {**_person(user).fields, "login": user.login}, _ACTOR)
+
+
+def _person(user: User) -> Object:
+    fields = {
+        "login": user.login.removesuffix("[bot]"),
+        "databaseId": user.id,
+        "id": node_id(user.kind, user.id),
+        "name": user.name,
+    }
+    return Object(user.kind, fields, _ACTOR)
 
 
 def repository(call: Call, repo: Repository) -> Object:
@@ -61,52 +81,254 @@ def repository(call: Call, repo: Repository) -> Object:
             message = f"Could not resolve to a PullRequest with the number of {arguments.get('number')}."
             raise QueryError("NOT_FOUND", message)
         if not call.caller.may(repo, "pull_requests", "read"):
-            raise QueryError("FORBIDDEN", "Resource not accessible by integration")
-        return pull_request(call, repo, issue.pull)
+            raise _inaccessible()
+        return pull_request(call, repo, issue, issue.pull)
 
-    return Object("Repository", {"pullRequest": find})
+    fields = {
+        "id": node_id("Repository", repo.id),
+        "databaseId": repo.id,
+        "name": repo.name,
+        "nameWithOwner": repo.full_name,
+        "isPrivate": repo.private,
+        "isFork": repo.parent is not None,
+        "url": f"{call.site.html}/{repo.full_name}",
+        "owner": actor(repo.owner),
+        "defaultBranchRef": Object("Ref", {"name": repo.default_branch}, _NODE),
+        "pullRequest": find,
+    }
+    return Object("Repository", fields, _NODE)
 
 
-def pull_request(call: Call, repo: Repository, pull: Pull) -> Object:
+def _inaccessible() -> QueryError:
+    return QueryError("FORBIDDEN", "Resource not accessible by integration")
+
+
+def pull_request(call: Call, repo: Repository, issue: Issue, pull: Pull) -> Object:
+    def mergeable(_: Mapping[str, Any]) -> str:
+        trial = pulls.attempt(call.state, repo, issue, pull) if issue.state == "open" else None
+        if trial is None or not trial.known:
+            return "UNKNOWN"
+        return "MERGEABLE" if trial.sha else "CONFLICTING"
+
     threads = [one for one in pull.threads if one.comments[0].review.submitted_at]
-    listed = connection(
-        "reviewThreads", "PullRequestReviewThread", threads, lambda one: thread(call, repo, pull, one)
-    )
-    return Object("PullRequest", {"reviewThreads": listed})
+    written = [one for one in pull.reviews if one.submitted_at]
+    fields = {
+        "id": node_id("PullRequest", pull.id),
+        "databaseId": pull.id,
+        "number": issue.number,
+        "title": issue.title,
+        "body": issue.body or "",
+        "bodyHTML": lambda _: rendered(call, issue.body or ""),
+        "url": f"{call.site.html}/{repo.full_name}/pull/{issue.number}",
+        "state": "MERGED" if pull.merged_at else issue.state.upper(),
+        "isDraft": pull.draft,
+        "locked": issue.locked,
+        "merged": pull.merged_at is not None,
+        "mergeable": mergeable,
+        "maintainerCanModify": pull.maintainer_can_modify,
+        "isCrossRepository": pull.head_repository is not repo,
+        "author": actor(issue.author),
+        "authorAssociation": association(repo, issue.author),
+        "createdAt": issue.created_at,
+        "updatedAt": issue.updated_at,
+        "headRefName": pull.head_ref,
+        "headRefOid": pull.head_sha,
+        "headRepository": _head(call, pull),
+        "baseRefName": pull.base_ref,
+        "baseRefOid": pull.base_sha,
+        "reviewThreads": connection(
+            "reviewThreads",
+            "PullRequestReviewThreadConnection",
+            threads,
+            lambda one: thread(call, repo, issue, pull, one),
+        ),
+        "reviews": connection(
+            "reviews", "PullRequestReviewConnection", written, lambda one: review(call, repo, issue, one)
+        ),
+    }
+    return Object("PullRequest", fields, _NODE)
 
 
-def thread(call: Call, repo: Repository, pull: Pull, one: Thread) -> Object:
+def _head(call: Call, pull: Pull) -> Object | None:
+    return repository(call, pull.head_repository) if pull.head_repository else None
+
+
+def thread(call: Call, repo: Repository, issue: Issue, pull: Pull, one: Thread) -> Object:
     now, then = reviews.current(repo, pull, one), one.anchor
     fields = {
         "id": node_id("PullRequestReviewThread", one.id),
         "isResolved": one.resolved,
         "isOutdated": now is None and not one.on_file,
-        "resolvedBy": _actor(one.resolved_by),
+        "isCollapsed": one.resolved,
+        "resolvedBy": _person(one.resolved_by) if one.resolved_by else None,
         "path": one.path,
         "line": now.line if now else None,
         "originalLine": then.line if then else None,
         "startLine": now.start_line if now else None,
+        "originalStartLine": then.start_line if then else None,
         "diffSide": then.side if then else "RIGHT",
+        "startDiffSide": then.start_side if then else None,
         "subjectType": "FILE" if one.on_file else "LINE",
+        "viewerCanReply": not issue.locked or call.caller.role(repo) >= Role.WRITE,
+        "viewerCanResolve": may_resolve(call, repo, issue) and not one.resolved,
+        "viewerCanUnresolve": may_resolve(call, repo, issue) and one.resolved,
         "comments": connection(
-            "comments", "PullRequestReviewComment", one.comments, lambda remark: comment(call, remark)
+            "comments",
+            "PullRequestReviewCommentConnection",
+            one.comments,
+            lambda remark: comment(call, repo, issue, pull, remark),
         ),
     }
-    return Object("PullRequestReviewThread", fields)
+    return Object("PullRequestReviewThread", fields, _NODE)
 
 
-def comment(call: Call, one: ReviewComment) -> Object:
+def may_resolve(call: Call, repo: Repository, issue: Issue) -> bool:
+    """An installation also needs `contents`, which the token of Actions often lacks."""
+    user = call.caller.user
+    if user is None:
+        return False
+    if call.caller.is_app:
+        return all(call.caller.may(repo, one, "write") for one in ("pull_requests", "contents"))
+    return user is issue.author or call.caller.role(repo) >= Role.WRITE
+
+
+def comment(call: Call, repo: Repository, issue: Issue, pull: Pull, one: ReviewComment) -> Object:
+    def anchor_field(name: str) -> Any:
+        now = reviews.current(repo, pull, one.thread)
+        return getattr(now, name) if now else None
+
+    then = one.thread.anchor
+    first = one.thread.comments[0]
     fields = {
+        "id": node_id("PullRequestReviewComment", one.id),
         "databaseId": one.id,
         "fullDatabaseId": str(one.id),
+        "url": f"{call.site.html}/{repo.full_name}/pull/{issue.number}#discussion_r{one.id}",
         "body": one.body,
         "bodyHTML": lambda _: rendered(call, one.body),
-        "author": _actor(one.author),
+        "author": actor(one.author),
+        "authorAssociation": association(repo, one.author),
         "createdAt": one.created_at,
         "updatedAt": one.updated_at,
         "diffHunk": one.thread.hunk,
+        "path": one.thread.path,
+        "line": lambda _: anchor_field("line"),
+        "startLine": lambda _: anchor_field("start_line"),
+        "position": lambda _: anchor_field("position"),
+        "originalLine": then.line if then else None,
+        "originalStartLine": then.start_line if then else None,
+        "originalPosition": then.position if then else 1,
+        "outdated": lambda _: then is not None and anchor_field("line") is None,
+        "subjectType": "FILE" if one.thread.on_file else "LINE",
+        "isMinimized": False,
+        "minimizedReason": None,
+        "commit": lambda _: _commit(pull.head_sha if anchor_field("line") else one.thread.commit),
+        "originalCommit": _commit(one.thread.commit),
+        "pullRequestReview": lambda _: review(call, repo, issue, one.review),
+        "replyTo": lambda _: comment(call, repo, issue, pull, first) if one.reply_to else None,
     }
-    return Object("PullRequestReviewComment", fields)
+    return Object("PullRequestReviewComment", fields, _NODE)
+
+
+def _commit(sha: str) -> Object:
+    return Object("Commit", {"oid": sha, "abbreviatedOid": sha[:7]}, _NODE)
+
+
+def review(call: Call, repo: Repository, issue: Issue, one: Review) -> Object:
+    fields = {
+        "id": node_id("PullRequestReview", one.id),
+        "databaseId": one.id,
+        "fullDatabaseId": str(one.id),
+        "url": f"{call.site.html}/{repo.full_name}/pull/{issue.number}#pullrequestreview-{one.id}",
+        "state": one.state,
+        "body": one.body,
+        "bodyHTML": lambda _: rendered(call, one.body),
+        "author": actor(one.author),
+        "authorAssociation": association(repo, one.author),
+        "submittedAt": one.submitted_at,
+        "commit": _commit(one.commit),
+    }
+    return Object("PullRequestReview", fields, _NODE)
+
+
+# -- mutations
+
+
+def mutation(call: Call) -> Object:
+    return Object(
+        "Mutation",
+        {
+            "resolveReviewThread": _resolve(call, "ResolveReviewThreadPayload", resolved=True),
+            "unresolveReviewThread": _resolve(call, "UnresolveReviewThreadPayload", resolved=False),
+            "convertPullRequestToDraft": _draft(call, "ConvertPullRequestToDraftPayload", draft=True),
+            "markPullRequestReadyForReview": _draft(
+                call, "MarkPullRequestReadyForReviewPayload", draft=False
+            ),
+        },
+    )
+
+
+def _resolve(call: Call, payload: str, *, resolved: bool) -> Resolver:
+    def act(arguments: Mapping[str, Any]) -> Object:
+        fields = arguments.get("input") or {}
+        repo, issue, pull, match = _thread(call, str(fields.get("threadId")))
+        if not may_resolve(call, repo, issue):
+            raise _forbidden(call)
+        match.resolved, match.resolved_by = resolved, call.user if resolved else None
+        return _payload(call, payload, fields, "thread", thread(call, repo, issue, pull, match))
+
+    return act
+
+
+def _draft(call: Call, payload: str, *, draft: bool) -> Resolver:
+    def act(arguments: Mapping[str, Any]) -> Object:
+        fields = arguments.get("input") or {}
+        repo, issue, pull = _pull(call, str(fields.get("pullRequestId")))
+        mine = call.user is issue.author or call.caller.role(repo) >= Role.WRITE
+        if not mine or not call.caller.may(repo, "pull_requests", "write"):
+            raise _forbidden(call)
+        pull.draft = draft
+        return _payload(call, payload, fields, "pullRequest", pull_request(call, repo, issue, pull))
+
+    return act
+
+
+def _payload(call: Call, type: str, fields: Mapping[str, Any], name: str, value: Object) -> Object:
+    mutated = {name: value, "clientMutationId": fields.get("clientMutationId"), "actor": actor(call.user)}
+    return Object(type, mutated)
+
+
+def _forbidden(call: Call) -> QueryError:
+    if call.caller.is_app:
+        return QueryError("FORBIDDEN", "Resource not accessible by integration")
+    return QueryError(
+        "FORBIDDEN", f"{call.user.login} does not have the correct permissions to execute this."
+    )
+
+
+def _is_visible(call: Call, repo: Repository) -> bool:
+    try:
+        visible(call.state, call.caller, repo.full_name)
+    except errors.ApiError:
+        return False
+    return True
+
+
+def _pull(call: Call, requested: str) -> tuple[Repository, Issue, Pull]:
+    for repo in filter(lambda one: _is_visible(call, one), call.state.repositories.values()):
+        for issue, pull in repo.pulls():
+            if node_id("PullRequest", issue.id) == requested or node_id("PullRequest", pull.id) == requested:
+                return repo, issue, pull
+    raise QueryError("NOT_FOUND", f"Could not resolve to a node with the global id of '{requested}'")
+
+
+def _thread(call: Call, requested: str) -> tuple[Repository, Issue, Pull, Thread]:
+    for repo in filter(lambda one: _is_visible(call, one), call.state.repositories.values()):
+        for issue, pull in repo.pulls():
+            for one in pull.threads:
+                if node_id("PullRequestReviewThread", one.id) == requested:
+                    return repo, issue, pull, one
+    raise QueryError("NOT_FOUND", f"Could not resolve to a node with the global id of '{requested}'")
 
 
 ROUTES: tuple[Route, ...] = (("POST", "/api/graphql", answer),)

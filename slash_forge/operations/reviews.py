@@ -159,6 +159,26 @@ def _verdict(call: Call, repo: Repository, issue: Issue, event: str, *, body: st
     return _VERDICTS[event]
 
 
+def update(call: Call) -> Reply:
+    repo, issue, _, review = _found(call, write=True)
+    if review.author is not call.user:
+        raise errors.forbidden("Must have admin rights to Repository.")
+    review.body = call.required("body")
+    if len(review.body) > errors.BODY_LIMIT:
+        raise unprocessable(_TOO_LONG)
+    return _reply(call, repo, issue, review)
+
+
+def dismiss(call: Call) -> Reply:
+    repo, issue, _, review = _found(call, write=True)
+    call.require(repo, Role.WRITE)
+    _ = call.required("message")
+    if review.state not in ("APPROVED", "CHANGES_REQUESTED"):
+        raise unprocessable("Can not dismiss a commented pull request review")
+    review.state = "DISMISSED"
+    return _reply(call, repo, issue, review)
+
+
 _REVIEWS = "/repos/{owner}/{repo}/pulls/{pull_number}/reviews"
 _REVIEW = f"{_REVIEWS}/{{review_id}}"
 
@@ -166,4 +186,6 @@ ROUTES: tuple[Route, ...] = (
     ("GET", _REVIEWS, list_for_pull),
     ("POST", _REVIEWS, create),
     ("GET", _REVIEW, get),
+    ("PUT", _REVIEW, update),
+    ("PUT", f"{_REVIEW}/dismissals", dismiss),
 )

@@ -119,7 +119,7 @@ def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: 
 def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str) -> None:
     request = request_of(text)
     last = LastRun(text, text, text, text, (text,))
-    facts = TaskFacts("/repo", "a" * 40, (text,), (), (text,), text, "", ((text, text),), (text,))
+    facts = TaskFacts("/repo", "a" * 40, (text,), (), (text,), text, "", "", ((text, text),), (text,))
     assert SPEAKS not in outside(first_message(request, facts, "0f" * 8, last))
     approved = replace(request, verb="approve", plan=Plan(text, (PlanStep(text, (text,)),), text))
     assert not at_the_margin(first_message(approved, facts, "0f" * 8))

@@ -137,6 +137,7 @@ on_deny: stop
 checks: ["touch owned-by-check"]
 setup: [{command: touch owned-by-setup, egress: [python]}]
 bring: [owned]
+run_services: [{name: owned, command: touch owned-by-service, ready: "true"}]
 history: full
 model: openai/owned
 models: {anthropic/claude-sonnet-5-5: {price: {input: 0, output: 0}}}

@@ -73,6 +73,8 @@ WRITES: dict[str, dict[str, Any]] = {
         "event": "COMMENT",
         "comments": [ReviewDraft(T, T, 1, Side.RIGHT, 0, Side.RIGHT)],
     },
+    "edit_review": {"number": 1, "review_id": 1, "body": T},
+    "dismiss_review": {"number": 1, "review_id": 1, "message": T},
     "create_check_run": {
         "draft": CheckRunDraft(T, T, "neutral", T, T, T),
         "annotations": [Annotation(T, 1, "notice", T)],

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from github.Repository import Repository
 
 from slash_forge import Forge
 from slash_forge.graphql import Unparsable, parse
@@ -17,22 +18,28 @@ THREADS = """
 query Threads($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
-      # where it stands
+      headRefOid  # where it stands
       reviewThreads(first: 2, after: $after) {
         totalCount
         pageInfo { hasNextPage endCursor }
         nodes {
           id isResolved isOutdated path line startLine originalLine diffSide subjectType
           resolvedBy { login }
-          comments(first: 100) {
-            totalCount
-            nodes { databaseId body createdAt author { __typename login } }
-          }
+          comments(first: 100) { totalCount nodes { ...remark } }
         }
       }
     }
   }
 }
+fragment remark on PullRequestReviewComment {
+  databaseId body createdAt outdated
+  author { __typename login ... on Bot { databaseId } }
+  replyTo { databaseId }
+  pullRequestReview { databaseId state }
+}
+"""
+RESOLVE = """
+mutation($thread: ID!) { resolveReviewThread(input: {threadId: $thread}) { thread { id isResolved } } }
 """
 VARIABLES = {"owner": "acme", "name": "lib", "number": 1, "after": None}
 
@@ -87,7 +94,8 @@ def test_a_thread_says_where_it_is_and_who_speaks(forge: Forge, ask: Ask, number
     assert (one["isResolved"], one["resolvedBy"]["login"], one["isOutdated"]) == (True, "ada", False)
     texts = one["comments"]["nodes"]
     assert [comment["author"]["login"] for comment in texts] == ["eve", "github-actions"]
-    assert texts[1]["author"] == {"__typename": "Bot", "login": "github-actions"}
+    assert texts[1]["author"] == {"__typename": "Bot", "login": "github-actions", "databaseId": 41_898_282}
+    assert [comment["replyTo"] for comment in texts] == [None, {"databaseId": first}]
 
 
 def test_a_push_outdates_it_and_a_ghost_has_no_author(forge: Forge, ask: Ask, number: int) -> None:
@@ -102,6 +110,29 @@ def test_a_push_outdates_it_and_a_ghost_has_no_author(forge: Forge, ask: Ask, nu
 def test_a_pending_review_is_not_told(forge: Forge, ask: Ask, number: int) -> None:
     forge.review(REPO, number, "eve", state="PENDING", comments=[{"path": "a.txt", "line": 6, "body": "x"}])
     assert threads(ask(THREADS, **VARIABLES))["totalCount"] == 0
+
+
+def test_resolving_needs_the_right_to(forge: Forge, ask: Ask, number: int) -> None:
+    forge.review_comment(REPO, number, "eve", "a.txt", 6, body="Why?")
+    (one,) = threads(ask(THREADS, **VARIABLES))["nodes"]
+    weak = forge.token(permissions={"pull_requests": "write"}, repo=REPO)
+    for token in (weak, forge.token("eve")):
+        answer = ask(RESOLVE, token, thread=one["id"])
+        assert (answer["errors"][0]["type"], answer["data"]) == ("FORBIDDEN", {"resolveReviewThread": None})
+    answer = ask(RESOLVE, thread=one["id"])
+    assert answer["data"]["resolveReviewThread"]["thread"] == {"id": one["id"], "isResolved": True}
+    undo = RESOLVE.replace("resolveReviewThread", "unresolveReviewThread")
+    answer = ask(undo, forge.token("ada"), thread=one["id"])
+    assert answer["data"]["unresolveReviewThread"]["thread"]["isResolved"] is False
+    assert ask(RESOLVE, thread="nonsense")["errors"][0]["type"] == "NOT_FOUND"
+
+
+def test_drafts_are_made_and_unmade(forge: Forge, repo: Repository, number: int) -> None:
+    pull = repo.get_pull(number)
+    pull.convert_to_draft()
+    assert repo.get_pull(number).draft
+    pull.mark_ready_for_review()
+    assert not repo.get_pull(number).draft
 
 
 @pytest.mark.parametrize(
@@ -120,10 +151,12 @@ def test_what_is_not_there_is_null_and_an_error(ask: Ask, changed: dict[str, obj
 
 @pytest.mark.parametrize(
     ("bounds", "kind"),
-    [("", "MISSING_PAGINATION_BOUNDARIES"), ("(first: 101)", "EXCESSIVE_PAGINATION"), ("(first: 1)", None)],
+    [("", "MISSING_PAGINATION_BOUNDARIES"), ("(first: 101)", "EXCESSIVE_PAGINATION"), ("(last: 1)", None)],
 )
 def test_pages_have_bounds(ask: Ask, bounds: str, kind: str | None) -> None:
-    query = f'{{repository(owner:"acme",name:"lib"){{pullRequest(number:1){{reviewThreads{bounds}{{totalCount}}}}}}}}'
+    query = (
+        f'{{repository(owner:"acme",name:"lib"){{pullRequest(number:1){{reviews{bounds}{{totalCount}}}}}}}}'
+    )
     answer = ask(query)
     assert answer.get("errors", [{"type": None}])[0]["type"] == kind
 
@@ -155,7 +188,7 @@ def test_nobody_asks_nothing(forge: Forge) -> None:
     ask.close()
 
 
-@pytest.mark.parametrize("text", ['{ a(b: "\\"}") }', "{ a(b: 1, c: -2.5, d: true, e: null, f: $f) }"])
+@pytest.mark.parametrize("text", ['{ a(b: "\\"}") }', "{ a(b: {c: [1, -2.5, true, null, RED, $d]}) }"])
 def test_values_of_every_kind_are_read(text: str) -> None:
     assert parse(text).selections
     with pytest.raises(Unparsable):
