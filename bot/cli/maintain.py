@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from bot.cli.options import add_text, names_of, repositories_of
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
+from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.maintenance.due_tasks import MOST_JOBS, matrix, matrix_json
 from bot.report.summary import dashboards_summary, plan_summary
@@ -101,10 +102,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             done.append(text)
             actions.print(text)
 
-        results = {}
+        results: dict[tuple[str, str], LastResult] = {}
         if where.repository and where.run:
             here = client_for(where, os.environ) if where.token else host_of(where.repository)
-            results = run_results(here, where.repository, where.run, now)
+            try:
+                results = run_results(here, where.repository, where.run, now)
+            except GitHubError as error:
+                warn(f"The dashboards lack the results of this run: {error}")
         home = f"{where.server_url}/{where.repository}" if where.repository else ".."
         put_dashboards(plans, host_of, results, say, warn, home)
         actions.add_summary(dashboards_summary(done, notes))

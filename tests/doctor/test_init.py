@@ -202,7 +202,7 @@ def test_the_tasks_it_writes_load(repo: Path) -> None:
 def test_what_it_was_not_asked_for_it_does_not_write(repo: Path) -> None:
     init(repo, "--yes")
     written = [str(file.relative_to(repo)) for file in sorted((repo / ".github").rglob("*.*"))]
-    assert written == [".github/agent.yml", ".github/workflows/agent.yml"]
+    assert written == [".github/actionlint.yaml", ".github/agent.yml", ".github/workflows/agent.yml"]
 
 
 @pytest.mark.slow

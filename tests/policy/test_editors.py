@@ -110,6 +110,6 @@ def test_a_key_says_what_it_is_for(server: Server) -> None:
 
 
 def test_the_pages_own_example_is_not_marked(server: Server) -> None:
-    [example] = blocks(SCHEMA.with_name("policy.md"), "yaml")
+    example, *_ = blocks(SCHEMA.with_name("policy.md"), "yaml")
     assert example.startswith(EDITOR_LINE)
     assert server.marked(server.open("page", example.removeprefix(EDITOR_LINE))) == []

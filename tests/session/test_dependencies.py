@@ -116,4 +116,4 @@ def test_without_the_earlier_step_it_says_what_is_missing(stage: Stage) -> None:
     workspace.mkdir()
     ran, _ = run(stage, workspace, shell("ls"))
     assert ran.code == 2
-    assert "brings .agent-input, but there is no folder" in ran.err
+    assert "brings .agent-input, which is not there" in ran.err

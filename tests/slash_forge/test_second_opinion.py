@@ -107,7 +107,7 @@ class Talk:
 
 
 _FIELDS = (
-    "number", "title", "body", "state", "state_reason", "locked", "login", "name", "color", "description",
+    "number", "title", "body", "state", "state_reason", "locked", "login", "name", "description",
     "comments", "closed_at", "type",
 )  # fmt: skip
 

@@ -42,6 +42,7 @@ POST /repos/{repo}/issues/comments/{comment}/reactions {"content": "eyes"} => re
 GET /repos/{repo}/issues/comments/{comment}/reactions
 POST /repos/{repo}/issues/{issue}/labels {"labels": ["area"]}
 DELETE /repos/{repo}/issues/{issue}/labels/area
+DELETE /repos/{repo}/issues/comments/{comment}
 POST /repos/{repo}/pulls {"title": "Topic", "head": "agent/other", "base": "main", "draft": true} => -
 GET /repos/{repo}/pulls
 GET /repos/{repo}/pulls/{pull}
@@ -53,6 +54,9 @@ POST /repos/{repo}/pulls/{reviewed}/reviews {"event": "COMMENT", "body": "Fine"}
 GET /repos/{repo}/pulls/{reviewed}/reviews
 POST /repos/{repo}/pulls/{reviewed}/reviews {"comments": [{"path": "calc.py", "line": 1, "body": "Why?"}]} => pending
 GET /repos/{repo}/pulls/{reviewed}/reviews/{pending}
+PUT /repos/{repo}/pulls/{reviewed}/reviews/{pending} {"body": "Words"}
+POST /repos/{repo}/pulls/{reviewed}/reviews {"event": "APPROVE"} => review
+PUT /repos/{repo}/pulls/{reviewed}/reviews/{review}/dismissals {"message": "Old"}
 POST /repos/{repo}/pulls/{reviewed}/comments/{remark}/replies {"body": "y"}
 GET /repos/{repo}/pulls/{reviewed}/comments
 GET /repos/{repo}/pulls/comments/{remark}

@@ -324,7 +324,7 @@ def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
 @pytest.mark.slow
 def test_who_has_no_terminal_pays_for_no_display() -> None:
     code = (
-        "import sys; from bot.cli import fix, review, run; from bot.cli.terminal import open_viewer;"
+        "import sys; import bot.cli.local_verb, bot.cli.review, bot.cli.run; from bot.cli.terminal import open_viewer;"
         "print([name for name in sys.modules if name.split('.')[0] in ('rich', 'pygments', 'termios')])"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
