@@ -17,6 +17,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
+from bot.maintenance.dashboard import LastResult
 from bot.maintenance.due_tasks import MOST_JOBS, matrix, matrix_json
 from bot.report.summary import dashboards_summary, plan_summary
 from bot.session.context.github_env import read_github_environment, signed_in

@@ -201,8 +201,7 @@ def note_work_on_error(folder: RunFolder, *, can_continue: bool) -> Iterator[Non
     try:
         yield
     except Exception as error:
-        missing = isinstance(error, FileNotFoundError) or isinstance(error.__cause__, FileNotFoundError)
-        if missing and not folder.root.is_dir():
+        if isinstance(error, FileNotFoundError) and not folder.root.is_dir():
             raise AgentError(
                 f"The run's folder {folder.root} was removed while the run was at work; nothing of it is left."
             ) from error
