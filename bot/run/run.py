@@ -89,7 +89,7 @@ def run_until(stop: CancelToken, spec: RunSpec) -> RunResult:
             if not spec.folder.begun:
                 spec.folder.drop()
             raise
-        spec.folder.journal.stat()  # raises if the folder was removed: writing the bundle would make an empty one
+        spec.folder.root.stat()  # raises if it was removed: writing the bundle would make an empty one
         from bot.run.result import write_run_bundle  # pydantic and jinja2 are loaded while the model thinks
 
         write_run_bundle(spec.folder, result)
