@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, TypeVar
 
+from bot.contracts.workspace_tools import PATCH, SHELL
 from bot.policy.globs import matches, normalise
 from bot.policy.rule import (
-    PATCH_TOOL,
-    SHELL_TOOL,
     WRITING_TOOLS,
     CommandPattern,
     CommandRule,
@@ -39,9 +38,9 @@ def call(
 ) -> tuple[Rule, str] | None:
     """Return the strictest rule that covers the call and the nearest allowed alternative; `None` without such a
     rule."""
-    if tool == SHELL_TOOL:
+    if tool == SHELL:
         return _command(rules, arguments.get("command"))
-    if tool == PATCH_TOOL and "path" not in arguments:
+    if tool == PATCH.name and "path" not in arguments:
         matches = [_path(rules, tool, path, root) for path in patched_paths(arguments.get("patch"))]
         return max(filter(None, matches), key=lambda one: one[0].effect.rank, default=None)
     return _path(rules, tool, arguments.get("path", "."), root)
@@ -74,7 +73,7 @@ def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Ru
 
 def _is_for(rule: PathRule, tool: str) -> bool:
     """Whether a rule applies to `tool`. Rules for edit or write apply to patch, which can do the same."""
-    return tool in rule.tools or (tool == PATCH_TOOL and bool(rule.tools & WRITING_TOOLS))
+    return tool in rule.tools or (tool == PATCH.name and bool(rule.tools & WRITING_TOOLS))
 
 
 def _command(rules: Iterable[Rule], command: object) -> tuple[Rule, str] | None:

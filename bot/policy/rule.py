@@ -10,13 +10,11 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.request import Tier
+from bot.contracts.workspace_tools import READING, WRITING
 from bot.policy.kinds import ONE_OR_MORE, Glob, Line, Scalar, Text, about, key, one_of, problem, truth
 
-# The tools that change a path, those that only read one, and the shell.
-PATCH_TOOL = "patch"
-WRITING_TOOLS = frozenset({"edit", "write", PATCH_TOOL})
-READING_TOOLS = frozenset({"view", "ls", "glob", "grep"})
-SHELL_TOOL = "bash"
+WRITING_TOOLS = frozenset(WRITING)
+READING_TOOLS = frozenset(READING)
 
 # The alternative words at one position of a command; a pattern is a list of positions from the first on.
 Token = frozenset[str]

@@ -8,9 +8,9 @@ import signal
 from collections.abc import Iterable
 
 from bot.contracts.formatting import signal_name
+from bot.contracts.workspace_tools import MAX_TIMEOUT
 from bot.toolhost.resource_limits import GIB, MIB, ExceededLimit, ResourceLimits
 from bot.toolhost.shell import CommandResult
-from bot.toolhost.tool_descriptions import MAX_TIMEOUT
 
 _SILENT = 30.0
 """Seconds without output from which on a command may hang."""

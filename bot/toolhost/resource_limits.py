@@ -1,7 +1,7 @@
 """The resource limits of one command, and those that the kernel enforces.
 
 A limit of the kernel reaches the command as an error. `CommandUsage` watches memory and disk, `ProcessMonitor` the
-number of processes. How long a call may take is in `tool_descriptions.py`.
+number of processes. How long a call may take is in `bot/contracts/workspace_tools.py`.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.contracts import wire
 from bot.contracts.tools import ToolFailure, ToolOutcome, Variation
+from bot.contracts.workspace_tools import BASH
 from bot.toolhost import descendants
 from bot.toolhost.context import Answer, Context
 from bot.toolhost.file_history import FileHistory
@@ -21,7 +22,6 @@ from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.records import Records
 from bot.toolhost.registry import RUN, import_tools_of_models
 from bot.toolhost.scan import Scanner
-from bot.toolhost.tool_descriptions import BASH
 
 if TYPE_CHECKING:
     from bot.toolhost.diagnosing import Diagnosing

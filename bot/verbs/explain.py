@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bot.contracts.outcome import Status
+from bot.contracts.workspace_tools import READING, SHELL_TOOLS
 from bot.contracts.writes import WriteCaps
-from bot.verbs.record import COLLABORATORS, READING, RUN_OPTIONS, SHELL_TOOLS, Local, Profile, Verb
+from bot.verbs.record import COLLABORATORS, RUN_OPTIONS, Local, Profile, Verb
 
 PROMPT = """\
 You are Slash Agent, a software engineer who explains one repository to people who ask. You work alone, in a sandbox

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bot.contracts.outcome import Status
+from bot.contracts.workspace_tools import READING
 from bot.contracts.writes import WriteCaps
-from bot.verbs.record import ASK_USER, COLLABORATORS, READING, RUN_OPTIONS, SUBMIT_PLAN, Local, Profile, Verb
+from bot.verbs.record import ASK_USER, COLLABORATORS, RUN_OPTIONS, SUBMIT_PLAN, Local, Profile, Verb
 
 PROMPT = """\
 You are Slash Agent, a software engineer who plans a change to one repository. You work alone, in a sandbox without

@@ -7,13 +7,8 @@ from enum import StrEnum
 
 from bot.contracts.outcome import Status
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, Tier
+from bot.contracts.workspace_tools import READING, SHELL_TOOLS, WRITING
 from bot.contracts.writes import WriteCaps
-
-READING = ("view", "ls", "glob", "grep")
-WRITING = ("edit", "write", "patch")
-SHELL = "bash"
-SHELL_TOOLS = (SHELL, "bash_output", "bash_kill")
-"""The tools that run commands and control those in the background: offered together."""
 
 DESCRIBE_CHANGE = "describe_change"
 SUBMIT_PLAN = "submit_plan"

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from bot.contracts.outcome import Status
+from bot.contracts.workspace_tools import READING, SHELL_TOOLS
 from bot.contracts.writes import WriteCaps
-from bot.verbs.record import (
-    COLLABORATORS,
-    READING,
-    REPORT_FINDING,
-    RUN_OPTIONS,
-    SHELL_TOOLS,
-    Place,
-    Profile,
-    Verb,
-)
+from bot.verbs.record import COLLABORATORS, REPORT_FINDING, RUN_OPTIONS, Place, Profile, Verb
 
 PROMPT = """\
 You are Slash Agent, a software engineer who reviews a change to one repository. You work alone, in a sandbox without

@@ -16,7 +16,6 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.tools import FileChange, ToolOutcome
 from bot.contracts.wire import WireError
-from bot.toolhost.tool_descriptions import TOOL_SPECS
 from bot.workspace import frames, start
 from bot.workspace.frames import Answer, Channel, Facts, Question
 from bot.workspace.process import HostEndedError, HostProcess, WorkspaceError
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from bot.workspace.egress.proxy import Proxy
 
 __all__ = [
-    "TOOL_SPECS",
     "Answer",
     "Ask",
     "Facts",

@@ -14,11 +14,11 @@ from bot.agent.prompt import PromptError, new_marker, prompt_text, render, syste
 from bot.agent.subagents import TYPES, task_spec
 from bot.agent.todo import TODO
 from bot.contracts.tools import ToolSpec
+from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.session.context.profiles import profile_of_verb
 from bot.skills.find import bundled, choose_skills
 from bot.skills.tool import skill_spec
 from bot.verbs.registry import MODEL_VERBS, VERBS
-from bot.workspace.client import TOOL_SPECS
 
 GOLDEN = Path(__file__).parent / "golden"
 PROMPTS = Path(__file__).parents[2] / "bot" / "agent" / "prompts"

@@ -15,6 +15,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.pulls import Comment
 from bot.contracts.request import ThreadState, Triage, TriageThread
 from bot.contracts.tools import ToolOutcome
+from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.contracts.writes import (
     AddComment,
     AddLabel,
@@ -25,7 +26,6 @@ from bot.contracts.writes import (
     Write,
     Writes,
 )
-from bot.workspace.client import TOOL_SPECS
 
 GOLDEN = Path(__file__).parent / "golden" / "triage_system.md"
 

@@ -20,13 +20,13 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 from bot.contracts.tools import ToolOutcome, Variation, varied_outcome
 from bot.skills import tool as skills
-from bot.toolhost.tools import bash_output, edit, patch, write
+from bot.toolhost.tools import bash_kill, edit, patch, write
 from tests.skills.corpus import skill
 from tests.skills.test_tool import Bench as SkillBench
 from tests.support.workspaces import Bench, make_tree
 
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
-    "bash_kill": bash_output._ENDED,
+    "bash_kill": bash_kill._ENDED,
     "edit": edit._EDITED,
     "edit, a new file": edit.CREATED,
     "edit, an empty file": edit._FILLED,

@@ -9,8 +9,8 @@ import pytest
 
 from bot.agent.journal_file import read_journal
 from bot.contracts.journal import FilesChanged, Result
+from bot.contracts.workspace_tools import SHELL_TOOLS
 from bot.session.context.profiles import profile_of
-from bot.verbs.record import SHELL_TOOLS
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Call, ScriptRequest, Step, Turn

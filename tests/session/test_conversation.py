@@ -13,8 +13,8 @@ from bot.agent.journal import Journal, JournalFile
 from bot.contracts.journal import Note, Record, Response, UserText
 from bot.contracts.messages import Text
 from bot.contracts.request import Request, Tier
+from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.run.resume import EarlierConversation, NewRun, conversation, read_recording
-from bot.workspace.client import TOOL_SPECS
 from tests.support.sessions import header
 
 REQUEST = header().request

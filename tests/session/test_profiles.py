@@ -10,11 +10,11 @@ from bot.agent.masking import group
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request, Tier
+from bot.contracts.workspace_tools import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
 from bot.policy.rule import READING_TOOLS, WRITING_TOOLS
 from bot.session.context.profiles import profile_of, profile_of_verb, why_not_run
-from bot.verbs.record import ASK_USER, SHELL, SHELL_TOOLS, WRITING
+from bot.verbs.record import ASK_USER
 from bot.verbs.registry import MODEL_VERBS
-from bot.workspace.client import TOOL_SPECS
 from tests.support.outcomes import REQUEST, make_request
 
 HEAD = "b" * 40

@@ -13,17 +13,14 @@ from bot.agent.prompt import prompt_text
 from bot.contracts.journal import Header
 from bot.contracts.outcome import Status
 from bot.contracts.request import Request, Tier
+from bot.contracts.workspace_tools import READING, SHELL, SHELL_TOOLS, WRITING
 from bot.verbs.record import (
     ASK_USER,
     DESCRIBE_CHANGE,
     PROPOSE_WRITE,
-    READING,
     REPORT_FINDING,
-    SHELL,
-    SHELL_TOOLS,
     SUBMIT_PLAN,
     TODO,
-    WRITING,
     Earlier,
     Profile,
 )

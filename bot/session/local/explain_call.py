@@ -9,10 +9,11 @@ from typing import Any
 from bot.agent.toolbox import Permission, denial_text
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Tier
+from bot.contracts.workspace_tools import SHELL
 from bot.gate.path_rules import withholding
 from bot.policy.decide import Decision, may_write
 from bot.policy.globs import normalise
-from bot.policy.rule import SHELL_TOOL, WRITING_TOOLS, Effect, patched_paths
+from bot.policy.rule import WRITING_TOOLS, Effect, patched_paths
 from bot.policy.shell import parse_shell
 from bot.policy.values import Policy
 from bot.session.context.profiles import profile_of_verb
@@ -66,7 +67,7 @@ def _verb_denial(policy: Policy, tier: Tier, verb: str) -> Decision:
 
 def _grammar(tool: str, arguments: Mapping[str, Any]) -> str:
     command = arguments.get("command")
-    if tool != SHELL_TOOL or not isinstance(command, str):
+    if tool != SHELL or not isinstance(command, str):
         return ""
     parsed = parse_shell(command)
     if parsed.simple is not None:

@@ -17,6 +17,7 @@ from bot.contracts.journal import Record
 from bot.contracts.messages import ToolCall
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
+from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
@@ -29,7 +30,7 @@ from bot.session.workspaces.start import in_bytes
 from bot.skills.find import checkout_skills
 from bot.skills.grants import ActiveGrants
 from bot.skills.tool import SkillFolder, SkillTool
-from bot.workspace.client import TOOL_SPECS, Workspace
+from bot.workspace.client import Workspace
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import Setting
 from bot.workspace.sandbox.confinement import Confinement

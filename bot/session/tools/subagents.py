@@ -18,6 +18,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.model import Provider, Retrying
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import Variation
+from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.providers.models import cost
 from bot.session.progress.waits import WatchedProvider
 from bot.session.tools.result_tools import Archive, ResultTool
@@ -26,7 +27,6 @@ from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.verbs.record import TODO, Profile
-from bot.workspace.client import TOOL_SPECS
 
 _READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)
 """A shell counts as writing, whatever it is used for."""

@@ -18,14 +18,15 @@ from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import Denial
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome, Variation
+from bot.contracts.workspace_tools import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
 from bot.policy.decide import Decision, decide
 from bot.policy.rule import Effect, patched_paths
 from bot.policy.values import Policy
 from bot.session.tools.approvals import BY_PERSON_SUFFIX, NO, ApprovalReply, ApprovalRequest, Approvals
 from bot.session.tools.result_tools import ResultTool
 from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
-from bot.verbs.record import DESCRIBE_CHANGE, SHELL, SHELL_TOOLS, TASK, WRITING, Profile
-from bot.workspace.client import TOOL_SPECS, Answer, Question
+from bot.verbs.record import DESCRIBE_CHANGE, TASK, Profile
+from bot.workspace.client import Answer, Question
 
 _LONGEST_SUBJECT = 200
 

@@ -15,7 +15,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.tools import ToolOutcome
-from bot.verbs.record import SHELL_TOOLS, WRITING
+from bot.contracts.workspace_tools import SHELL_TOOLS, WRITING
 from bot.workspace.client import HostEndedError, ScanResult, Workspace, WorkspaceError
 
 _MOST_FAILED_STARTS = 3

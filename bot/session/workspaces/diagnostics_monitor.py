@@ -22,12 +22,13 @@ from bot.contracts.evidence import ServerUse
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
+from bot.contracts.workspace_tools import SHELL
 from bot.ecosystems.registry import server_commands
 from bot.policy.decide import decide
 from bot.policy.running import DiagnosticsPolicy
 from bot.policy.values import Policy
 from bot.session.workspaces.agent_workspace import CallPosition
-from bot.verbs.record import SHELL, Profile
+from bot.verbs.record import Profile
 from bot.workspace.diagnostics import diagnosis, standing
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse
+from bot.contracts.workspace_tools import SHELL_TOOLS
 from bot.policy.egress import mirror, targets
 from bot.policy.values import Policy
-from bot.verbs.record import SHELL_TOOLS, Profile
+from bot.verbs.record import Profile
 from bot.workspace.egress.access import CA_VARIABLES, EgressAccess
 
 if TYPE_CHECKING:

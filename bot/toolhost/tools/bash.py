@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.workspace_tools import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost import output, shell
 from bot.toolhost.background import MOST, NO_LIMIT
 from bot.toolhost.context import Context, flag_argument
@@ -16,7 +17,6 @@ from bot.toolhost.exit_messages import ending, on_one_line
 from bot.toolhost.files import inside, mention_files
 from bot.toolhost.spill import Spill
 from bot.toolhost.subreaper import Command
-from bot.toolhost.tool_descriptions import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost.tools import bash_output
 from bot.toolhost.usage import CommandUsage
 from bot.toolhost.working_folder import may_move, quoted

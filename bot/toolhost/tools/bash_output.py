@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bot.contracts.tools import ToolFailure, ToolOutcome, varied_outcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.workspace_tools import MAX_WAIT
 from bot.toolhost import exit_messages, output
 from bot.toolhost.background import Job
 from bot.toolhost.context import Context, integer_argument
@@ -14,7 +15,6 @@ from bot.toolhost.exit_messages import ending, on_one_line, silence
 from bot.toolhost.output import Start
 from bot.toolhost.shell import CommandResult
 from bot.toolhost.spill import Spill
-from bot.toolhost.tool_descriptions import MAX_WAIT
 
 _IN_MEMORY = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - those of the sandbox
 _SIGNS_IN = 4096
@@ -104,21 +104,3 @@ def _state(job: Job) -> list[str]:
     if job.ended.cancelled:
         return [f"killed after {job.ended.duration:.1f} s"]
     return ending(job.ended, job.timeout, job.command, job.number)
-
-
-_ENDED = ("[background commands ended: {}]", "[ended background commands: {}]")
-
-
-def run_kill(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    if arguments.get("id") is None:
-        running = context.jobs.running()
-        context.jobs.end(running)
-        metadata = {"running": len(context.jobs.running())}
-        if not running:
-            return ToolOutcome("[background commands ended: none was running]", metadata=metadata)
-        ended = ", ".join(str(job.number) for job in running)
-        return varied_outcome([phrasing.format(ended) for phrasing in _ENDED], metadata)
-    job = find(arguments, context)
-    note = [] if job.runs else [f"background command {job.number} had ended already"]
-    context.jobs.end([job])
-    return new_output(job, context, note)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.workspace_tools import MAX_FILES
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import display_name, inside, missing, relative, resolve_readable, search_location
 from bot.toolhost.globs import TooManyAlternativesError, matcher
-from bot.toolhost.tool_descriptions import MAX_FILES
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:

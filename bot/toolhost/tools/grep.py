@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.workspace_tools import MAX_MATCHES, MODES
 from bot.toolhost.context import Context, choice_argument, flag_argument, integer_argument, text_argument
 from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
 from bot.toolhost.globs import TooManyAlternativesError, matcher
 from bot.toolhost.listing import ScratchRepository, scratch_repository
 from bot.toolhost.search import Hit, Query, counts, hits, searched_lines
-from bot.toolhost.tool_descriptions import MAX_MATCHES, MODES
 
 
 class _GrepRequest(NamedTuple):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.workspace_tools import MAX_ENTRIES
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import display_name, failure, missing, relative, resolve_readable, search_location
-from bot.toolhost.tool_descriptions import MAX_ENTRIES
 
 
 class _Folder:

@@ -10,6 +10,7 @@ from typing import Any
 
 from bot.contracts.text_encoding import marked_encoding
 from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.workspace_tools import MAX_LINES
 from bot.ecosystems.outline import Definition
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context, integer_argument, text_argument
@@ -36,7 +37,6 @@ from bot.toolhost.text import (
     split_lines,
     to_lf,
 )
-from bot.toolhost.tool_descriptions import MAX_LINES
 
 LONG = 600
 """Lines: a view of a longer file shows the outline, unless it asks for a range."""

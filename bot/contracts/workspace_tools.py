@@ -1,6 +1,9 @@
-"""The tool descriptions for the model, and the limits that they name.
+"""The tools of the workspace as the model sees them, and the limits that they name.
 
-They are separate from the tools' code: the supervisor needs them before the first request, the code runs only inside.
+To add a tool, describe it here, in the group that says what it does, and write `bot/toolhost/tools/NAME.py` with
+`run(arguments, context)`. Verbs, path rules and the prompt take the groups from here. A name has a `_` only if the part
+before it is the tool whose group it belongs to (`bash_output`). The descriptions are apart from the code of the tools,
+which runs only inside the sandbox: the supervisor needs them before the first request.
 """
 
 from __future__ import annotations
@@ -156,6 +159,20 @@ BASH_KILL = ToolSpec(
     writes=True,
 )
 
-TOOL_SPECS: tuple[ToolSpec, ...] = (VIEW, LS, GLOB, GREP, EDIT, WRITE, PATCH, BASH, BASH_OUTPUT, BASH_KILL)
+READING_SPECS = (VIEW, LS, GLOB, GREP)
+"""They only read; their `path` is judged by the policy's rules for reading."""
+
+WRITING_SPECS = (EDIT, WRITE, PATCH)
+"""They change the file at `path`, or those that a patch names."""
+
+SHELL_SPECS = (BASH, BASH_OUTPUT, BASH_KILL)
+"""They run commands and control those in the background: offered together."""
+
+TOOL_SPECS = (*READING_SPECS, *WRITING_SPECS, *SHELL_SPECS)
 """In the order in which the model sees them. The schemas contain only what a model cannot guess: the tools refuse
 numbers that are too small, and report in their results what is left out."""
+
+READING = tuple(spec.name for spec in READING_SPECS)
+WRITING = tuple(spec.name for spec in WRITING_SPECS)
+SHELL_TOOLS = tuple(spec.name for spec in SHELL_SPECS)
+SHELL = BASH.name
