@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.jvm import ASSERTION, SKIP, TEST
 from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Ecosystem, Files, Setup, uses
+from bot.ecosystems.record import Ecosystem, Files, Setup, Suite, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -45,4 +46,19 @@ ECOSYSTEM = Ecosystem(
     caches={".nuget/packages": ""},
     copies="A build made before is not the tree: test without `--no-build`",
     outline={".cs": CLASSES},
+    suites=(
+        Suite(
+            suffixes="cs fs vb",
+            tests="*Test *Tests",
+            settings="*.runsettings xunit.runner.json",
+            mixed="*.csproj *.fsproj *.vbproj Directory.Build.*",
+            assertion=ASSERTION,
+            skip=SKIP,
+            test=TEST,
+        ),
+    ),
+    sensitive={
+        "dependency manifest": "*.csproj *.fsproj packages.config nuget.config",
+        "lock file": "packages.lock.json",
+    },
 )

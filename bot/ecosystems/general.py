@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
 from bot.ecosystems.outline import CLASSES, MODULES
-from bot.ecosystems.record import Ecosystem, Files, Pin, uses
+from bot.ecosystems.record import HOST, Dependencies, Ecosystem, Files, Pin, Suite, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner, path_of
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
@@ -151,4 +151,25 @@ ECOSYSTEM = Ecosystem(
         **dict.fromkeys((".sh", ".bash"), r"(?:function\s+)?[\w:-]+\s*\(\)|function\s+\w"),
         **dict.fromkeys((".md", ".markdown"), r"#{1,6}\s+\S"),
     },
+    suites=(
+        Suite(
+            suffixes="swift ex exs dart lua sh bash pl pm",
+            tests="test test_* *_test *_tests *_spec *Test *Tests",
+            mixed="Makefile GNUmakefile makefile justfile Justfile",
+            hash_comments=True,
+        ),
+        Suite(suffixes="bats t feature", tests="*", hash_comments=True),
+    ),
+    dependencies=Dependencies(
+        locks={"*.lock": r'name = "([^"]+)"'},
+        sources={"*.lock": rf'.*?\b(?:resolved|registry|source|remote|url|index)"?{HOST}'},
+        usual="github.com",
+    ),
+    sensitive={
+        "dependency manifest": "mix.exs package.swift pubspec.yaml",
+        "lock file": "mix.lock package.resolved pubspec.lock flake.lock",
+        # Source code and text that sets up or builds.
+        "configuration": "*.config.* *.conf.* *.setup.* *.workspace.* *.mix.* build.* runtime.txt",
+    },
+    leftovers=(".DS_Store", "*.swp"),
 )

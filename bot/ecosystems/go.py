@@ -6,7 +6,17 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.record import Ecosystem, Files, Server, Setup, server_beside, uses
+from bot.ecosystems.record import (
+    Added,
+    Dependencies,
+    Ecosystem,
+    Files,
+    Server,
+    Setup,
+    Suite,
+    server_beside,
+    uses,
+)
 from bot.ecosystems.test_results import DETAIL, FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
@@ -143,6 +153,13 @@ def why_go_json(lines: Sequence[str]) -> Iterator[Reason]:
         yield from why_go(package_lines)
 
 
+_TEST_MAIN = re.compile(rb"^func\s+TestMain\s*\(", re.MULTILINE)
+
+
+def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) -> bool:
+    return path.endswith("_test.go") and _TEST_MAIN.search(content or b"") is not None
+
+
 ECOSYSTEM = Ecosystem(
     name="go",
     manifests=("go.mod",),
@@ -190,4 +207,25 @@ ECOSYSTEM = Ecosystem(
     checking={"GOTOOLCHAIN": "local"},
     formats={"gopkg.lock": "TOML"},
     outline={".go": r"(?:func|type|var|const)\b"},
+    suites=(
+        Suite(
+            suffixes="go",
+            tests="*_test testutil* test_util* testhelper*",
+            mixed="go.mod go.work",
+            # A function that receives `t` may fail the test.
+            assertion=(
+                r"\bt\.(?:Error|Fatal|Fail)|\b(?:assert|require|is|qt|check)\.[A-Z]\w*\s*\(|\bcmp\.Diff\s*\("
+                r"|[(,]\s*t\s*[,)]"
+            ),
+            skip=r"\b[tb]\.Skip|\btesting\.Short\s*\(",
+            test=r"^func\s+(?:\([^()]*\)\s*)?((?:Test|Fuzz|Example)\w*)\s*\(",
+        ),
+    ),
+    steers_tests=_steers_tests,
+    dependencies=Dependencies(
+        lines={"go.mod": r"\s*(?:require\s+)?([\w.~-]+(?:/[\w.~-]+)+)\s+v\d"},
+        locks={"go.sum": r"(\S+) v\S+ h1:"},
+        sources={"go.mod": r"\s*(?:replace\s+)?\S+(?:\s+v\S+)?\s+=>\s+(\S+)"},
+    ),
+    sensitive={"dependency manifest": "go.mod go.work", "lock file": "go.sum go.work.sum"},
 )

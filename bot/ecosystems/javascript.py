@@ -11,7 +11,22 @@ from typing import Any
 from bot.ecosystems.javascript_checkers import FORMS
 from bot.ecosystems.javascript_tests import RUNNERS
 from bot.ecosystems.outline import METHOD, TYPES
-from bot.ecosystems.record import Ecosystem, Files, Launch, Pin, Place, Server, Setup, server_beside, uses
+from bot.ecosystems.record import (
+    HOST,
+    Added,
+    Dependencies,
+    Ecosystem,
+    Files,
+    Launch,
+    Pin,
+    Place,
+    Server,
+    Setup,
+    Suite,
+    server_beside,
+    table,
+    uses,
+)
 
 MODULES = "node_modules"
 _PLACEHOLDER = "no test specified"
@@ -115,6 +130,21 @@ def _major(package: Path) -> int:
 
 
 _SCRIPT = rf"{TYPES}|(?:export\s+)?(?:const|let|var)\s+[\w$]+|(?:export\s+)?(?:async\s+)?function\b|{METHOD}"
+
+
+_STEERS = re.compile(
+    rb'\s*+"(?:setupFiles(?:AfterEnv)?|globalSetup|testRunner|testEnvironment|moduleNameMapper|jest|mocha|ava|vitest)"\s*:'
+)
+
+
+def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) -> bool:
+    *folders, name = path.split("/")
+    return MODULES in folders or (name == "package.json" and any(map(_STEERS.match, added)))
+
+
+def _declared(data: Any) -> Iterator[str]:
+    for kind in ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"):
+        yield from table(data, kind)
 
 
 ECOSYSTEM = Ecosystem(
@@ -225,4 +255,58 @@ ECOSYSTEM = Ecosystem(
     outline=dict.fromkeys(
         (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"), _SCRIPT
     ),
+    suites=(
+        Suite(
+            suffixes="js jsx mjs cjs ts tsx mts cts vue svelte",
+            tests="""
+                *.test *.tests *.spec *.test-d *.cy *.e2e *-test *-tests *-spec *_test *_spec test test-*
+                setupTests""",
+            settings="""
+                jest.config.* jest.setup.* jest.preset.* vitest.config.* vitest.setup.* vitest.workspace.*
+                setupTests.* globalSetup.* .mocharc* .taprc ava.config.* karma.conf.* playwright.config.*
+                cypress.config.* cypress.json jasmine.json web-test-runner.config.*""",
+            mixed="""
+                package.json vite.config.* babel.config.* .babelrc tsconfig*.json deno.json deno.jsonc
+                bunfig.toml""",
+            inside=r"\bimport\.meta\.vitest\b[\s\S]*",
+            assertion=(
+                r"\bexpect(?:Type\w*)?\s*\(|\bassert(?:\.\w+)*\s*\(|\.should\b"
+                r"|\bt\.(?!test|skip|before|after)\w+\s*\("
+            ),
+            skip=(
+                r"\b(?:it|test|describe|suite|context)(?:\.\w+)*\.(?:skip|todo|fixme|fails|failing|only|skipIf|runIf)\b"
+                r"|\b[xf](?:it|test|describe|context)\s*\(|\bthis\.skip\s*\(|\bpending\s*\(|\.each\s*\(\s*\[\s*\]\s*\)"
+            ),
+            test=r"^\s*[xf]?(?:it|test|specify)(?:\.\w+)*\s*[(`].*?(['\"`].*?['\"`])",
+        ),
+    ),
+    steers_tests=_steers_tests,
+    dependencies=Dependencies(
+        manifests={"package.json": (json.loads, _declared)},
+        locks={
+            "package-lock.json": r'\s*"(?:node_modules/)+((?:@[^/"]+/)?[^/"]+)": \{',
+            "yarn.lock": r'"?((?:@[^/"\s]+/)?[^@"\s]+)@',
+            "pnpm-lock.yaml": r"  ['\"]?/?((?:@[^/'\"\s]+/)?[^@/'\"\s]+)@\d",
+        },
+        sources={
+            "*package-lock.json": rf'\s*"resolved"{HOST}',
+            "npm-shrinkwrap.json": rf'\s*"resolved"{HOST}',
+            "pnpm-lock.yaml": rf".*\btarball{HOST}",
+        },
+        settings="bunfig.toml .yarnrc*",
+        usual="registry.npmjs.org registry.yarnpkg.com",
+    ),
+    sensitive={
+        "dependency manifest": "package.json deno.json deno.jsonc",
+        "lock file": """
+            package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock""",
+        "configuration": "gulpfile.* gruntfile.*",
+    },
+    sections={
+        "package.json": (
+            "(coverageThreshold|collectCoverageFrom|coveragePathIgnorePatterns|testPathIgnorePatterns|eslintConfig"
+            "|eslintIgnore|nyc|c8|xo|check-coverage)"
+        )
+    },
+    leftovers=("node_modules/",),
 )

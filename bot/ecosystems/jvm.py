@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Ecosystem, Files, Setup, uses
+from bot.ecosystems.record import Ecosystem, Files, Setup, Suite, uses
 
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
 _ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
@@ -33,6 +33,14 @@ def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
     tests = sorted(found, key=lambda name: (len(name), name))
     chosen = f" -Dtest={tests[0]}" if tests else ""
     return Setup(f"{_program(files, 'mvn')} -B verify{chosen} {_ONE_TEST}", ("java",))
+
+
+ASSERTION = (
+    r"\b(?:assert\w*|verify\w*|fail|expectThrows|should\w*)\s*[({]|^\s*assert\b|\bAssert(?:ions)?\.\w+\s*\("
+)
+SKIP = r"@(?:Ignore|Disabled)|\bassum\w+\s*\(|\benabled\s*=\s*false|\[\s*Ignore|\bSkip\s*="
+TEST = r"@(?:Test|ParameterizedTest|RepeatedTest)\b|\[\s*(?:Fact|Theory|Test|TestMethod)\b"
+"""With annotations, in Java and in C#."""
 
 
 ECOSYSTEM = Ecosystem(
@@ -90,4 +98,21 @@ ECOSYSTEM = Ecosystem(
     },
     copies="A module installed in ~/.m2 is not the tree: build it with the tests (`mvn -pl MODULE -am test`)",
     outline=dict.fromkeys((".java", ".kt", ".kts", ".scala", ".groovy"), CLASSES),
+    suites=(
+        Suite(
+            suffixes="java kt kts groovy scala",
+            tests="*Test *Tests *TestCase *IT",
+            settings="junit-platform.properties testng.xml",
+            mixed="pom.xml build.gradle build.gradle.kts build.sbt gradle.properties",
+            assertion=ASSERTION,
+            skip=SKIP,
+            test=TEST,
+        ),
+    ),
+    sensitive={
+        "dependency manifest": """
+            pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts build.sbt""",
+        "lock file": "gradle.lockfile",
+        "configuration": "gradlew.bat mvnw.cmd",
+    },
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from bot.ecosystems.outline import NOT_CALLS, TYPES
-from bot.ecosystems.record import Ecosystem, Files, Server, server_beside, uses
+from bot.ecosystems.record import Ecosystem, Files, Server, Suite, server_beside, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
 
 _CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")
@@ -118,4 +118,13 @@ ECOSYSTEM = Ecosystem(
     ),
     runners=(Runner(ctest), Runner(meson), Runner(automake)),
     outline=dict.fromkeys((".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm"), _DEFINED),
+    suites=(
+        Suite(
+            suffixes="c cc cpp cxx h hh hpp hxx m mm",
+            tests="test tests test_* *_test *_tests *_unittest *_unittests *Test *Tests",
+            settings="CTestConfig.cmake CTestCustom.cmake",
+            mixed="CMakeLists.txt meson.build configure.ac Makefile.am BUILD BUILD.bazel",
+        ),
+    ),
+    sensitive={"dependency manifest": "conanfile.*", "configuration": "cmakelists.txt"},
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Ecosystem, Files, uses
+from bot.ecosystems.record import Dependencies, Ecosystem, Files, Suite, table, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
@@ -64,6 +65,10 @@ def why_phpunit(lines: Sequence[str]) -> Iterator[Reason]:
             yield match[1], lines[index + 1 : index + 2]
 
 
+def _declared(data: Any) -> Iterator[str]:
+    yield from (*table(data, "require"), *table(data, "require-dev"))
+
+
 ECOSYSTEM = Ecosystem(
     name="php",
     manifests=("composer.json",),
@@ -99,4 +104,14 @@ ECOSYSTEM = Ecosystem(
     runners=(Runner(phpunit, why_phpunit),),
     formats={"composer.lock": "JSON"},
     outline={".php": CLASSES},
+    suites=(
+        Suite(
+            suffixes="php",
+            tests="*Test *TestCase *Cest *Cept",
+            settings="phpunit.xml phpunit.xml.dist phpunit.dist.xml codeception.yml behat.yml",
+            mixed="composer.json",
+        ),
+    ),
+    dependencies=Dependencies(manifests={"composer.json": (json.loads, _declared)}),
+    sensitive={"dependency manifest": "composer.json", "lock file": "composer.lock"},
 )

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.contracts.suite_files import named_as_test
+from bot.contracts.name_patterns import is_one_of
 from bot.ecosystems.python_checkers import FORMS
 from bot.ecosystems.python_outline import definitions
 from bot.ecosystems.python_related import related
 from bot.ecosystems.python_tests import RUNNERS
-from bot.ecosystems.record import Ecosystem, Files, Launch, Pin, Place, Server, Setup, uses
+from bot.ecosystems.record import (
+    HOST,
+    Added,
+    Dependencies,
+    Ecosystem,
+    Files,
+    Launch,
+    Pin,
+    Place,
+    Server,
+    Setup,
+    Suite,
+    table,
+    uses,
+)
+from bot.ecosystems.suite_files import Role, named_as_test, role_of
 
 VENV = ".venv"
 _MANAGERS = ("uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox")
@@ -61,7 +77,7 @@ def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
 
 
 def _from_manifests(files: Files, checks: Sequence[str]) -> list[str]:
-    content = _table(files.parsed("pyproject.toml", tomllib.loads))
+    content = table(files.parsed("pyproject.toml", tomllib.loads))
     for lock, command in (
         ("uv.lock", "uv sync --frozen"),
         ("poetry.lock", "poetry install --no-interaction"),
@@ -69,10 +85,10 @@ def _from_manifests(files: Files, checks: Sequence[str]) -> list[str]:
     ):
         if lock in files.paths:
             return [command]
-    if _table(content, "tool", "poetry") and not content.get("project"):
+    if table(content, "tool", "poetry") and not content.get("project"):
         return ["poetry install --no-interaction"]
-    groups = [f"--group {name}" for name in _table(content, "dependency-groups") if name in _GROUPS]
-    extras = [name for name in _table(content, "project", "optional-dependencies") if name in _GROUPS]
+    groups = [f"--group {name}" for name in table(content, "dependency-groups") if name in _GROUPS]
+    extras = [name for name in table(content, "project", "optional-dependencies") if name in _GROUPS]
     wanted = [
         f"-r {shlex.quote(path)}"
         for path in sorted(files.paths)
@@ -93,12 +109,6 @@ def _from_manifests(files: Files, checks: Sequence[str]) -> list[str]:
 
 def _read_by(wanted: Sequence[str]) -> list[str]:
     return [shlex.split(one)[1] for one in wanted if one.startswith("-r ")]
-
-
-def _table(value: Any, *names: str) -> dict[str, Any]:
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return dict(value) if isinstance(value, Mapping) else {}
 
 
 _NEWEST_TAG = (
@@ -141,6 +151,68 @@ def _ruff(place: Place) -> Launch | str:
     select = ["E9", "F"] if place.uses("ruff") else list(_RUFF_FATAL)
     options = None if place.has_settings("ruff") else {"settings": {"lint": {"select": select}}}
     return Launch((program, "server"), options)
+
+
+_FRAMEWORK_FILES = "unittest*.py pytest*.py coverage.py _pytest.py"
+_HELPERS = "__init__.py setup.* setup-*.*"
+_TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
+# What a module at the top of the import path must not be called, the standard library apart.
+_FRAMEWORKS = frozenset(
+    {"pytest", "_pytest", "pluggy", "iniconfig", "coverage", "nose", "nose2", "mock", "hypothesis", "xdist"}
+)
+_TOP = frozenset({"", "src", "lib", *_TEST_FOLDERS})
+
+
+def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) -> bool:
+    *folders, name = path.split("/")
+    return bool(
+        is_one_of(_FRAMEWORK_FILES, name)
+        or not {"_pytest", "site-packages"}.isdisjoint(folders)
+        or (is_new and _shadows(folders, name))
+        or (
+            is_one_of(_HELPERS, name)
+            and (content is None or content.strip())
+            and role_of(path) in (Role.TEST, Role.DATA)
+        )
+    )
+
+
+def _shadows(folders: list[str], name: str) -> bool:
+    """Whether an import of a test framework or of the standard library may load this file instead."""
+    if name == "__init__.py" and folders:
+        *folders, module = folders
+    else:
+        module, _, suffix = name.partition(".")
+        if suffix not in ("py", "so", "pyc"):
+            return False
+    at_top = len(folders) < 2 and (folders[0] if folders else "") in _TOP
+    return at_top and module in (sys.stdlib_module_names | _FRAMEWORKS) - _TEST_FOLDERS
+
+
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def _declared(data: Any) -> Iterator[str]:
+    project, poetry = table(data, "project"), table(data, "tool", "poetry")
+    listed = [
+        project.get("dependencies"),
+        table(data, "build-system").get("requires"),
+        *table(project, "optional-dependencies").values(),
+        *table(data, "dependency-groups").values(),
+        table(data, "tool", "uv").get("dev-dependencies"),
+        *table(data, "tool", "pdm", "dev-dependencies").values(),
+    ]
+    for requirements in listed:
+        for one in requirements if isinstance(requirements, list) else ():
+            if isinstance(one, str) and (match := _REQUIREMENT.match(one)):
+                yield match[0]
+    tables = [table(poetry, "dependencies"), table(poetry, "dev-dependencies")]
+    tables += [table(poetry, "group", group, "dependencies") for group in table(poetry, "group")]
+    yield from (name for names in tables for name in names if name != "python")
+
+
+def _in_pipfile(data: Any) -> Iterator[str]:
+    yield from (*table(data, "packages"), *table(data, "dev-packages"))
 
 
 ECOSYSTEM = Ecosystem(
@@ -258,4 +330,61 @@ ECOSYSTEM = Ecosystem(
     },
     outline=dict.fromkeys((".py", ".pyi"), r"\s*(?:class|def|async\s+def)\s+\w"),
     definitions=definitions,
+    suites=(
+        Suite(
+            suffixes="py pyi",
+            tests="test_* test[0-9A-Z]* *_test *_tests test tests",
+            settings="""
+                conftest.py sitecustomize.py usercustomize.py *.pth pytest.ini .pytest.ini pytest.toml
+                .pytest.toml""",
+            mixed="pyproject.toml setup.cfg tox.ini noxfile.py",
+            inside=r"^[ \t]*>>> .*(?:\n(?![ \t]*\n).*)*",
+            optional=True,
+            collected_by_name=True,
+            assertion=r"^\s*assert\b|\b(?:assert\w+|fail|raises|warns)\s*\(|^\s*raise AssertionError",
+            skip=(
+                r"\b(?:skip|skipif|skipIf|skipUnless|skipTest|importorskip|xfail|expectedFailure)\b"
+                r"|\b__test__\s*=\s*False|\bcollect_ignore"
+            ),
+            test=r"^\s*(?:async\s+)?def\s+(test\w*)",
+            hash_comments=True,
+        ),
+    ),
+    steers_tests=_steers_tests,
+    dependencies=Dependencies(
+        manifests={"pyproject.toml": (tomllib.loads, _declared), "pipfile": (tomllib.loads, _in_pipfile)},
+        sources={"pylock*.toml": rf".*?\b(?:index|url){HOST}"},
+        settings="uv.toml pyproject.toml poetry.toml pdm.toml pipfile .condarc setup.cfg",
+        usual="pypi.org files.pythonhosted.org https://pypi.org/simple",
+        lists=(
+            # By names that pip-tools, pip and uv suggest: `.in` alone is a template of anything.
+            (
+                r"(?:.*/)?(?:requirements[^/]*/.+\.(?:txt|in)|(?:[^/]*requirements|constraints)[^/]*\.(?:txt|in)"
+                r"|(?:all|base|ci|common|dev|develop|development|docs?|lint|local|main|prod|production|tests?|testing)\.in)"
+            ),
+            r"(?:-e\s+)?(git\+\S+|https?://\S+)|([A-Za-z0-9][A-Za-z0-9._-]*)(?=\s*(?:$|[=<>!~;@\[# ]))",
+            r"\s*(?:--(?:extra-)?index-url|--find-links|--trusted-host|-i|-f)[ =]\s*(\S+)",
+        ),
+    ),
+    sensitive={
+        "dependency manifest": """
+            pyproject.toml setup.py setup.cfg pipfile environment.yml environment.yaml uv.toml poetry.toml
+            pdm.toml .condarc""",
+        "lock file": "poetry.lock pdm.lock uv.lock pylock*.toml requirements.lock pipfile.lock",
+        "configuration": "noxfile.py fabfile.py dodo.py conf.py",
+    },
+    sections=dict.fromkeys(
+        ("pyproject.toml", "setup.cfg", "tox.ini"),
+        r"(?:tool[.:])?\"?(ruff|mypy|ty|pyright|basedpyright|pylint|flake8|coverage|pytest|bandit|pyre|vulture)\b",
+    ),
+    leftovers=(
+        "__pycache__/",
+        "*.pyc",
+        ".pytest_cache/",
+        ".mypy_cache/",
+        ".ruff_cache/",
+        ".hypothesis/",
+        ".tox/",
+        ".venv/",
+    ),
 )

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from bot.contracts.suite_files import named_as_test
+from bot.ecosystems.suite_files import named_as_test
 
 _MOST_FILES = 8_000
 _MOST_BYTES = 60_000_000

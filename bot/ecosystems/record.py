@@ -172,6 +172,74 @@ def server_beside(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """The tests of a language. `suffixes` are of source files, `tests` patterns of their names without the suffix.
+    `settings` are patterns of the names of test runners' settings, `mixed` of those of settings beside others. `inside`
+    matches tests in source files, which do not run by themselves if they are `optional`. With `beside` a source file
+    may have all of its tests; with `collected_by_name` tests in files without such a name are not run. `assertion`,
+    `skip` and `test` match lines, `test` the one where a test begins, whose name may follow on a later line. With
+    `hash_comments` comments begin with `#`."""
+
+    suffixes: str
+    tests: str
+    settings: str = ""
+    mixed: str = ""
+    inside: str = ""
+    optional: bool = False
+    beside: bool = False
+    collected_by_name: bool = False
+    assertion: str = (
+        r"\bassert\w*|\bexpect\w*\s*\(|\.should\b|\b(?:EXPECT|ASSERT|CHECK|REQUIRE)(?:_\w+)?\s*\("
+    )
+    skip: str = (
+        r"\b(?:skip|xfail|ignore|disabled|pending)\b\s*[(:]|\b(?:GTEST_SKIP|DISABLED_)"
+        r"|\bmarkTest(?:Skipped|Incomplete)\b"
+    )
+    test: str = (
+        r"\b(?:TEST|TEST_F|TEST_P|TEST_CASE|SCENARIO)\s*\(([^)]*)|^\s*(?:public\s+)?function\s+(test\w*)"
+        r"|^@test\s+(.*)"
+    )
+    hash_comments: bool = False
+
+
+Added = Sequence[bytes]
+"""The lines that a change adds to a file."""
+
+
+def steers_nothing(path: str, added: Added, content: bytes | None, is_new: bool) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependencies:
+    """How dependencies look in files, by patterns of names in lower case. `manifests` are read as data: the parser, and
+    the function that yields the names. In `lines` and `locks` a pattern matches the line that declares or pins one, in
+    `sources` the line that names where packages come from, of which `usual` are the registries' own. `settings` are
+    files with settings of package managers. `lists` has a pattern of paths, and those of lines of both kinds."""
+
+    manifests: Mapping[str, tuple[Callable[[str], Any], Callable[[Any], Iterator[str]]]] = field(
+        default_factory=dict
+    )
+    lines: Mapping[str, str] = field(default_factory=dict)
+    locks: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    settings: str = ""
+    usual: str = ""
+    lists: tuple[str, str, str] = ("(?!)", "", "")
+
+
+def table(data: Any, *keys: str) -> dict[str, Any]:
+    """Return the table at `keys`, an empty one if the value is no table."""
+    for key in keys:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return dict(data) if isinstance(data, Mapping) else {}
+
+
+HOST = r"[^'\"]{0,8}['\"]?(?:[a-z]+\+)?https?://(?:[^/@\s'\"]*@)?([^/'\"\s?#]+)"
+"""Matches an address in a lock file, and the host in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ecosystem:
     """`manifests` are the files that show it, names or suffixes such as `*.sln`. `uses` maps "program" and "program
     argument" to a use, the first match counts; `None` says that it is no check. `scripts` are the prefixes of commands
@@ -198,6 +266,10 @@ class Ecosystem:
     a checker downloads nothing; `{tmp}` is a folder outside the tree. `formats` maps names of files whose suffix
     does not say so to JSON or TOML. `outline` maps suffixes to the pattern with which a definition begins;
     `definitions` parses them where that is better, `None` if the file does not parse.
+    `steers_tests` takes a file's path in lower case, the lines that a change adds to it, its content, and whether it is
+    new, and returns whether a test runner may load it. `sensitive` maps kinds of files to patterns of names in lower
+    case. `sections` maps files that configure several programs to the pattern of those whose settings a reviewer should
+    see: of a section's name in a group, of a key in JSON. `leftovers` are what tools leave in a tree, as in .gitignore.
     `copies` is advice for tests that do not use the tree's code: where its copies are, and how they are avoided."""
 
     name: str
@@ -235,6 +307,12 @@ class Ecosystem:
     runners: tuple[Runner, ...] = ()
     forms: Mapping[str, Form] = field(default_factory=dict)
     related: Callable[[Path, Sequence[str]], list[str]] | None = None
+    suites: tuple[Suite, ...] = ()
+    steers_tests: Callable[[str, Added, bytes | None, bool], bool] = steers_nothing
+    dependencies: Dependencies = Dependencies()
+    sensitive: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
+    leftovers: tuple[str, ...] = ()
 
     def is_in(self, files: Files) -> bool:
         """Whether a manifest of it is at the top."""

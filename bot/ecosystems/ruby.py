@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.outline import MODULES
-from bot.ecosystems.record import Ecosystem, Files, Pin, Setup, uses
+from bot.ecosystems.record import Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
 from bot.ecosystems.test_results import (
     FAILED,
     NUMBERED,
@@ -113,4 +113,28 @@ ECOSYSTEM = Ecosystem(
     copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",
     runners=(Runner(rspec, why_rspec),),
     outline={".rb": MODULES},
+    suites=(
+        Suite(
+            suffixes="rb rake",
+            tests="*_test *_spec test_* spec_helper rails_helper test_helper",
+            settings=".rspec .rspec-local",
+            mixed="Gemfile Rakefile *.gemspec",
+            assertion=(
+                r"\bexpect\s*[({]|\bassert\w*\b|\brefute\w*\b|\.(?:should|must_\w+|wont_\w+)\b|\bis_expected\b"
+            ),
+            skip=(
+                r"^\s*(?:skip|pending)\b|\b[xf](?:it|describe|context|specify|example)\b"
+                r"|,\s*:?(?:skip|pending|focus)\b"
+            ),
+            test=r"^\s*(?:(?:it|specify|test|example|scenario)\s+(['\"].*?['\"])|def\s+(test_\w+))",
+            hash_comments=True,
+        ),
+    ),
+    dependencies=Dependencies(
+        lines={"gemfile": r"\s*gem\s+['\"]([\w.-]+)['\"]"},
+        locks={"gemfile.lock": r"    ([\w.-]+) \("},
+        sources={"gemfile": r"\s*source[ (]\s*['\"]([^'\"]+)"},
+        usual="rubygems.org https://rubygems.org",
+    ),
+    sensitive={"dependency manifest": "gemfile *.gemspec", "lock file": "gemfile.lock"},
 )

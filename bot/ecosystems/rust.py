@@ -7,9 +7,22 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
-from bot.ecosystems.record import Ecosystem, Files, Pin, Server, Setup, server_beside, uses
+from bot.ecosystems.record import (
+    Added,
+    Dependencies,
+    Ecosystem,
+    Files,
+    Pin,
+    Server,
+    Setup,
+    Suite,
+    server_beside,
+    table,
+    uses,
+)
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
@@ -170,6 +183,20 @@ _DEFINED = (
 )
 
 
+_NO_HARNESS = re.compile(rb"\s*+harness\s*+=\s*+false\b")
+
+
+def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) -> bool:
+    return path.rpartition("/")[2] == "cargo.toml" and any(map(_NO_HARNESS.match, added))
+
+
+def _declared(data: Any) -> Iterator[str]:
+    tables = [data, table(data, "workspace"), *table(data, "target").values()]
+    for one in tables:
+        for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
+            yield from table(one, kind)
+
+
 ECOSYSTEM = Ecosystem(
     name="rust",
     manifests=("Cargo.toml",),
@@ -235,4 +262,29 @@ ECOSYSTEM = Ecosystem(
     checking={"CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": "{tmp}/cargo-target"},
     formats={"cargo.lock": "TOML"},
     outline={".rs": _DEFINED},
+    suites=(
+        Suite(
+            suffixes="rs",
+            tests="test tests test_* *_test *_tests",
+            settings="nextest.toml",
+            mixed="Cargo.toml",
+            # Declarations of test modules in other files, what follows the first test, and examples in documentation.
+            inside=(
+                r"#\[cfg\([^\]\n]{0,200}\btest\b[^\]\n]{0,200}\]\s{0,100}(?:mod\s{1,9}\w+|use\s[^;]{1,300});"
+                r"|(?:#\[(?:cfg\([^\]\n]{0,200}\btest\b|(?:\w+::){0,9}(?:\w*test|test_case|quickcheck)\b)|\bproptest!)"
+                r"[\s\S]*|^[ \t]*//[/!] *```[\s\S]*?^[ \t]*//[/!] *```"
+            ),
+            beside=True,
+            assertion=r"\b(?:debug_)?assert\w*!|\bshould_panic\b|\bpanic!",
+            skip=r"#\[\s*ignore\b|#!?\[\s*cfg\s*\(\s*(?:any\s*\(\s*\)|not\s*\(\s*test)",
+            test=r"#\[\s*(?:\w+::)*test\b",
+        ),
+    ),
+    steers_tests=_steers_tests,
+    dependencies=Dependencies(
+        manifests={"cargo.toml": (tomllib.loads, _declared)},
+        settings=".cargo/config* */.cargo/config* cargo.toml",
+    ),
+    sensitive={"dependency manifest": "cargo.toml", "lock file": "cargo.lock"},
+    sections={"cargo.toml": r"(?:workspace\.)?(lints)\b"},
 )

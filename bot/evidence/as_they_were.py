@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.contracts.outcome import CheckState, TestsAsTheyWere
-from bot.contracts.suite_files import Role, data_root, inner_tests, language_of, role_of
+from bot.ecosystems.suite_files import Role, data_root, inner_tests, role_of, suite_of
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import MOST_NAMES, NameCounts, SuiteResult, contains_test, flaky_tests
 
@@ -171,10 +171,8 @@ def _is_in(path: str, folder: str) -> bool:
 
 def _may_run(path: str, executions: Sequence[CheckExecution]) -> bool:
     """Whether tests within a source file are run; examples in Python's documentation only if a run names them."""
-    language = language_of(path)
-    return not (language and language.optional) or any(
-        contains_test(path, name) for name in _names(executions)
-    )
+    suite = suite_of(path)
+    return not (suite and suite.optional) or any(contains_test(path, name) for name in _names(executions))
 
 
 def _names(executions: Sequence[CheckExecution]) -> Iterator[str]:

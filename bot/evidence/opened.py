@@ -9,9 +9,9 @@ from dataclasses import replace
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
 from bot.contracts.plain_text import printable_name
-from bot.contracts.suite_files import role_of
 from bot.ecosystems.record import Ecosystem
 from bot.ecosystems.registry import ecosystems
+from bot.ecosystems.suite_files import role_of
 from bot.evidence.check import OTHER_CODE, Check
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.summary import languages_of, may_run_tests
@@ -24,7 +24,7 @@ _UNKNOWN = (
 
 def sources(changed: Iterable[str], paths: Collection[str]) -> tuple[str, ...]:
     """Return the changed files that tests must open: sources of a known language in the tree, which has `paths`."""
-    return tuple(path for path in changed if path in paths and _language_of(path) and role_of(path) is None)
+    return tuple(path for path in changed if path in paths and _suite_of(path) and role_of(path) is None)
 
 
 def no_evidence(
@@ -71,5 +71,5 @@ def _of(language: Ecosystem, changed: Sequence[str]) -> list[str]:
     return [path for path in changed if language.suffixes and path.endswith(language.suffixes)]
 
 
-def _language_of(path: str) -> bool:
+def _suite_of(path: str) -> bool:
     return any(one.suffixes and path.endswith(one.suffixes) for one in ecosystems())

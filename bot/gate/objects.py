@@ -19,6 +19,7 @@ from typing import NamedTuple
 from bot.checkout.git import Git, GitError
 from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
 from bot.contracts.errors import GateError
+from bot.ecosystems.registry import ecosystems
 from bot.gate.errors import HostileTree, capacity_error
 from bot.gate.weaker_tests import Line
 
@@ -80,25 +81,6 @@ def blob_id(data: bytes, object_format: str) -> str:
     return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-# Files that tools leave behind. Rules of the base's .gitignore files take precedence.
-_LEFTOVERS = "\n".join(
-    (
-        "__pycache__/",
-        "*.pyc",
-        ".pytest_cache/",
-        ".mypy_cache/",
-        ".ruff_cache/",
-        ".hypothesis/",
-        ".tox/",
-        ".venv/",
-        "node_modules/",
-        ".DS_Store",
-        "*.swp",
-        "",
-    )
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Scratch:
     """`render` is a git directory that reads the objects of `git` and has no attribute `-diff`, so that text is shown
@@ -124,7 +106,9 @@ def scratch(git: Git, base_sha: str) -> Iterator[Scratch]:
         object_format = object_format_of(base_sha)
         render = folder / "render.git"
         make_git_dir(render, bare=True, object_format=object_format, attributes=READABLE_ATTRIBUTES)
-        (render / "info" / "exclude").write_text(_LEFTOVERS)
+        (render / "info" / "exclude").write_text(
+            "".join(f"{pattern}\n" for one in ecosystems() for pattern in one.leftovers)
+        )
         yield Scratch(git, folder, folder / "index", Git(render), object_format)
     finally:
         shutil.rmtree(folder)

@@ -49,12 +49,6 @@ _READ_BY_PEOPLE = frozenset(
 # The short names NTFS gives to long ones (`VSCODE~1` may be `.vscode`); people do not use such names.
 _SHORT_NAMES = re.compile(r"[^.~]{1,6}~[0-9]{1,6}(?:\.[^.]{1,3})?")
 
-# By names that pip-tools, pip and uv suggest: `.in` alone is a template of anything.
-_REQUIREMENTS = re.compile(
-    r"(?:.*/)?(?:requirements[^/]*/.+\.(?:txt|in)|(?:[^/]*requirements|constraints)[^/]*\.(?:txt|in)"
-    r"|(?:all|base|ci|common|dev|develop|development|docs?|lint|local|main|prod|production|tests?|testing)\.in)"
-)
-
 
 def refusal(path: str) -> str | None:
     """Return why no commit may contain `path`, or `None`. The reason follows "the path X"."""
@@ -108,11 +102,6 @@ def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
 def protection(path: str, files: ProtectedFiles) -> str | None:
     """Return why `path` is protected, by default or by the policy's list, or `None`."""
     return withholding(path) or files(path) or files("/".join(folded(part) for part in path.split("/")))
-
-
-def is_requirements(path: str) -> bool:
-    """Whether the file at `path`, in lower case, lists requirements as pip reads them."""
-    return _REQUIREMENTS.fullmatch(path) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -7,45 +7,19 @@ A report blocks no change. The lists of `sensitive` are of what is harmless: a f
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Sequence
 
 from bot.contracts.name_patterns import is_one_of
 from bot.contracts.outcome import CAN_CHANGE_TESTS
-from bot.contracts.suite_files import Role, loads_itself, role_of
-from bot.gate.path_rules import folded, is_requirements
+from bot.ecosystems.registry import ecosystems
+from bot.ecosystems.suite_files import Role, loads_itself, role_of
+from bot.gate.dependencies import is_list
+from bot.gate.path_rules import folded
 from bot.gate.weaker_tests import Line, line_list
 from bot.policy.protected import service_of
 
-_KINDS: tuple[tuple[str, str], ...] = (
-    (
-        "dependency manifest",
-        """
-        package.json pyproject.toml setup.py setup.cfg pipfile environment.yml environment.yaml cargo.toml
-        go.mod go.work gemfile *.gemspec composer.json pom.xml build.gradle build.gradle.kts settings.gradle
-        settings.gradle.kts *.csproj *.fsproj packages.config nuget.config mix.exs package.swift
-        pubspec.yaml deno.json deno.jsonc build.sbt conanfile.* uv.toml poetry.toml pdm.toml .condarc
-        """,
-    ),
-    (
-        "lock file",
-        """
-        package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb poetry.lock
-        pdm.lock uv.lock pylock*.toml requirements.lock pipfile.lock cargo.lock go.sum go.work.sum
-        gemfile.lock composer.lock gradle.lockfile mix.lock package.resolved pubspec.lock
-        packages.lock.json flake.lock deno.lock
-        """,
-    ),
-    ("CI", "action.yml action.yaml codecov.yml .codecov.yml ci.sh ci.py ci-*.sh ci_*.sh"),
-    # Source code and text that sets up or builds.
-    (
-        "configuration",
-        """
-        *.config.* *.conf.* *.setup.* *.workspace.* *.mix.* build.* gulpfile.* gruntfile.* noxfile.py fabfile.py
-        dodo.py conf.py cmakelists.txt runtime.txt gradlew.bat mvnw.cmd
-        """,
-    ),
-)
+_CI = "action.yml action.yaml codecov.yml .codecov.yml ci.sh ci.py ci-*.sh ci_*.sh"
+_KINDS = ("dependency manifest", "lock file", "configuration")
 _CI_FOLDERS = frozenset({"ci", ".ci"})
 _CODE_AND_DOCUMENTS = """
     py pyi pyx ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro html htm css scss sass less java kt scala groovy
@@ -69,12 +43,13 @@ def sensitive(path: str) -> str:
     """
     parts = [folded(part) for part in path.split("/")]
     *folders, name = parts
-    if service_of("/".join(parts)) or not _CI_FOLDERS.isdisjoint(folders):
+    if service_of("/".join(parts)) or not _CI_FOLDERS.isdisjoint(folders) or is_one_of(_CI, name):
         return "CI"
-    if is_requirements("/".join(parts)):
+    if is_list("/".join(parts)):
         return "dependency manifest"
-    if kind := next((kind for kind, patterns in _KINDS if is_one_of(patterns, name)), ""):
-        return kind
+    for kind in _KINDS:
+        if any(is_one_of(one.sensitive.get(kind, ""), name) for one in ecosystems()):
+            return kind
     has_dot = any(part.startswith(".") for part in parts)
     return "configuration" if has_dot or not _is_harmless("/".join(parts), folders, name) else ""
 
@@ -91,16 +66,7 @@ def _is_harmless(path: str, folders: Sequence[str], name: str) -> bool:
 _TOOLS_NAMED = 4
 # Bytes. Such a file is written by people.
 _CONTENT_LIMIT = 256 << 10
-_SHARED = frozenset({"pyproject.toml", "setup.cfg", "tox.ini", "cargo.toml"})
 _HEADER = re.compile(rb"\s*+\[{1,2}\s*+([^\]\n]{1,200})\]")
-_TOOL = re.compile(
-    rb"(?:tool[.:])?\"?(ruff|mypy|ty|pyright|basedpyright|pylint|flake8|coverage|pytest|bandit|pyre|vulture)\b"
-    rb"|(?:workspace\.)?(lints)\b"
-)
-_KEYS = re.compile(
-    rb'\s*+"(coverageThreshold|collectCoverageFrom|coveragePathIgnorePatterns|testPathIgnorePatterns|eslintConfig|eslintIgnore'
-    rb'|nyc|c8|xo|check-coverage)"\s*+:'
-)
 
 
 def set_up(path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None) -> str:
@@ -109,13 +75,15 @@ def set_up(path: str, removed: Iterable[Line], added: Iterable[Line], content: b
     if content is None or len(content) > _CONTENT_LIMIT:
         return ""
     old, new = _without_comments(removed), _without_comments(added)
-    if name == "package.json":
-        keys = _by_key(new) or _by_key(old)
-        return f"sets up {', '.join(list(keys)[:_TOOLS_NAMED])} anew" if keys else ""
-    if name not in _SHARED:
+    pattern = next((one.sections[name] for one in ecosystems() if name in one.sections), "")
+    if not pattern:
         return ""
+    if name.endswith(".json"):
+        keys = _by_key(new, pattern) or _by_key(old, pattern)
+        return f"sets up {', '.join(list(keys)[:_TOOLS_NAMED])} anew" if keys else ""
     after = content.split(b"\n")
-    clauses = _by_tool(old, _before(after, removed, added), " before") | _by_tool(new, after)
+    before = _sections(_before(after, removed, added), pattern)
+    clauses = _by_tool(old, before, " before") | _by_tool(new, _sections(after, pattern))
     return ", ".join(list(clauses.values())[:_TOOLS_NAMED])
 
 
@@ -124,8 +92,9 @@ def _without_comments(lines: Iterable[Line]) -> list[Line]:
     return [line for line in lines if (text := line.text.strip()) and not text.startswith((b"#", b";"))]
 
 
-def _by_key(lines: Sequence[Line]) -> dict[str, None]:
-    return {match[1].decode(): None for line in lines if (match := _KEYS.match(line.text))}
+def _by_key(lines: Sequence[Line], pattern: str) -> dict[str, None]:
+    key = re.compile(rb'\s*+"%b"\s*+:' % pattern.encode())
+    return {match[1].decode(): None for line in lines if (match := key.match(line.text))}
 
 
 def _before(after: Sequence[bytes], removed: Iterable[Line], added: Iterable[Line]) -> list[bytes]:
@@ -143,21 +112,20 @@ def _before(after: Sequence[bytes], removed: Iterable[Line], added: Iterable[Lin
     return old
 
 
-def _sections(text: Sequence[bytes]) -> list[str]:
+def _sections(text: Sequence[bytes], pattern: str) -> list[str]:
     """Return, for each line, the tool whose section contains it; "" outside of such a section."""
     tools: list[str] = []
     tool = ""
     for line in text:
         if header := _HEADER.match(line[:300]):
-            match = _TOOL.match(header[1].strip())
-            tool = next(filter(None, match.groups())).decode() if match else ""
+            match = re.match(pattern.encode(), header[1].strip())
+            tool = match[1].decode() if match else ""
         tools.append(tool)
     return tools
 
 
-def _by_tool(lines: Iterable[Line], text: Sequence[bytes], when: str = "") -> dict[str, str]:
-    """Return a clause for each tool whose section of `text` contains some of `lines`."""
-    sections = _sections(text)
+def _by_tool(lines: Iterable[Line], sections: Sequence[str], when: str = "") -> dict[str, str]:
+    """Return a clause for each tool whose section contains some of `lines`."""
     numbers_by_tool: dict[str, list[int]] = {}
     for line in lines:
         if line.number <= len(sections) and (tool := sections[line.number - 1]):
@@ -167,55 +135,11 @@ def _by_tool(lines: Iterable[Line], text: Sequence[bytes], when: str = "") -> di
     }
 
 
-_NAMES = "unittest*.py pytest*.py coverage.py _pytest.py"
-_IN_TESTS = "__init__.py setup.* setup-*.*"
-_TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
-_FOLDERS = frozenset({"_pytest", "node_modules", "site-packages"})
-# What a module at the top of the import path must not be called, the standard library apart.
-_FRAMEWORKS = frozenset(
-    {"pytest", "_pytest", "pluggy", "iniconfig", "coverage", "nose", "nose2", "mock", "hypothesis", "xdist"}
-)
-_TOP = frozenset({"", "src", "lib", *_TEST_FOLDERS})
-_LINES = (
-    ("cargo.toml", rb"\s*+harness\s*+=\s*+false\b"),
-    (
-        "package.json",
-        rb'\s*+"(?:setupFiles(?:AfterEnv)?|globalSetup|testRunner|testEnvironment|moduleNameMapper|jest|mocha|ava|vitest)"\s*:',
-    ),
-)
-_TEST_MAIN = re.compile(rb"^func\s+TestMain\s*\(", re.MULTILINE)
-
-
 def runs_tests(path: str, added: Iterable[Line], content: bytes | None, *, is_new: bool) -> str:
     """Return `CAN_CHANGE_TESTS` if a test runner may load the file, else "". `path` is in lower case, `content` is the
     new file."""
-    *folders, name = path.split("/")
-    named = loads_itself(name) or is_one_of(_NAMES, name)
-    empty = content is not None and not content.strip()
-    in_tests = not empty and is_one_of(_IN_TESTS, name) and role_of(path) in (Role.TEST, Role.DATA)
-    has_setting = any(
-        re.match(pattern, line.text[:300]) for kind, pattern in _LINES if name == kind for line in added
+    lines = [line.text[:300] for line in added]
+    steers = loads_itself(path.rpartition("/")[2]) or any(
+        one.steers_tests(path, lines, content, is_new) for one in ecosystems()
     )
-    main = name.endswith("_test.go") and _TEST_MAIN.search(content or b"")
-    if (
-        named
-        or in_tests
-        or has_setting
-        or main
-        or not _FOLDERS.isdisjoint(folders)
-        or (is_new and _shadows(folders, name))
-    ):
-        return CAN_CHANGE_TESTS
-    return ""
-
-
-def _shadows(folders: list[str], name: str) -> bool:
-    """Whether an import of a test framework or of the standard library may load this file instead."""
-    if name == "__init__.py" and folders:
-        *folders, module = folders
-    else:
-        module, _, suffix = name.partition(".")
-        if suffix not in ("py", "so", "pyc"):
-            return False
-    at_top = len(folders) < 2 and (folders[0] if folders else "") in _TOP
-    return at_top and module in (sys.stdlib_module_names | _FRAMEWORKS) - _TEST_FOLDERS
+    return CAN_CHANGE_TESTS if steers else ""

@@ -12,7 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from bot.contracts.suite_files import Role, language_of, named_as_test, role_of
+from bot.ecosystems.record import Suite
+from bot.ecosystems.suite_files import Role, named_as_test, role_of, suite_of
 
 _LINES_NAMED = 5
 _LONGEST_NOTE = 500
@@ -39,68 +40,8 @@ def line_list(numbers: Sequence[int]) -> str:
     return f"{'line' if len(numbers) == 1 else 'lines'} {text}{more}"
 
 
-class _Language(NamedTuple):
-    """`test` matches the line where a test begins. If it has no name, that follows on a later line."""
-
-    assertion: re.Pattern[str]
-    skip: re.Pattern[str]
-    test: re.Pattern[str]
-
-
-def _language(assertion: str, skip: str, test: str) -> _Language:
-    return _Language(re.compile(assertion), re.compile(skip), re.compile(test))
-
-
-_PYTHON = _language(
-    r"^\s*assert\b|\b(?:assert\w+|fail|raises|warns)\s*\(|^\s*raise AssertionError",
-    r"\b(?:skip|skipif|skipIf|skipUnless|skipTest|importorskip|xfail|expectedFailure)\b"
-    r"|\b__test__\s*=\s*False|\bcollect_ignore",
-    r"^\s*(?:async\s+)?def\s+(test\w*)",
-)
-_SCRIPT = _language(
-    r"\bexpect(?:Type\w*)?\s*\(|\bassert(?:\.\w+)*\s*\(|\.should\b|\bt\.(?!test|skip|before|after)\w+\s*\(",
-    r"\b(?:it|test|describe|suite|context)(?:\.\w+)*\.(?:skip|todo|fixme|fails|failing|only|skipIf|runIf)\b"
-    r"|\b[xf](?:it|test|describe|context)\s*\(|\bthis\.skip\s*\(|\bpending\s*\(|\.each\s*\(\s*\[\s*\]\s*\)",
-    r"^\s*[xf]?(?:it|test|specify)(?:\.\w+)*\s*[(`].*?(['\"`].*?['\"`])",
-)
-_GO = _language(
-    # A function that receives `t` may fail the test.
-    r"\bt\.(?:Error|Fatal|Fail)|\b(?:assert|require|is|qt|check)\.[A-Z]\w*\s*\(|\bcmp\.Diff\s*\(|[(,]\s*t\s*[,)]",
-    r"\b[tb]\.Skip|\btesting\.Short\s*\(",
-    r"^func\s+(?:\([^()]*\)\s*)?((?:Test|Fuzz|Example)\w*)\s*\(",
-)
-_RUST = _language(
-    r"\b(?:debug_)?assert\w*!|\bshould_panic\b|\bpanic!",
-    r"#\[\s*ignore\b|#!?\[\s*cfg\s*\(\s*(?:any\s*\(\s*\)|not\s*\(\s*test)",
-    r"#\[\s*(?:\w+::)*test\b",
-)
-_JAVA = _language(
-    r"\b(?:assert\w*|verify\w*|fail|expectThrows|should\w*)\s*[({]|^\s*assert\b|\bAssert(?:ions)?\.\w+\s*\(",
-    r"@(?:Ignore|Disabled)|\bassum\w+\s*\(|\benabled\s*=\s*false|\[\s*Ignore|\bSkip\s*=",
-    r"@(?:Test|ParameterizedTest|RepeatedTest)\b|\[\s*(?:Fact|Theory|Test|TestMethod)\b",
-)
-_RUBY = _language(
-    r"\bexpect\s*[({]|\bassert\w*\b|\brefute\w*\b|\.(?:should|must_\w+|wont_\w+)\b|\bis_expected\b",
-    r"^\s*(?:skip|pending)\b|\b[xf](?:it|describe|context|specify|example)\b|,\s*:?(?:skip|pending|focus)\b",
-    r"^\s*(?:(?:it|specify|test|example|scenario)\s+(['\"].*?['\"])|def\s+(test_\w+))",
-)
-_OTHER = _language(
-    r"\bassert\w*|\bexpect\w*\s*\(|\.should\b|\b(?:EXPECT|ASSERT|CHECK|REQUIRE)(?:_\w+)?\s*\(",
-    r"\b(?:skip|xfail|ignore|disabled|pending)\b\s*[(:]|\b(?:GTEST_SKIP|DISABLED_)|\bmarkTest(?:Skipped|Incomplete)\b",
-    r"\b(?:TEST|TEST_F|TEST_P|TEST_CASE|SCENARIO)\s*\(([^)]*)|^\s*(?:public\s+)?function\s+(test\w*)|^@test\s+(.*)",
-)
-_LANGUAGES = {
-    "python": _PYTHON,
-    "javascript": _SCRIPT,
-    "go": _GO,
-    "rust": _RUST,
-    "java and kotlin": _JAVA,
-    "c#": _JAVA,
-    "ruby": _RUBY,
-}
 _COMMENT = re.compile(r"^\s*(?://|/?\*).*|\s//\s.*")
 _HASH_COMMENT = re.compile(r"^\s*(?:#|--).*|\s#\s.*")
-_HASH_LANGUAGES = frozenset({"python", "ruby", "others", "only tests"})
 _FUNCTION = re.compile(r"\b(?:def|function|func|fn|fun)\s+(\w+)|\b(?:const|let)\s+(\w+)\s*=.*=>")
 _NAME = re.compile(r"(\w+)\s*\(")
 
@@ -116,8 +57,9 @@ class _Part(NamedTuple):
 
 
 def may_weaken_tests(path: str) -> bool:
-    """Whether a change of `path` may weaken a test. Rust keeps its tests beside what they test."""
-    return role_of(path) in (Role.TEST, Role.DATA) or path.endswith(".rs")
+    """Whether a change of `path` may weaken a test."""
+    suite = suite_of(path)
+    return role_of(path) in (Role.TEST, Role.DATA) or (suite is not None and suite.beside)
 
 
 def weaker_tests(files: Mapping[str, tuple[bytes | None, bytes | None]]) -> dict[str, str]:
@@ -130,8 +72,9 @@ def weaker_tests(files: Mapping[str, tuple[bytes | None, bytes | None]]) -> dict
         for side in (0, 1)
     )
     for path, (old, _) in files.items():
-        if old is None and path.endswith(".py") and not named_as_test(path):
-            after[path] = []  # Python's test runners do not collect it
+        suite = suite_of(path)
+        if old is None and suite and suite.collected_by_name and not named_as_test(path):
+            after[path] = []
     gone = {path: _without(before[path], after[path]) for path in files}
     came = {path: _without(after[path], before[path]) for path in files}
     notes: dict[str, str] = {}
@@ -153,43 +96,41 @@ def weaker_tests(files: Mapping[str, tuple[bytes | None, bytes | None]]) -> dict
 def _too_long(files: Mapping[str, tuple[bytes | None, bytes | None]]) -> Iterator[str]:
     total = 0
     for path, sides in files.items():
-        size = sum(len(side or b"") for side in sides) if language_of(path) else 0
+        size = sum(len(side or b"") for side in sides) if suite_of(path) else 0
         total += size
         if size > 2 * _CONTENT_LIMIT or total > 2 * _TOTAL_LIMIT:
             yield path
 
 
 def _parts(path: str, source: bytes) -> list[_Part]:
-    language = language_of(path)
-    if language is None:
+    suite = suite_of(path)
+    if suite is None:
         return []
-    comment = _HASH_COMMENT if language.name in _HASH_LANGUAGES else _COMMENT
+    comment = _HASH_COMMENT if suite.hash_comments else _COMMENT
     lines = [comment.sub("", line[:_LINE_LIMIT]) for line in source.decode(errors="replace").split("\n")]
-    patterns = _LANGUAGES.get(language.name, _OTHER)
-    helpers = _helpers(lines, patterns)
     # Of a source file only what follows its first test belongs to the tests.
-    return list(_read(lines, patterns, helpers, inside=role_of(path) is None))
+    return list(_read(lines, suite, _helpers(lines, suite), inside=role_of(path) is None))
 
 
-def _helpers(lines: Sequence[str], patterns: _Language) -> re.Pattern[str] | None:
+def _helpers(lines: Sequence[str], suite: Suite) -> re.Pattern[str] | None:
     """Return a pattern of calls of this file's functions that assert something and are no tests."""
     asserting, name = set[str](), ""
     for line in filter(None, lines):
         if match := _FUNCTION.search(line):
-            name = "" if patterns.test.search(line) else match[1] or match[2]
-        if name and patterns.assertion.search(line):
+            name = "" if re.search(suite.test, line) else match[1] or match[2]
+        if name and re.search(suite.assertion, line):
             asserting.add(name)
     return re.compile(rf"\b(?:{'|'.join(sorted(asserting))})\s*\(") if asserting else None
 
 
 def _read(
-    lines: Sequence[str], patterns: _Language, helpers: re.Pattern[str] | None, *, inside: bool
+    lines: Sequence[str], suite: Suite, helpers: re.Pattern[str] | None, *, inside: bool
 ) -> Iterator[_Part]:
     test, unnamed = "", 0
     for number, line in enumerate(lines, 1):
         if not (key := "".join(line.split())):
             continue
-        if match := patterns.test.search(line):
+        if match := re.search(suite.test, line):
             test = next(filter(None, match.groups()), "")
             unnamed = 0 if test else number
             if test:
@@ -200,10 +141,10 @@ def _read(
             unnamed = 0
         if inside and not test and not unnamed:
             continue
-        if patterns.skip.search(line):
+        if re.search(suite.skip, line):
             yield _Part("skip", test, f"{test} {key}", number)
         is_call = helpers is not None and helpers.search(line) and not _FUNCTION.search(line)
-        if patterns.assertion.search(line) or is_call:
+        if re.search(suite.assertion, line) or is_call:
             yield _Part("assertion", test, key, number)
 
 

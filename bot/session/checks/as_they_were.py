@@ -13,7 +13,7 @@ from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckState
-from bot.contracts.suite_files import language_of
+from bot.ecosystems.suite_files import suite_of
 from bot.evidence.as_they_were import (
     NO_TIME,
     ChangedSuite,
@@ -73,7 +73,7 @@ class AsTheyWereRound(Round):
         if history is None:
             return ChangedSuite()
         changed, renamed = history.changes(self._tree)
-        sources = [path for path in changed if language_of(path)]
+        sources = [path for path in changed if suite_of(path)]
         texts = history.texts(sources), history.texts(sources, self._tree)
         return changed_suite(changed, set(renamed.values()), *texts, history.paths())
 

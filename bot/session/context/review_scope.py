@@ -18,8 +18,8 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import PullRequest, Side
 from bot.contracts.review import Finding, Review, Tried
-from bot.contracts.suite_files import Role, role_of
 from bot.contracts.tools import ToolOutcome
+from bot.ecosystems.suite_files import Role, role_of
 from bot.gate.sensitive_files import sensitive
 from bot.review.anchors import advice, anchor
 from bot.review.diff import Diff
