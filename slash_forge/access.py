@@ -146,17 +146,8 @@ _ANONYMOUS_LIMIT = 60
 
 def _core_limit(caller: Caller, now: int) -> dict[str, int]:
     limit = _TOKEN_LIMIT if caller.token else _ANONYMOUS_LIMIT
-    if caller.token and caller.token.quota is not None:
-        limit = caller.token.quota
     used = min(caller.token.used if caller.token else 0, limit)
     return {"limit": limit, "used": used, "remaining": limit - used, "reset": now - now % _HOUR + _HOUR}
-
-
-def check_rate_limit(caller: Caller) -> None:
-    """Raises a 403 if the token's quota is used up."""
-    token = caller.token
-    if token and token.quota is not None and token.used > token.quota:
-        raise errors.forbidden(f"API rate limit exceeded for user ID {token.user.id}.")
 
 
 def rate_limits(caller: Caller, now: int) -> dict[str, Any]:

@@ -53,16 +53,6 @@ def _compared(git: BareRepository, base: str, head: str) -> list[ChangedFile]:
     return files
 
 
-def unified(git: BareRepository, base: str, head: str) -> bytes:
-    """The `.diff` form."""
-    return git.run("diff-tree", "-r", "-p", "-M", "--full-index", "--no-ext-diff", base, head)
-
-
-def mail_patches(git: BareRepository, base: str, head: str) -> bytes:
-    """The `.patch` form: one mail a commit."""
-    return git.run("format-patch", "--stdout", "--no-signature", f"{base}..{head}")
-
-
 def empty_tree(git: BareRepository) -> str:
     """The tree to compare a first commit with."""
     return git.run("hash-object", "-w", "-t", "tree", "--stdin").decode().strip()

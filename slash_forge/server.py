@@ -183,8 +183,6 @@ class _Handler(BaseHTTPRequestHandler):
             accept=headers.get("accept", ""),
         )
         with self.server.state.lock:
-            if path != "/rate_limit":
-                access.check_rate_limit(self._caller)
             pulls.count_request(self.server.state)
             return attachments.with_html(call, match.operation(call))
 

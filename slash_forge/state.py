@@ -62,9 +62,8 @@ class Token:
     used: int = 0
     expires_at: int | None = None
     installation: Installation | None = None
-    # The number of requests after which it expires, and its hourly quota; None is no limit.
+    # The number of requests after which it expires; None is no limit.
     dies_after: int | None = None
-    quota: int | None = None
 
     def is_valid(self, now: int) -> bool:
         timely = self.expires_at is None or self.expires_at > now

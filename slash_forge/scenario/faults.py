@@ -81,11 +81,6 @@ class FaultInjection(Base):
         body = {"message": _MESSAGES[kind], "documentation_url": f"{_DOCS}#{kind}"}
         self.fail_next(method, path, 429 if kind == "429" else 403, headers=headers, body=body, times=times)
 
-    def limit_token(self, value: str, requests: int) -> None:
-        """Set a token's hourly quota; conditional requests that return 304 are free."""
-        with self._state.lock:
-            self._state.tokens[value].quota = requests
-
     def kill_token(self, value: str, *, after: int) -> None:
         """Expire the token after this many more requests, git's included."""
         with self._state.lock:

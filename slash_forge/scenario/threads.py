@@ -62,7 +62,7 @@ class Threads(Base):
             repository = self._repository(repo)
             issue = repository.threads[number]
             comment = threads.add_comment(self._state, repository, issue, self._user(login), body=body, at=at)
-            event = webhooks.issue_comment(self._server.site, repository, issue, comment, "created")
+            event = webhooks.issue_comment(self._server.site, repository, issue, comment)
             return comment.id, event
 
     def edit_comment(self, repo: str, comment_id: int, body: str, *, at: str | None = None) -> None:

@@ -1,120 +1,54 @@
-"""Markdown as safe HTML, and the templates of the pages."""
+"""Markdown as HTML for the pages, and their templates."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
-from html import escape, unescape
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from slash_forge.rendering import to_html
 from slash_forge.shapes.site import Site
 from slash_forge.state import Repository, User
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_core import StateCore
-    from markdown_it.token import Token
-    from markdown_it.utils import EnvType, OptionsDict
-
-# Tags without attributes are harmless, and so is `open`.
-_BARE_TAG = re.compile(
-    r"</?(?:details|summary|sub|sup|kbd|b|i|em|strong|br|hr|p|table|thead|tbody|tr|th|td|code|pre|ul|ol|li)"
-    r"(?: open)?\s*/?>",
-    re.IGNORECASE,
-)
-_HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ALERT = re.compile(r"<blockquote>\n<p>\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]<br")
+_IMAGE = re.compile(r"<img\b[^>]*>")
+_ALTERNATIVE = re.compile(r'\balt="([^"]*)"')
+_SUGGESTION = re.compile(r'<pre lang="suggestion">.*?</pre>', re.DOTALL)
+# A link or code as a whole, a tag, or a reference in the text between them.
 _REFERENCE = re.compile(
-    r"(?<![\w&/#])#(?P<number>[1-9]\d{0,8})\b|(?<![\w/@.])@(?P<login>[A-Za-z0-9-]{1,39})\b"
+    r"<(a|code|pre)\b.*?</\1>|<[^>]*>|&[^;\s]{1,9};|(?<![\w/#])#(?P<number>[1-9]\d{0,8})\b"
+    r"|(?<![\w/@.])@(?P<login>[A-Za-z0-9-]{1,39})\b",
+    re.DOTALL,
 )
-_ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]")
-_CHECKBOX = re.compile(r"\[([ xX])\] ")
 
 
 def render(text: str, repository_url: str) -> str:
-    """Markdown as HTML. `#12` becomes a link to that thread of the repository at `repository_url`."""
-    return str(_parser(repository_url).render(text))
+    """Markdown as safe HTML. `#12` becomes a link to that thread of the repository at `repository_url`."""
 
-
-def _parser(repository_url: str) -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
-    def words(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        text = tokens[index].content
-        inside_link = sum(token.nesting for token in tokens[:index] if token.type.startswith("link_"))
-        checkbox = _CHECKBOX.match(text) if index == 0 else None
-        content = text[checkbox.end() :] if checkbox else text
-        html = escape(content) if inside_link else _linked(content, repository_url)
-        if checkbox is None:
-            return html
-        ticked = " checked" if checkbox[1] in "xX" else ""
-        return f'<input type="checkbox" disabled{ticked}> {html}'
-
-    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-    parser.core.ruler.push("alerts", _alerts)
-    parser.add_render_rule("html_block", _safe_html)
-    parser.add_render_rule("html_inline", _safe_html)
-    parser.add_render_rule("image", _image)
-    parser.add_render_rule("text", words)
-    parser.add_render_rule("fence", _fence)
-    return parser
-
-
-def _alerts(state: StateCore) -> None:
-    """A quote whose first line is `[!WARNING]` or similar becomes an alert with that heading."""
-    for start, inline in zip(state.tokens, state.tokens[2:], strict=False):
-        parts = inline.children or []
-        if start.type != "blockquote_open" or len(parts) < 2 or parts[1].type != "softbreak":
-            continue
-        if named := _ALERT.fullmatch(parts[0].content):
-            start.attrSet("class", f"alert {named[1].lower()}")
-            parts[0].content = named[1].capitalize()
-            parts[1].type = "hardbreak"
-
-
-def _safe_html(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-    return safe_html(tokens[index].content)
-
-
-def safe_html(text: str) -> str:
-    """Remove comments, keep bare tags, and escape everything else."""
-    text = _HTML_COMMENT.sub("", text)
-    out, end = [], 0
-    for match in _BARE_TAG.finditer(text):
-        out += [_text(text[end : match.start()]), match[0].lower()]
-        end = match.end()
-    out.append(_text(text[end:]))
-    return "".join(out)
-
-
-def _text(html: str) -> str:
-    return escape(unescape(html))
-
-
-def _fence(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-    """A code block; a suggestion gets a heading."""
-    code = f"<pre><code>{escape(tokens[index].content)}</code></pre>\n"
-    if tokens[index].info.strip() != "suggestion":
-        return code
-    return f'<div class="suggestion"><span class="quiet">Suggested change</span>{code}</div>\n'
-
-
-def _image(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-    """Only the alternative text: a page loads nothing from other hosts."""
-    return f'<span class="image">{escape(tokens[index].content)}</span>'
-
-
-def _linked(text: str, repository_url: str) -> str:
-    def link(match: re.Match[str]) -> str:
+    def refer(match: re.Match[str]) -> str:
         if match["number"]:
             return f'<a href="{escape(repository_url)}/issues/{match["number"]}">{match[0]}</a>'
-        return f'<span class="mention">{match[0]}</span>'
+        return f'<span class="mention">{match[0]}</span>' if match["login"] else match[0]
 
-    return _REFERENCE.sub(link, escape(text, quote=False))
+    html = _ALERT.sub(_alert, _IMAGE.sub(_image, to_html(text)))
+    html = _SUGGESTION.sub(
+        r'<div class="suggestion"><span class="quiet">Suggested change</span>\g<0></div>', html
+    )
+    return _REFERENCE.sub(refer, html)
+
+
+def _alert(match: re.Match[str]) -> str:
+    return f'<blockquote class="alert {match[1].lower()}">\n<p>{match[1].capitalize()}<br'
+
+
+def _image(match: re.Match[str]) -> str:
+    """Only the alternative text: a page loads nothing from other hosts."""
+    alternative = _ALTERNATIVE.search(match[0])
+    return f'<span class="image">{alternative[1] if alternative else ""}</span>'
 
 
 _FOLDER = Path(__file__).parent
@@ -132,8 +66,7 @@ _FACES = {
 
 def environment(site: Site) -> Environment:
     def markdown(text: str | None, repo: Repository) -> Markup:
-        # `render` returns safe HTML.
-        return Markup(render(text or "", f"{site.html}/{repo.full_name}"))  # noqa: S704
+        return Markup(render(text or "", f"{site.html}/{repo.full_name}"))  # noqa: S704 - sanitized
 
     environment = Environment(
         loader=FileSystemLoader(_FOLDER),

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _REPOSITORY = re.compile(r"/(?P<owner>[^/]+)/(?P<name>[^/]+)(?P<rest>/.*)?")
-_THREAD = re.compile(r"/(?P<kind>pull|issues)/(?P<number>\d+)(?:/files)?(?P<form>\.diff|\.patch)?")
-_COMPARE = re.compile(r"/compare/(?P<base>.+?)\.{2,3}(?P<head>.+?)(?P<form>\.diff|\.patch)?")
-_COMMIT = re.compile(r"/commit/(?P<sha>[0-9a-f]{7,40})(?P<form>\.diff|\.patch)?")
+_THREAD = re.compile(r"/(?P<kind>pull|issues)/(?P<number>\d+)(?:/files)?")
+_COMMIT = re.compile(r"/commit/(?P<sha>[0-9a-f]{7,40})")
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -53,14 +52,12 @@ class Pages:
         if rest in ("", "/issues", "/pulls"):
             return self._page("index", repositories=[repo])
         if match := _THREAD.fullmatch(rest):
-            return self._thread(repo, int(match["number"]), match["kind"], match["form"])
-        if match := _COMPARE.fullmatch(rest):
-            return self._compare(repo, match["base"], match["head"], match["form"])
+            return self._thread(repo, int(match["number"]), match["kind"])
         if match := _COMMIT.fullmatch(rest):
-            return self._commit(repo, match["sha"], match["form"])
+            return self._commit(repo, match["sha"])
         raise errors.not_found()
 
-    def _thread(self, repo: Repository, number: int, kind: str, form: str | None) -> Reply:
+    def _thread(self, repo: Repository, number: int, kind: str) -> Reply:
         issue = repo.threads.get(number)
         if issue is None:
             raise errors.not_found()
@@ -72,8 +69,6 @@ class Pages:
         if issue.pull is None:
             return self._page("thread", repo=repo, issue=issue, status=_status(issue))
         begin = pulls.merge_base(repo, issue.pull)
-        if form:
-            return _plain(repo, begin, issue.pull.head_sha, form)
         return self._page(
             "pull",
             repo=repo,
@@ -87,25 +82,12 @@ class Pages:
             **_changes(repo, begin, issue.pull.head_sha),
         )
 
-    def _compare(self, repo: Repository, base: str, head: str, form: str | None) -> Reply:
-        base_sha, head_sha = repo.git.resolve(base), repo.git.resolve(head.rpartition(":")[2])
-        begin = repo.git.merge_base(base_sha, head_sha) if base_sha and head_sha else None
-        if begin is None or head_sha is None:
-            raise errors.not_found()
-        if form:
-            return _plain(repo, begin, head_sha, form)
-        commits = repo.git.commits([head_sha, f"^{begin}"])[::-1]
-        changes = _changes(repo, begin, head_sha)
-        return self._page("compare", repo=repo, base=base, head=head, commits=commits, **changes)
-
-    def _commit(self, repo: Repository, sha: str, form: str | None) -> Reply:
+    def _commit(self, repo: Repository, sha: str) -> Reply:
         full = repo.git.resolve(sha)
         if full is None:
             raise errors.not_found()
         commit = repo.git.commit(full)
         parent = commit.parents[0] if commit.parents else diffs.empty_tree(repo.git)
-        if form:
-            return _plain(repo, parent, full, form)
         return self._page("commit", repo=repo, commit=commit, **_changes(repo, parent, full))
 
     def _page(self, name: str, **values: Any) -> Reply:
@@ -127,11 +109,6 @@ def _changes(repo: Repository, base: str, head: str) -> Mapping[str, Any]:
         "additions": sum(file.additions for file in files),
         "deletions": sum(file.deletions for file in files),
     }
-
-
-def _plain(repo: Repository, base: str, head: str, form: str) -> Reply:
-    write = diffs.unified if form == ".diff" else diffs.mail_patches
-    return Reply(200, write(repo.git, base, head), _HEADERS, "text/plain; charset=utf-8")
 
 
 def _head_label(repo: Repository, pull: Pull) -> str:

@@ -20,14 +20,6 @@ def test_a_wrong_token_is_bad_credentials(wire: WireTo) -> None:
     assert (answer.status, answer.json["message"]) == (401, "Bad credentials")
 
 
-def test_a_token_that_expires_half_way_is_bad_credentials(forge: Forge, wire: WireTo) -> None:
-    token = forge.token("ada")
-    ask = wire(token)
-    assert ask.api("GET", "/user").status == 200
-    forge.revoke_token(token)
-    assert ask.api("GET", "/user").status == 401
-
-
 @pytest.mark.parametrize("scheme", ["token {}", "Bearer {}", "bearer {}", "basic"])
 def test_every_way_to_send_a_token_works(forge: Forge, wire: WireTo, scheme: str) -> None:
     token = forge.token("ada")
@@ -43,11 +35,6 @@ def test_nobody_reads_what_is_public_and_writes_nothing(forge: Forge, wire: Wire
     assert ask.api("GET", "/user").status == 401
     answer = ask.api("POST", f"/repos/{REPO}/issues/{number}/comments", {"body": "x"})
     assert (answer.status, answer.json["message"]) == (401, "Requires authentication")
-
-
-def test_an_installation_is_nobodys_account(connect: Connect, bot_token: str) -> None:
-    with refusal(403, "Resource not accessible by integration"):
-        _ = connect(bot_token).get_user().login
 
 
 # -- private repositories
@@ -67,11 +54,6 @@ def test_a_private_repository_is_not_there_for_others(
     for token in ("", forge.token("eve"), forge.token(permissions={"contents": "write"}, repo=REPO)):
         answer = wire(token).api("GET", f"/repos/{private}{path}")
         assert (answer.status, answer.json["message"]) == (404, "Not Found")
-
-
-def test_its_collaborators_see_it(connect: Connect, forge: Forge, private: str) -> None:
-    result = connect(forge.token("ada")).get_repo(private)
-    assert (result.private, result.visibility) == (True, "private")
 
 
 def test_a_token_without_the_permission_cannot_read_it(forge: Forge, wire: WireTo, private: str) -> None:
@@ -109,15 +91,6 @@ def test_a_read_only_token_writes_nothing(forge: Forge, wire: WireTo) -> None:
         )
 
 
-def test_a_persons_limited_token_is_told_so(forge: Forge, wire: WireTo) -> None:
-    ask = wire(forge.token("ada", {"contents": "read"}))
-    answer = ask.api("POST", f"/repos/{REPO}/issues", {"title": "x"})
-    assert (answer.status, answer.json["message"]) == (
-        403,
-        "Resource not accessible by personal access token",
-    )
-
-
 def test_either_permission_comments_on_a_pull_request(forge: Forge, repo: Repository, wire: WireTo) -> None:
     forge.commit(REPO, {"x": "y"}, branch="topic")
     number = repo.create_pull(base="main", head="topic", title="x", body="").number
@@ -126,12 +99,6 @@ def test_either_permission_comments_on_a_pull_request(forge: Forge, repo: Reposi
         ask = wire(forge.token(permissions={resource: "write"}, repo=REPO))
         assert ask.api("POST", f"/repos/{REPO}/issues/{number}/comments", {"body": "x"}).status == 201
     assert ask.api("POST", f"/repos/{REPO}/issues/{issue}/comments", {"body": "x"}).status == 403
-
-
-def test_a_token_for_one_repository_is_a_reader_elsewhere(forge: Forge, wire: WireTo) -> None:
-    other = forge.create_repository("acme", "other")
-    ask = wire(forge.token(permissions={"issues": "write"}, repo=REPO))
-    assert ask.api("GET", f"/repos/{other}").json["permissions"]["push"] is False
 
 
 # -- roles
@@ -157,28 +124,10 @@ def test_permission_knows_four_words_and_role_name_all(
     assert answer["user"]["permissions"]["push"] == (permission in ("admin", "write"))
 
 
-def test_everybody_reads_what_is_public_and_nobody_what_is_private(
-    forge: Forge, connect: Connect, repo: Repository, private: str
-) -> None:
-    assert repo.get_collaborator_permission("eve") == "read"
-    token = forge.token(permissions={"issues": "write"}, repo=private)
-    assert connect(token).get_repo(private).get_collaborator_permission("eve") == "none"
-
-
 @pytest.mark.parametrize("login", ["nobody-here", "github-actions[bot]"])
 def test_who_is_not_a_user_has_no_permission(repo: Repository, login: str) -> None:
     with refusal(404, "is not a user"):
         repo.get_collaborator_permission(login)
-
-
-def test_a_reader_may_not_ask_about_others(forge: Forge, connect: Connect) -> None:
-    with refusal(403, "push access"):
-        connect(forge.token("eve")).get_repo(REPO).get_collaborator_permission("ada")
-
-
-def test_collaborators_are_known(repo: Repository) -> None:
-    assert repo.has_in_collaborators("ada")
-    assert not repo.has_in_collaborators("eve")
 
 
 def test_an_organisations_member_is_no_collaborator_by_that(

@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from github.Repository import Repository
 
 from slash_forge import Forge
 from slash_forge.runs import Step
@@ -100,31 +99,7 @@ def test_a_run_is_cancelled_once(forge: Forge, ask: Ask) -> None:
     assert ask("POST", "/actions/runs/1/cancel").status == 404
 
 
-@pytest.mark.parametrize("deed", ["cancel"])
-def test_it_takes_actions_write(forge: Forge, wire: WireTo, deed: str) -> None:
-    run = forge.add_run(REPO, conclusion=None)
-    path = f"/repos/{REPO}/actions/runs/{run}/{deed}"
-    read = wire(forge.token(permissions={"actions": "read", "issues": "write"}, repo=REPO))
-    assert read.api("POST", path).json["message"] == "Resource not accessible by integration"
-    assert wire(forge.token("tom")).api("POST", path).status == 403
-
-
 # -- jobs and logs
-
-
-def test_a_job_is_a_check_run_too(forge: Forge, ask: Ask) -> None:
-    run = forge.add_run(REPO, conclusion="failure")
-    steps = [Step("Set up job"), Step("pytest", "failure", "1 failed"), Step("upload", "skipped")]
-    job = forge.add_job(REPO, run, "test (3.12)", conclusion="failure", steps=steps)
-    result = ask("GET", f"/actions/jobs/{job}").json
-    assert [(one["number"], one["name"], one["conclusion"]) for one in result["steps"]] == [
-        (1, "Set up job", "success"),
-        (2, "pytest", "failure"),
-        (3, "upload", "skipped"),
-    ]
-    check = ask("GET", f"/check-runs/{job}").json
-    assert (check["name"], check["app"]["slug"]) == ("test (3.12)", "github-actions")
-    assert check["details_url"] == result["html_url"] == f"{forge.url}/{REPO}/actions/runs/{run}/job/{job}"
 
 
 def test_logs_are_a_redirect_that_takes_no_token(
@@ -148,14 +123,6 @@ def test_logs_are_a_redirect_that_takes_no_token(
     assert wire()("GET", f"{path}0").status == 404
     forge.expire_logs(REPO, run)
     assert ask("GET", f"/actions/jobs/{job}/logs").status == 410
-
-
-def test_a_job_that_runs_has_no_log_yet(forge: Forge, ask: Ask) -> None:
-    run = forge.add_run(REPO, conclusion=None)
-    job = forge.add_job(REPO, run, conclusion=None, steps=[Step("build")])
-    assert ask("GET", f"/actions/jobs/{job}").json["steps"][0]["conclusion"] is None
-    assert ask("GET", f"/actions/jobs/{job}/logs").status == 404
-    assert ask("GET", "/actions/jobs/1").status == 404
 
 
 def test_logs_and_artifacts_are_not_for_nobody(forge: Forge, wire: WireTo) -> None:
@@ -199,18 +166,6 @@ def workflow(forge: Forge) -> str:
     return "/actions/workflows/agent.yml"
 
 
-def test_workflows_are_the_files_of_the_default_branch(ask: Ask, workflow: str) -> None:
-    found = ask("GET", workflow).json
-    assert (found["name"], found["state"], found["path"]) == (
-        "Agent",
-        "active",
-        ".github/workflows/agent.yml",
-    )
-    assert ask("GET", f"/actions/workflows/{found['id']}").json == found
-    assert ask("GET", "/actions/workflows/broken.yml").json["name"] == ".github/workflows/broken.yml"
-    assert ask("GET", "/actions/workflows/none.yml").status == 404
-
-
 def test_a_dispatch_starts_a_run_with_its_inputs(forge: Forge, ask: Ask, workflow: str) -> None:
     body = {"ref": "main", "inputs": {"instruction": "fix it", "dry": True}}
     assert ask("POST", f"{workflow}/dispatches", body).status == 204
@@ -246,16 +201,6 @@ def test_a_dispatch_that_cannot_be_is_refused(
     answer = ask("POST", f"{workflow}/dispatches", body)
     assert (answer.status, words in answer.json["message"]) == (422, True), answer.json
     assert forge.runs(REPO) == []
-
-
-def test_pygithub_starts_and_stops(forge: Forge, workflow: str, repo: Repository, wire: WireTo) -> None:
-    strong = forge.token("acme")
-    one = repo.get_workflow("agent.yml")
-    assert one.name == "Agent"
-    body = {"ref": "main", "inputs": {"instruction": "x"}}
-    assert wire(strong).api("POST", f"/repos/{REPO}{workflow}/dispatches", body).status == 204
-    (run,) = repo.get_workflow_runs(event="workflow_dispatch")
-    assert (run.status, run.head_branch) == ("queued", "main")
 
 
 # -- settings

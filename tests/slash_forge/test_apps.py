@@ -11,7 +11,6 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from github import Auth, Github, GithubIntegration
 
 from slash_forge import Forge
 from tests.slash_forge.conftest import REPO, Wire
@@ -68,18 +67,6 @@ def word(app: int, key: str = "", **changes: Any) -> str:
     now = int(datetime.now(UTC).timestamp())
     claims = {"iss": str(app), "iat": now - 30, "exp": now + 300, **changes}
     return jwt.encode({k: v for k, v in claims.items() if v is not None}, keys(key)[0], algorithm="RS256")
-
-
-@pytest.mark.slow
-def test_pygithub_gets_in(forge: Forge, app: int, installation: int) -> None:
-    auth = Auth.AppAuth(app, keys("")[0])
-    integration = GithubIntegration(auth=auth, base_url=forge.api_url)
-    assert integration.get_repo_installation("acme", "lib").id == installation
-    hub = Github(auth=auth.get_installation_auth(installation), base_url=forge.api_url, retry=None)
-    issue = hub.get_repo(REPO).create_issue("From the app")
-    assert issue.user.login == "slash[bot]"
-    integration.close()
-    hub.close()
 
 
 def test_a_token_reaches_what_it_was_installed_on(

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from github.Repository import Repository
 
 from slash_forge import Forge
-from slash_forge.checks import Annotation
-from tests.slash_forge.conftest import REPO, Answer, Connect, Wire, refusal
+from tests.slash_forge.conftest import REPO, Answer, Wire
 
 WireTo = Callable[..., Wire]
 
@@ -94,11 +92,6 @@ def test_only_apps_make_check_runs(forge: Forge, wire: WireTo, sha: str, bot_tok
     assert answer.json["message"] == "Resource not accessible by integration"
 
 
-def test_an_app_changes_its_own_alone(forge: Forge, ask: Callable[..., Answer], sha: str) -> None:
-    other = forge.add_check_run(REPO, sha, "build")
-    assert ask("PATCH", f"/check-runs/{other}", {"conclusion": "success"}).status == 403
-
-
 def test_the_latest_of_a_name_counts(forge: Forge, ask: Callable[..., Answer], sha: str) -> None:
     forge.add_check_run(REPO, sha, "build", "failure")
     again = forge.add_check_run(REPO, sha, "build", "success")
@@ -121,36 +114,3 @@ def test_statuses_are_combined(forge: Forge, ask: Callable[..., Answer], sha: st
     forge.add_status(REPO, sha, "ci/a", "success", description="Yes")
     combined = ask("GET", f"/commits/{sha}/status").json
     assert (combined["state"], combined["total_count"]) == ("success", 1)
-
-
-def test_a_failing_check_makes_a_pull_request_unstable(forge: Forge, repo: Repository, sha: str) -> None:
-    pull = repo.get_pull(forge.open_pull(REPO, "ada", "topic"))
-    assert pull.mergeable_state == "clean"
-    run = forge.add_check_run(REPO, sha, "build")
-    assert repo.get_pull(pull.number).mergeable_state == "unstable"
-    assert [one["number"] for one in _check(repo, run)["pull_requests"]] == [pull.number]
-
-
-def _check(repo: Repository, number: int) -> dict[str, Any]:
-    matches: dict[str, Any] = repo.get_check_run(number).raw_data
-    return matches
-
-
-def test_pygithubs_check_runs(forge: Forge, connect: Connect, sha: str) -> None:
-    repo = connect(forge.token(permissions={"checks": "write"}, repo=REPO)).get_repo(REPO)
-    run = repo.create_check_run(
-        "review", sha, conclusion="neutral", output={"title": "T", "summary": "S", "annotations": [remark()]}
-    )
-    run.edit(output={"title": "T", "summary": "S", "annotations": [remark(2)]})
-    (result,) = repo.get_commit(sha).get_check_runs()
-    assert [one.start_line for one in result.get_annotations()] == [1, 2]
-    with refusal(422, "No more than 50"):
-        run.edit(output={"title": "T", "summary": "S", "annotations": [remark()] * 51})
-
-
-def test_annotations_of_others_are_read(forge: Forge, repo: Repository, sha: str) -> None:
-    number = forge.add_check_run(
-        REPO, sha, "lint", title="1 problem", annotations=[Annotation("x", 1, 2, "failure", "Bad", "E1")]
-    )
-    (one,) = repo.get_check_run(number).get_annotations()
-    assert (one.path, one.start_line, one.end_line, one.message, one.title) == ("x", 1, 2, "Bad", "E1")

@@ -35,23 +35,6 @@ def test_somebody_too_fast_is_told_so(
     assert ask.api("POST", f"/repos/{REPO}/issues", {"title": "x"}).json["number"] == 1
 
 
-def test_a_token_has_its_quota_and_unchanged_answers_are_free(
-    forge: Forge, wire: WireTo, bot_token: str
-) -> None:
-    forge.limit_token(bot_token, 3)
-    ask = wire(bot_token)
-    tag = ask.api("GET", f"/repos/{REPO}").headers["etag"]
-    for _ in range(5):
-        same = ask.api("GET", f"/repos/{REPO}", If_None_Match=tag)
-        assert (same.status, same.headers["x-ratelimit-remaining"]) == (304, "2")
-    forge.create_issue(REPO, "eve", "x")
-    assert ask.api("GET", f"/repos/{REPO}", If_None_Match=tag).status == 200
-    assert ask.api("GET", f"/repos/{REPO}").status == 200
-    answer = ask.api("GET", f"/repos/{REPO}")
-    assert (answer.status, answer.headers["x-ratelimit-remaining"]) == (403, "0")
-    assert ask.api("GET", "/rate_limit").json["rate"]["remaining"] == 0
-
-
 def test_a_token_dies_half_way(forge: Forge, wire: WireTo, bot_token: str) -> None:
     ask = wire(bot_token)
     ask.api("GET", f"/repos/{REPO}")
@@ -100,19 +83,3 @@ def test_a_pull_request_keeps_its_old_head_for_a_while(
     ]
     assert result == [old, old, new]
     assert git("ls-remote", "origin", "refs/heads/topic", cwd=work).stdout.startswith(new)
-
-
-def test_the_next_push_but_one_is_seen_at_once(forge: Forge, repo: Repository, git: Run, work: Path) -> None:
-    forge.lag_behind(REPO, 1)
-    push(git, work, "topic")
-    with refusal(404):
-        repo.get_branch("topic")
-    assert push(git, work, "topic") == repo.get_branch("topic").commit.sha
-
-
-def test_a_branch_made_by_the_api_lags_too(forge: Forge, repo: Repository) -> None:
-    forge.lag_behind(REPO, 1)
-    repo.create_git_ref("refs/heads/topic", str(forge.branch_sha(REPO)))
-    with refusal(404):
-        repo.get_branch("topic")
-    assert repo.get_branch("topic").commit.sha == forge.branch_sha(REPO)

@@ -6,14 +6,13 @@ import http.client
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
 from github.Repository import Repository
 
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO, Run, Wire
+from tests.slash_forge.conftest import REPO, Wire
 
 WireTo = Callable[..., Wire]
 
@@ -27,24 +26,12 @@ def test_the_next_matching_requests_fail_and_then_no_more(forge: Forge, wire: Wi
     assert forge.faults_waiting == 0
 
 
-def test_other_requests_are_left_alone(forge: Forge, wire: WireTo, bot_token: str) -> None:
-    forge.fail_next("POST", "/comments", 500)
-    assert wire(bot_token).api("GET", f"/repos/{REPO}").status == 200
-    assert forge.faults_waiting == 1
-
-
 def test_a_failed_request_has_no_effect(forge: Forge, wire: WireTo, repo: Repository, bot_token: str) -> None:
     number = forge.create_issue(REPO, "eve", "x")
     forge.fail_next("POST", "/comments", 403, body={"message": "You have exceeded a secondary rate limit"})
     answer = wire(bot_token).api("POST", f"/repos/{REPO}/issues/{number}/comments", {"body": "x"})
     assert answer.json["message"] == "You have exceeded a secondary rate limit"
     assert repo.get_issue(number).comments == 0
-
-
-def test_a_fault_may_answer_with_something_that_is_not_json(forge: Forge, wire: WireTo) -> None:
-    forge.fail_next("GET", "/rate_limit", 502, body="<html>Unicorn!</html>")
-    answer = wire().api("GET", "/rate_limit")
-    assert (answer.headers["content-type"], answer.body) == ("text/html", b"<html>Unicorn!</html>")
 
 
 @pytest.mark.parametrize(("after_effect", "comments"), [(False, 0), (True, 1)])
@@ -57,19 +44,6 @@ def test_a_dropped_connection_loses_the_answer_or_the_request(
         wire(bot_token).api("POST", f"/repos/{REPO}/issues/{number}/comments", {"body": "x"})
     assert repo.get_issue(number).comments == comments
     assert forge.requests[-2].status == 0
-
-
-def test_a_delayed_answer_is_late_but_right(forge: Forge, wire: WireTo) -> None:
-    forge.delay_next("GET", "/rate_limit", seconds=0.2)
-    started = time.monotonic()
-    assert wire().api("GET", "/rate_limit").status == 200
-    assert time.monotonic() - started >= 0.2
-
-
-def test_git_fails_on_demand_too(forge: Forge, git: Run) -> None:
-    forge.fail_next("GET", "info/refs", 500)
-    assert git("ls-remote", forge.clone_url(REPO), check=False).returncode != 0
-    assert git("ls-remote", forge.clone_url(REPO)).stdout
 
 
 def test_requests_are_recorded_without_their_credentials(forge: Forge, wire: WireTo, bot_token: str) -> None:
@@ -103,17 +77,6 @@ def test_a_body_that_makes_no_sense_is_refused(
     answer = wire(bot_token).api("POST", f"/repos/{REPO}/issues", body)
     assert answer.status == status
     assert words in answer.json["message"]
-
-
-def test_one_connection_carries_many_requests(forge: Forge, wire: WireTo) -> None:
-    ask = wire()
-    took = []
-    for _ in range(50):
-        started = time.monotonic()
-        assert ask.api("GET", "/rate_limit").status == 200
-        took.append(time.monotonic() - started)
-    # With Nagle's algorithm on, each would wait 40 ms for an acknowledgement, on however idle a machine.
-    assert min(took) < 0.03
 
 
 def test_many_clients_at_once_get_numbers_of_their_own(forge: Forge, bot_token: str) -> None:

@@ -40,12 +40,6 @@ def test_its_head_and_merge_are_fetched_from_the_base_repository(
     assert "a + b" in git("show", "refs/private/merge:calc.py", cwd=work).stdout
 
 
-def test_its_head_follows_pushes_to_the_fork(forge: Forge, git: Run, number: int, work: Path) -> None:
-    before = head_of(git, work, number)
-    after = forge.commit("eve/lib", {"more.txt": "x\n"}, branch="fix")
-    assert before != after == head_of(git, work, number)
-
-
 def test_a_deleted_fork_leaves_its_head(
     forge: Forge, git: Run, as_user: AsUser, number: int, work: Path
 ) -> None:
@@ -93,14 +87,3 @@ def test_nor_do_maintainers_afterwards(forge: Forge, git: Run, number: int, work
     else:
         forge.set_thread(REPO, number, state="closed")
     assert "denied to ada" in push(git, forge, "ada", work, "fix")
-
-
-def test_the_author_takes_the_permission_back_over_the_api(as_user: AsUser, number: int) -> None:
-    as_user("eve").get_pull(number).edit(maintainer_can_modify=False)
-    assert not as_user("ada").get_pull(number).maintainer_can_modify
-
-
-def test_a_large_pull_request_lists_all_its_files(forge: Forge, as_user: AsUser) -> None:
-    forge.commit(REPO, {f"many/{index:04}.txt": "x\n" for index in range(301)}, branch="many")
-    pull = as_user("ada").get_pull(forge.open_pull(REPO, "ada", "many"))
-    assert len(list(pull.get_files())) == 301

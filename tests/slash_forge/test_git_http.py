@@ -29,21 +29,10 @@ def commit(git: Run, work: Path, name: str = "new.txt", text: str = "new\n") -> 
     return git("rev-parse", "HEAD", cwd=work).stdout.strip()
 
 
-def test_a_public_repository_is_cloned_by_anybody(forge: Forge, git: Run, tmp_path: Path) -> None:
-    git("clone", "-q", forge.clone_url(REPO), "copy")
-    assert (tmp_path / "copy" / "README.md").read_text() == "# lib\n"
-
-
 @pytest.mark.parametrize("suffix", ["", ".git"])
 def test_the_suffix_may_be_left_out(forge: Forge, git: Run, suffix: str) -> None:
     listing = git("ls-remote", f"{forge.url}/{REPO}{suffix}", "HEAD").stdout
     assert listing.split()[0] == forge.branch_sha(REPO)
-
-
-def test_a_push_moves_the_branch(forge: Forge, git: Run, work: Path) -> None:
-    sha = commit(git, work)
-    git("push", "-q", "origin", "HEAD:refs/heads/topic", cwd=work)
-    assert forge.branch_sha(REPO, "topic") == sha
 
 
 def test_a_push_larger_than_the_post_buffer_comes_in_chunks(forge: Forge, git: Run, work: Path) -> None:
@@ -52,20 +41,6 @@ def test_a_push_larger_than_the_post_buffer_comes_in_chunks(forge: Forge, git: R
     git("push", "-q", "origin", "HEAD:refs/heads/topic", cwd=work)
     assert forge.branch_sha(REPO, "topic") == sha
     assert any(e.request_headers.get("transfer-encoding") == "chunked" for e in forge.requests)
-
-
-def test_a_push_that_is_no_fast_forward_is_rejected(forge: Forge, git: Run, work: Path) -> None:
-    forge.commit(REPO, {"other.txt": "x\n"})
-    commit(git, work)
-    refused = git("push", "origin", "HEAD:main", cwd=work, check=False)
-    assert refused.returncode == 1
-    assert "rejected" in refused.stderr
-
-
-def test_shallow_and_partial_clones_work(forge: Forge, git: Run, tmp_path: Path) -> None:
-    forge.commit(REPO, {"second.txt": "x\n"})
-    git("clone", "-q", "--depth=1", "--filter=blob:none", "--no-checkout", forge.clone_url(REPO), "copy")
-    assert git("rev-list", "--count", "HEAD", cwd=tmp_path / "copy").stdout.strip() == "1"
 
 
 def test_a_commit_is_fetched_by_its_id(forge: Forge, git: Run, tmp_path: Path) -> None:
@@ -91,12 +66,6 @@ def test_credentials_are_asked_for_first(forge: Forge, wire: Callable[[], Wire])
     assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="GitHub"')
 
 
-def test_a_wrong_token_is_refused(forge: Forge, git: Run) -> None:
-    name = forge.create_repository("acme", "secret", private=True)
-    refused = git("ls-remote", with_token(forge.clone_url(name), "ghp_nonsense"), check=False)
-    assert "Authentication failed" in refused.stderr
-
-
 @pytest.mark.parametrize(
     ("login", "permissions"), [("eve", None), ("github-actions[bot]", {"contents": "read"})]
 )
@@ -120,11 +89,6 @@ def test_a_private_repository_is_not_there_for_others(forge: Forge, git: Run) ->
 def test_pull_request_refs_cannot_be_pushed(git: Run, work: Path) -> None:
     refused = git("push", "origin", "HEAD:refs/pull/7/head", cwd=work, check=False)
     assert "hidden ref" in refused.stderr
-
-
-def test_the_default_branch_cannot_be_deleted(git: Run, work: Path) -> None:
-    refused = git("push", "origin", ":main", cwd=work, check=False)
-    assert refused.returncode == 1
 
 
 def test_a_workflow_needs_a_permission_of_its_own(forge: Forge, git: Run, work: Path) -> None:
@@ -154,10 +118,6 @@ def test_a_compressed_request_is_understood(forge: Forge, wire: Callable[[], Wir
     )
     assert answer.status == 200
     assert b"refs/heads/main" in answer.body
-
-
-def test_the_dumb_protocol_is_turned_away(wire: Callable[[], Wire]) -> None:
-    assert wire()("GET", f"/{REPO}.git/info/refs").status == 403
 
 
 def test_an_existing_repository_is_taken_over_with_its_history(

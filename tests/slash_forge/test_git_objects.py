@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from github import InputGitAuthor, InputGitTreeElement
 from github.Repository import Repository
 
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO, Connect, Run, Wire, refusal, with_token
+from tests.slash_forge.conftest import REPO, Connect, Run, Wire, with_token
 
 
 def test_a_commit_is_made_of_blobs_and_a_tree(forge: Forge, repo: Repository) -> None:
@@ -82,25 +81,3 @@ def test_rules_are_told_and_kept(
     assert [one["type"] for one in reply] == ["creation", "non_fast_forward"]
     assert "GH013" in push(git, forge, bot_token, "release/1", tmp_path)
     assert push(git, forge, bot_token, "agent/x", tmp_path) == ""
-
-
-def test_a_protected_branch_takes_no_push(forge: Forge, git: Run, bot_token: str, tmp_path: Path) -> None:
-    forge.protect(REPO, "main", approvals=2)
-    assert "GH013" in push(git, forge, bot_token, "main", tmp_path)
-
-
-def test_secrets_have_names_alone(forge: Forge, wire: Callable[..., Wire], bot_token: str) -> None:
-    forge.add_secret(REPO, "ANTHROPIC_API_KEY")
-    reply = wire(forge.token("ada")).api("GET", f"/repos/{REPO}/actions/secrets").json
-    assert [one["name"] for one in reply["secrets"]] == ["ANTHROPIC_API_KEY"]
-    assert wire(bot_token).api("GET", f"/repos/{REPO}/actions/secrets").status == 403
-
-
-@pytest.mark.parametrize("name", ["none", "nothing here"])
-def test_a_branch_without_rules_has_none(wire: Callable[..., Wire], name: str) -> None:
-    assert wire().api("GET", f"/repos/{REPO}/rules/branches/{name.replace(' ', '%20')}").json == []
-
-
-def test_a_ref_that_exists_is_not_made_twice(repo: Repository, forge: Forge) -> None:
-    with refusal(422, "already exists"):
-        repo.create_git_ref("refs/heads/main", str(forge.branch_sha(REPO)))

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from github.Repository import Repository
 
 from slash_forge import Forge
 from slash_forge.graphql import Unparsable, parse
@@ -74,17 +73,6 @@ def threads(answer: dict[str, Any]) -> dict[str, Any]:
     return matches
 
 
-@pytest.mark.slow
-def test_threads_come_in_pages(forge: Forge, ask: Ask, number: int) -> None:
-    ids = [forge.review_comment(REPO, number, "eve", "a.txt", line, body="Why?") for line in (4, 5, 6)]
-    first = threads(ask(THREADS, **VARIABLES))
-    assert (first["totalCount"], first["pageInfo"]["hasNextPage"]) == (3, True)
-    rest = threads(ask(THREADS, **{**VARIABLES, "after": first["pageInfo"]["endCursor"]}))
-    assert rest["pageInfo"]["hasNextPage"] is False
-    result = [one["comments"]["nodes"][0]["databaseId"] for one in first["nodes"] + rest["nodes"]]
-    assert result == ids
-
-
 def test_a_thread_says_where_it_is_and_who_speaks(forge: Forge, ask: Ask, number: int) -> None:
     first = forge.review_comment(REPO, number, "eve", "a.txt", 6, body="Why?", start_line=4)
     forge.reply(REPO, first, "github-actions[bot]", "Because.")
@@ -107,11 +95,6 @@ def test_a_push_outdates_it_and_a_ghost_has_no_author(forge: Forge, ask: Ask, nu
     assert one["comments"]["nodes"][0]["author"] is None
 
 
-def test_a_pending_review_is_not_told(forge: Forge, ask: Ask, number: int) -> None:
-    forge.review(REPO, number, "eve", state="PENDING", comments=[{"path": "a.txt", "line": 6, "body": "x"}])
-    assert threads(ask(THREADS, **VARIABLES))["totalCount"] == 0
-
-
 def test_resolving_needs_the_right_to(forge: Forge, ask: Ask, number: int) -> None:
     forge.review_comment(REPO, number, "eve", "a.txt", 6, body="Why?")
     (one,) = threads(ask(THREADS, **VARIABLES))["nodes"]
@@ -125,14 +108,6 @@ def test_resolving_needs_the_right_to(forge: Forge, ask: Ask, number: int) -> No
     answer = ask(undo, forge.token("ada"), thread=one["id"])
     assert answer["data"]["unresolveReviewThread"]["thread"]["isResolved"] is False
     assert ask(RESOLVE, thread="nonsense")["errors"][0]["type"] == "NOT_FOUND"
-
-
-def test_drafts_are_made_and_unmade(forge: Forge, repo: Repository, number: int) -> None:
-    pull = repo.get_pull(number)
-    pull.convert_to_draft()
-    assert repo.get_pull(number).draft
-    pull.mark_ready_for_review()
-    assert not repo.get_pull(number).draft
 
 
 @pytest.mark.parametrize(
@@ -180,12 +155,6 @@ def test_a_wrong_query_is_an_error_without_data(ask: Ask, query: Any) -> None:
     answer = ask(query)
     assert "data" not in answer
     assert answer["errors"][0]["message"]
-
-
-def test_nobody_asks_nothing(forge: Forge) -> None:
-    ask = Wire(forge)
-    assert ask("POST", "/api/graphql", {"query": "{ viewer { login } }"}).status == 401
-    ask.close()
 
 
 @pytest.mark.parametrize("text", ['{ a(b: "\\"}") }', "{ a(b: {c: [1, -2.5, true, null, RED, $d]}) }"])

@@ -39,15 +39,6 @@ def test_what_merging_would_give_can_be_fetched(
     assert parents == [forge.branch_sha(REPO), pull.head.sha]
 
 
-def test_it_is_tried_anew_when_an_end_moves(
-    forge: Forge, repo: Repository, pull: PullRequest, git: Run
-) -> None:
-    first = merge_ref(forge, git, pull.number)
-    assert first == repo.get_pull(pull.number).merge_commit_sha == merge_ref(forge, git, pull.number)
-    forge.commit(REPO, {"more.txt": "x\n"}, branch="topic")
-    assert first != merge_ref(forge, git, pull.number) != ""
-
-
 def test_a_conflict_has_no_merge(forge: Forge, repo: Repository, pull: PullRequest, git: Run) -> None:
     assert merge_ref(forge, git, pull.number)
     forge.commit(REPO, {"calc.py": OTHERWISE})
@@ -73,9 +64,3 @@ def test_squashing_makes_one_commit(forge: Forge, repo: Repository, pull: PullRe
     assert (commit.commit.message, len(commit.parents)) == ("Add (#2)", 1)
     result = repo.get_pull(pull.number)
     assert (result.merged, result.changed_files) == (True, 2)
-
-
-def test_a_merge_by_hand_that_conflicts_is_a_mistake(forge: Forge, pull: PullRequest) -> None:
-    forge.commit(REPO, {"calc.py": OTHERWISE})
-    with pytest.raises(ValueError, match="conflicts with main"):
-        forge.merge(REPO, pull.number, "ada")

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from github.Repository import Repository
 
+from bot.github.client import connect as connect_client
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO, Connect, Run, Wire, refusal, with_token
-
-
-def test_the_repository_says_what_its_caller_may(forge: Forge, connect: Connect, repo: Repository) -> None:
-    assert (repo.default_branch, repo.clone_url) == ("main", forge.clone_url(REPO))
-    assert repo.permissions.push
-    assert not connect(forge.token("eve")).get_repo(REPO).permissions.push
-    assert connect(forge.token("acme")).get_repo(REPO).permissions.admin
-
+from tests.slash_forge.conftest import REPO, Connect, Wire, refusal
 
 # -- refs
 
@@ -61,11 +53,6 @@ def test_a_ref_that_cannot_be_is_refused(
     assert words in answer.json["message"]
 
 
-def test_a_reader_makes_no_refs(forge: Forge, connect: Connect) -> None:
-    with refusal(404):
-        connect(forge.token("eve")).get_repo(REPO).create_git_ref("refs/heads/x", str(forge.branch_sha(REPO)))
-
-
 # -- branches and commits
 
 
@@ -76,11 +63,6 @@ def test_a_branch_is_found_whatever_its_name(forge: Forge, repo: Repository, nam
     assert repo.get_git_ref(f"heads/{name}").object.sha == sha
 
 
-def test_an_unknown_branch_is_not_found(repo: Repository) -> None:
-    with refusal(404, "Branch not found"):
-        repo.get_branch("nowhere")
-
-
 def test_a_commit_tells_its_files_and_its_author(forge: Forge, repo: Repository) -> None:
     sha = forge.commit(REPO, {"calc.py": "x = 1\n"}, message="Shorten", author="ada")
     commit = repo.get_commit("main")
@@ -88,28 +70,6 @@ def test_a_commit_tells_its_files_and_its_author(forge: Forge, repo: Repository)
     assert (commit.stats.additions, commit.stats.deletions) == (1, 2)
     assert [file.filename for file in commit.files] == ["calc.py"]
     assert repo.get_git_commit(sha).tree.sha == commit.commit.tree.sha
-
-
-def test_a_commit_by_an_unknown_address_has_no_account(
-    forge: Forge, git: Run, bot_token: str, repo: Repository, tmp_path: Path
-) -> None:
-    git("clone", "-q", with_token(forge.clone_url(REPO), bot_token), "work")
-    git("commit", "-q", "--allow-empty", "-m", "One\n\nTwo lines\nof body", cwd=tmp_path / "work")
-    git("push", "-q", "origin", "HEAD:main", cwd=tmp_path / "work")
-    commit = repo.get_commit("main")
-    assert commit.author is None
-    assert commit.commit.message == "One\n\nTwo lines\nof body"
-
-
-def test_the_first_commit_has_files_too(repo: Repository) -> None:
-    first = repo.get_commit("main")
-    assert first.parents == []
-    assert {file.filename for file in first.files} == {"README.md", "calc.py"}
-
-
-def test_an_unknown_commit_is_named(repo: Repository) -> None:
-    with refusal(422, "No commit found for SHA: nowhere"):
-        repo.get_commit("nowhere")
 
 
 def test_an_empty_repository_says_that_it_is(forge: Forge, connect: Connect) -> None:
@@ -139,19 +99,7 @@ def test_a_comparison_counts_both_sides(forge: Forge, repo: Repository) -> None:
         repo.compare("main", "nowhere")
 
 
-def test_a_comparison_reaches_into_a_fork(forge: Forge, repo: Repository) -> None:
-    forge.commit(forge.fork(REPO, "eve"), {"topic.txt": "x\n"}, branch="topic")
-    assert repo.compare("main", "eve:topic").ahead_by == 1
-
-
 # -- contents
-
-
-def test_a_file_comes_with_its_bytes(forge: Forge, repo: Repository) -> None:
-    data = bytes(range(256)) * 4
-    forge.commit(REPO, {".github/pull_request_template.md": data})
-    content = repo.get_contents(".github/pull_request_template.md")
-    assert (content.decoded_content, content.size, content.type) == (data, 1024, "file")
 
 
 def test_a_file_is_read_at_a_ref(forge: Forge, repo: Repository) -> None:
@@ -179,20 +127,14 @@ def test_what_is_not_there_is_not_found(repo: Repository, path: str) -> None:
         repo.get_contents(path)
 
 
-def test_raw_gives_the_bytes_alone(wire: Callable[[str], Wire], bot_token: str) -> None:
-    answer = wire(bot_token).api(
-        "GET", f"/repos/{REPO}/contents/README.md", Accept="application/vnd.github.raw+json"
-    )
-    assert answer.body == b"# lib\n"
-
-
-def test_trees_are_gits_own(forge: Forge, repo: Repository) -> None:
-    forge.commit(REPO, {"docs/a.md": "text"})
-    tree = repo.get_git_tree("main", recursive=True)
-    paths = {entry.path: entry for entry in tree.tree}
-    assert set(paths) == {"README.md", "calc.py", "docs", "docs/a.md"}
-
-
-def test_what_nobody_answers_is_not_found(wire: Callable[[str], Wire], bot_token: str) -> None:
-    assert wire(bot_token).api("GET", f"/repos/{REPO}/nothing-like-this").status == 404
-    assert wire(bot_token).api("DELETE", f"/repos/{REPO}").status == 404
+def test_pushes_are_listed_newest_first(forge: Forge, bot_token: str) -> None:
+    zero, first = "0" * 40, str(forge.branch_sha(REPO))
+    one = forge.commit(REPO, {"a": "1"}, branch="fix/#1")
+    two = forge.commit(REPO, {"a": "2"}, branch="fix/#1")
+    forge.delete_branch(REPO, "fix/#1")
+    forge.create_repository("eve", "secret", private=True)
+    pushes = connect_client(bot_token, forge.api_url).pushes
+    ends = [(push.before, push.after) for push in pushes(REPO, "fix/#1") or ()]
+    assert ends == [(two, zero), (one, two), (zero, one)]
+    assert [push.after for push in pushes(REPO, "main") or ()] == [first]
+    assert (pushes(REPO, "nothing"), pushes("eve/secret", "main")) == ([], None)

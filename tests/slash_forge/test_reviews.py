@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from github.Repository import Repository
 
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO, Answer, Run, Wire
+from tests.slash_forge.conftest import REPO, Answer, Wire
 
 WireTo = Callable[..., Wire]
 
@@ -112,19 +111,6 @@ def test_several_mistakes_are_one_sentence(ask: Callable[..., Answer]) -> None:
     ]
 
 
-@pytest.mark.parametrize("missing", ["path", "body"])
-def test_a_comment_without_a_field_is_refused(ask: Callable[..., Answer], missing: str) -> None:
-    sent = comment(line=3)
-    del sent[missing]
-    answer = post(ask, sent)
-    assert (answer.status, f'"{missing}" wasn\'t supplied' in answer.json["message"]) == (422, True)
-
-
-@pytest.mark.parametrize("sent", ["x", [3], {"a": 1}])
-def test_comments_that_are_none_are_refused(ask: Callable[..., Answer], sent: object) -> None:
-    assert ask("POST", "/reviews", {"event": "COMMENT", "body": "x", "comments": sent}).status == 422
-
-
 def test_a_review_names_a_commit_of_the_pull_request(forge: Forge, ask: Callable[..., Answer]) -> None:
     old = forge.branch_sha(REPO, "topic")
     forge.commit(REPO, {"a.txt": "top\n" + AFTER}, branch="topic")
@@ -150,11 +136,6 @@ def test_a_review_names_a_commit_of_the_pull_request(forge: Forge, ask: Callable
 def test_a_review_says_something(ask: Callable[..., Answer], fields: dict[str, Any], words: str) -> None:
     answer = ask("POST", "/reviews", fields)
     assert (answer.status, words in str(answer.json)) == (422, True)
-
-
-def test_comments_alone_are_enough(ask: Callable[..., Answer]) -> None:
-    review = post(ask, comment(line=3)).json
-    assert (review["state"], review["body"]) == ("COMMENTED", "")
 
 
 # -- not yet submitted
@@ -207,16 +188,6 @@ def test_comments_are_edited_and_reacted_to(forge: Forge, wire: WireTo, number: 
     assert wire(forge.token("tom")).api("PATCH", path, {"body": "x"}).status == 403
 
 
-def test_the_two_kinds_of_comments_have_name_spaces_of_their_own(
-    forge: Forge, wire: WireTo, number: int, bot_token: str
-) -> None:
-    on_line = forge.review_comment(REPO, number, "eve", "a.txt", 3, body="x")
-    in_thread, _ = forge.comment(REPO, number, "eve", "y")
-    ask = wire(bot_token)
-    assert ask.api("GET", f"/repos/{REPO}/issues/comments/{on_line}").status == 404
-    assert ask.api("GET", f"/repos/{REPO}/pulls/comments/{in_thread}").status == 404
-
-
 def test_lists_are_sorted_and_filtered(forge: Forge, wire: WireTo, number: int) -> None:
     ids = [
         forge.review_comment(REPO, number, "eve", "a.txt", 3, body="x", at=f"2026-01-0{day}T00:00:00Z")
@@ -232,13 +203,6 @@ def test_lists_are_sorted_and_filtered(forge: Forge, wire: WireTo, number: int) 
     assert listed("?since=2026-01-03T00:00:00Z") == [ids[0], ids[2]]
     assert listed("?sort=updated&direction=desc") == [ids[0], ids[2], ids[1]]
     assert listed("?per_page=2&page=2") == [ids[2]]
-
-
-def test_a_locked_conversation_is_for_writers(forge: Forge, wire: WireTo, number: int) -> None:
-    forge.set_thread(REPO, number, locked=True)
-    path, body = f"/repos/{REPO}/pulls/{number}/reviews", {"event": "COMMENT", "body": "x"}
-    assert wire(forge.token("tom")).api("POST", path, body).status == 403
-    assert wire(forge.token("ada")).api("POST", path, body).status == 200
 
 
 # -- after a push
@@ -276,47 +240,7 @@ def test_a_thread_of_several_lines_is_outdated_when_one_changed(
     assert ask("GET", "/comments").json[0]["line"] is None
 
 
-def test_a_file_that_is_gone_outdates_its_threads(
-    forge: Forge, ask: Callable[..., Answer], number: int
-) -> None:
-    forge.review_comment(REPO, number, "ada", "new.txt", 1, body="Why?")
-    forge.commit(REPO, {"new.txt": None}, branch="topic")
-    assert ask("GET", "/comments").json[0]["line"] is None
-
-
 def test_a_base_that_moved_on_outdates_nothing(forge: Forge, ask: Callable[..., Answer], number: int) -> None:
     forge.review_comment(REPO, number, "ada", "a.txt", 3, body="Gone?", side="LEFT")
     forge.commit(REPO, {"elsewhere": "x"})
     assert ask("GET", "/comments").json[0]["line"] == 3
-
-
-def test_what_ghosts_wrote_stays(forge: Forge, ask: Callable[..., Answer], number: int) -> None:
-    forge.review_comment(REPO, number, "eve", "a.txt", 3, body="Why?")
-    forge.delete_user("eve")
-    assert ask("GET", "/comments").json[0]["user"] is None
-    assert ask("GET", "/reviews").json[0]["user"] is None
-
-
-def test_pygithub_reviews(forge: Forge, repo: Repository, number: int, git: Run) -> None:
-    pull = repo.get_pull(number)
-    review = pull.create_review(
-        commit=repo.get_commit(pull.head.sha),
-        body="Two things",
-        event="COMMENT",
-        comments=[comment(line=3, side="RIGHT"), comment(line=30, start_line=28, start_side="RIGHT")],
-    )
-    assert [one.line for one in pull.get_review_comments()] == [3, 30]
-    assert pull.get_review(review.id).body == "Two things"
-    assert pull.create_review_comment_reply(next(iter(pull.get_review_comments())).id, "x").in_reply_to_id
-    assert repo.get_pull(number).review_comments == 3
-
-
-@pytest.mark.slow
-def test_a_large_review_is_no_slower_by_the_square(forge: Forge, ask: Callable[..., Answer]) -> None:
-    """300 files, a comment on each, all placed anew after a push: a handful of gits, not one a comment."""
-    forge.commit(REPO, {f"m/{index}.txt": f"{index}\n" for index in range(300)}, branch="topic")
-    sent = [comment(path=f"m/{index}.txt", line=1) for index in range(300)]
-    assert post(ask, *sent).status == 200
-    forge.commit(REPO, {f"m/{index}.txt": f"top\n{index}\n" for index in range(300)}, branch="topic")
-    pages = [ask("GET", f"/comments?per_page=100&page={page}").json for page in (1, 2, 3)]
-    assert {one["line"] for page in pages for one in page} == {2}

@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from bot.policy.load import load_policy
 from slash_forge import Forge
-from slash_forge.bundled import COMMAND, SOURCE, set_up
-from tests.slash_forge.conftest import Connect, Run, Wire
+from slash_forge.bundled import set_up
+from tests.slash_forge.conftest import Run, Wire
 
 
 def unittest(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -58,43 +57,12 @@ def test_rounding_first_fixes_it(checkout: Path) -> None:
     assert unittest(checkout).returncode == 0
 
 
-def test_what_its_readme_says_is_so(checkout: Path) -> None:
-    examples = (checkout / "README.md").read_text().replace("```", "")
-    (checkout / "examples.txt").write_text(examples)
-    completed = subprocess.run(
-        [sys.executable, "-m", "doctest", "examples.txt"],
-        cwd=checkout,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (completed.returncode, completed.stdout) == (0, "")
-
-
-def test_its_policy_names_the_tests_as_a_check() -> None:
-    policy = load_policy((SOURCE / ".github" / "agent.yml").read_text())
-    assert [(check.name, check.command) for check in policy.checks] == [("tests", "python3 -m unittest")]
-
-
 def test_it_begins_at_the_same_commit_every_time() -> None:
     commits = set()
     for _ in range(2):
         with Forge() as forge:
             commits.add(forge.branch_sha(set_up(forge).repository))
     assert len(commits) == 1
-
-
-def test_a_maintainer_asks_for_a_fix(connect: Connect) -> None:
-    with Forge() as forge:
-        sample = set_up(forge)
-        event = sample.event
-        assert (event["comment"]["body"], event["issue"]["number"]) == (COMMAND, sample.issue)
-        assert event["comment"]["id"] == sample.comment
-        ask = Wire(forge, sample.run_token)
-        login = event["sender"]["login"]
-        answer = ask.api("GET", f"/repos/{sample.repository}/collaborators/{login}/permission")
-        assert (answer.json["permission"], answer.json["user"]["id"]) == ("write", event["sender"]["id"])
 
 
 def test_its_two_tokens_may_what_two_jobs_need() -> None:
@@ -146,11 +114,6 @@ def test_the_process_says_where_it_is_and_a_second_one_that_its_port_is_taken(
     assert second.stderr.startswith(f"forge: port {port} cannot be used")
     assert "Traceback" not in second.stderr
     ends_and_leaves_nothing(process, tmp_path, signal.SIGTERM)
-
-
-def test_it_ends_on_an_interrupt_too(process: subprocess.Popen[str], tmp_path: Path) -> None:
-    first_line(process)
-    ends_and_leaves_nothing(process, tmp_path, signal.SIGINT)
 
 
 def ends_and_leaves_nothing(process: subprocess.Popen[str], folder: Path, number: signal.Signals) -> None:
