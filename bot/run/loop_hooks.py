@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import math
+import json
 import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from bot.agent.conversation_context import Hooks, TurnInfo
 from bot.agent.finish import Stop
@@ -20,50 +19,31 @@ from bot.agent.todo import render_list
 from bot.agent.usage import LimitReminder, LimitShare
 from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
-from bot.contracts.errors import AgentError, GateError
+from bot.contracts.errors import GateError
 from bot.contracts.evidence import Problem
 from bot.contracts.model import Retrying
-from bot.contracts.plain_text import printable, quoted_lines
+from bot.contracts.plain_text import printable_name, quoted_lines
 from bot.evidence.failing_checks import failing, failing_checks_message
 from bot.evidence.problems import new_errors, new_errors_message
 from bot.gate.errors import OutOfCapacity, quoted_path
+from bot.gate.verdict import Verdict
+from bot.parsing.parser import ParseError, Parser
 from bot.policy.running import StopHookPolicy
 from bot.run.parts import Parts
 from bot.run.value import Run
 from bot.session.context.profiles import FINAL
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.toolbox import CallTracker
-from bot.session.workspaces.trees import TreeEnvironment
 from bot.verbs.record import SUBMIT_PLAN
 
-if TYPE_CHECKING:
-    from bot.gate.verdict import Verdict
+_LOADS_REPORT = 2
+"""The request after which the report is loaded: the first must not be slowed down."""
 
 
-class ReportLoader:
-    """Loads what only the end of a run needs, on a thread while the model thinks: with the first request that is sent
-    `SECONDS` after the first, so that a model that answers at once is not slowed down."""
-
-    SECONDS = 0.5
-
-    def __init__(self) -> None:
-        self._due = 0.0
-
-    def request_sent(self) -> None:
-        now = time.monotonic()
-        if self._due and now >= self._due:
-            self._due = math.inf
-            # No daemon: a process that ends while a thread of it is in pydantic's native code is aborted.
-            with suppress(RuntimeError):  # the machine has no thread left: then it is loaded at the end
-                threading.Thread(target=self._load, name="report").start()
-        self._due = self._due or now + self.SECONDS
-
-    def _load(self) -> None:
-        with suppress(ImportError, OSError):  # what fails here fails again at the end, where it is reported
-            from bot.report import page
-
-            page.preload()
-            importlib.import_module("bot.run.result")
+def _load_report() -> None:
+    """Load what only the end of a run needs, while the model thinks. What fails here is reported at the end."""
+    with suppress(ImportError, OSError):
+        importlib.import_module("bot.run.result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +57,6 @@ class LoopHooks:
     stop_hook: StopHook
     _shares: list[LimitShare] = field(default_factory=list, init=False)
     _limit_reminder: LimitReminder = field(default_factory=LimitReminder, init=False)
-    _report_loader: ReportLoader = field(default_factory=ReportLoader, init=False)
 
     def hooks(self) -> Hooks:
         return Hooks(
@@ -98,7 +77,10 @@ class LoopHooks:
         self.calls.turn = turn
         if turn == 1:
             self.parts.rounds.start_before()
-        self._report_loader.request_sent()
+        if turn == _LOADS_REPORT:
+            # No daemon: a process that ends while a thread of it is in pydantic's native code is aborted.
+            with suppress(RuntimeError):  # the machine has no thread left: then it is loaded at the end
+                threading.Thread(target=_load_report, name="report").start()
 
     def _turn_done(self, info: TurnInfo) -> None:
         self._shares[:] = info.shares
@@ -158,8 +140,8 @@ WITHHELD = (
 )
 REFUSED = "You said you are done, but your change cannot be published: {why}. Undo what causes that. This is said once."
 NEW_ERRORS = (
-    "You said you are done, but with your change files have errors that were not there before, in the lines with |:\n"
-    "{errors}\nFix them, or say in one sentence why they are right. This is said once."
+    "You said you are done, but with your change files do not parse any more, in the lines with |:\n{errors}\n"
+    "Fix them, or say in one sentence why they are right. This is said once."
 )
 _MAX_ROWS = 20
 
@@ -167,7 +149,7 @@ _MAX_ROWS = 20
 @dataclass(slots=True)
 class StopHook:
     """The message to a model that says it is done: a missing plan, open items of its list, files that the gate
-    leaves out, new syntax errors, new errors of checkers, failing checks. The loop asks at most twice a session; what
+    leaves out, new errors of checkers, failing checks. The loop asks at most twice a session; what
     the model did nothing about is not repeated. A check that the request names must pass."""
 
     run: Run
@@ -176,8 +158,6 @@ class StopHook:
     _reported: set[str] = field(default_factory=set, init=False)
     _reported_trees: set[str] = field(default_factory=set, init=False)
     _reported_problems: set[tuple[str, str, str]] = field(default_factory=set, init=False)
-    _unparsed: frozenset[str] = field(default=frozenset(), init=False)
-    _parsings: int = field(default=0, init=False)
 
     @property
     def _policy(self) -> StopHookPolicy:
@@ -209,7 +189,7 @@ class StopHook:
             yield OPEN_ITEMS.format(items=render_list(self.results.todo.items))
         yield from self._refusals()
         if self._policy.diagnostics:
-            yield from self._new_errors(only_parsed=described)
+            yield from self._broken_files()
         if self._policy.checks or self._policy.diagnostics:
             yield from self._rounds_with_change()
 
@@ -231,45 +211,12 @@ class StopHook:
         self._reported.add(what)
         return new
 
-    def _new_errors(self, *, only_parsed: bool) -> Iterator[str]:
-        """Files that do not parse any more and, unless the change is described already, errors of language servers: the
-        model saw those with its edits."""
+    def _broken_files(self) -> Iterator[str]:
         verdict = self.parts.gate.verdict()
-        if (
-            isinstance(verdict, GateError)
-            or not verdict.files
-            or not self._first_time(f"errors of {verdict.tree_sha}")
-        ):
+        if isinstance(verdict, GateError) or not self._first_time(f"files of {verdict.tree_sha}"):
             return
-
-        texts = changed_texts(self.run.checkout, verdict)
-        errors = [*(self._syntax_errors(texts) if texts else ())]
-        if not only_parsed:
-            errors += self.parts.diagnostics.errors_in(self.run.checkout, verdict, errors)
-        paths = tuple(error.partition(": ")[0] for error in errors)
-        self._unparsed = frozenset(file.path for file in verdict.files if file.path in paths)
-        if errors:
-            listed = quoted_lines("\n".join(errors))
-            yield self.parts.gate.mask(NEW_ERRORS.format(errors=listed))
-
-    def _syntax_errors(self, texts: Sequence[Mapping[str, str]]) -> Sequence[str]:
-        """One line for each text that no longer parses, at most eleven. They are parsed in a workspace of its own, over
-        an empty tree: the agent's is closed, and not trusted to check itself."""
-        self._parsings += 1
-        name = f"errors-{self._parsings}"
-        tree = self.run.folder.root / f"tree-{name}"
-        tree.mkdir()
-        start = self.parts.environment.workspaces.start_commands
-        try:
-            with start(name, tree, TreeEnvironment(), runs_nothing=True) as workspace:
-                query = {"files": [dict(text) for text in texts]}
-                outcome = workspace.call("new_errors", query, self.run.stop)
-        except AgentError as error:
-            self.run.say(f"the changed files could not be parsed: {error}")
-            return ()
-        lines = [printable(line) for line in outcome.content.splitlines() if line.strip()]
-        left = len(lines) - _MOST_SHOWN
-        return [*lines[:_MOST_SHOWN], *([f"and {left} more"] if left > 0 else [])]
+        if verdict.files and (broken := broken_files(self.run.checkout, verdict)):
+            yield self.parts.gate.mask(NEW_ERRORS.format(errors=quoted_lines("\n".join(broken[:_MAX_ROWS]))))
 
     def _rounds_with_change(self) -> Iterator[str]:
         """Failing checks and errors of checkers, once for each tree."""
@@ -288,13 +235,11 @@ class StopHook:
             yield self.parts.gate.mask(failing_checks_message(bad))
 
     def _new_problems(self, tree_sha: str) -> str:
-        """New errors of checkers, each once, except in files that do not parse."""
-
+        """New errors of checkers, each once."""
         new = [
             error
             for error in new_errors(self.parts.rounds.diagnostics(tree_sha))
-            if error.path not in self._unparsed and _problem_key(error) not in self._reported_problems
-            if self.parts.rounds.is_used(error.tool, error.path)
+            if _problem_key(error) not in self._reported_problems and self.parts.rounds.is_for_model(error)
         ]
         self._reported_problems.update(map(_problem_key, new))
         return new_errors_message(new) if new else ""
@@ -304,25 +249,25 @@ def _problem_key(problem: Problem) -> tuple[str, str, str]:
     return problem.path, f"{problem.tool} {problem.code}", problem.message
 
 
-_SUFFIXES = (".py", ".pyi", ".json", ".toml")
-_LARGEST = 1_000_000
-_MOST_BYTES = 16_000_000
-_MOST_SHOWN = 10
+_FORMATS: Mapping[str, Callable[[str], object]] = {".json": json.loads, ".toml": tomllib.loads}
 
 
-def changed_texts(checkout: Checkout, verdict: Verdict) -> list[dict[str, str]]:
-    """The changed files that can be judged: `path`, `after`, and `before` where the base has it."""
-    paths = [file.path for file in verdict.files if PurePosixPath(file.path).suffix.lower() in _SUFFIXES]
+def broken_files(checkout: Checkout, verdict: Verdict) -> list[str]:
+    """A line for each changed JSON or TOML file that parsed at the base and does not any more: checkers find such
+    errors in code."""
+    paths = [file.path for file in verdict.files if PurePosixPath(file.path).suffix.lower() in _FORMATS]
     after = blobs_at(checkout.git, verdict.tree_sha, paths)
-    before = blobs_at(checkout.git, checkout.base_sha, after)
-    texts: list[dict[str, str]] = []
-    size = 0
-    for path, content in after.items():
-        size += len(content)
-        if len(content) > _LARGEST or size > _MOST_BYTES:
-            continue
-        text = {"path": path, "after": content.decode("utf-8", "replace")}
-        if path in before:
-            text["before"] = before[path].decode("utf-8", "replace")
-        texts.append(text)
-    return texts
+    with Parser() as parser:
+
+        def error_in(path: str, content: bytes) -> str:
+            try:
+                parser.parse(_FORMATS[PurePosixPath(path).suffix.lower()], content.decode("utf-8", "replace"))
+            except ParseError as error:
+                return str(error)
+            return ""
+
+        return [
+            f"{printable_name(path)}: {error}"
+            for path, before in blobs_at(checkout.git, checkout.base_sha, after).items()
+            if (error := error_in(path, after[path])) and not error_in(path, before)
+        ]

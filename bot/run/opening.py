@@ -41,9 +41,9 @@ def opening(
         run.journal.write(file)
     facts = _facts(run, parts, attached)
     if conversation.before:
-        from bot.run.resume import resumption_note
+        from bot.run.resume import RESUMPTION
 
-        facts = facts._replace(notes=(*facts.notes, resumption_note(run.resume, run.folder.archive)))
+        facts = facts._replace(notes=(*facts.notes, RESUMPTION))
     elif last and results.todo.items:
         last = last._replace(todo=render_list(results.todo.items))
     return first_message(attached.request, facts, new_marker(), last), attached.images

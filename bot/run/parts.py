@@ -71,7 +71,9 @@ def make_parts(run: Run, provider: Background[Provider]) -> Parts:
         moves=run.confinement.moves,
         stop=run.stop,
     )
-    workspace = AgentWorkspace(starter, environment.workspaces.record_changes, run.redact, diagnostics)
+    workspace = AgentWorkspace(
+        starter, environment.workspaces.record_changes, run.redact, diagnostics.take_diagnostics
+    )
     return Parts(
         skills=skills,
         environment=environment,

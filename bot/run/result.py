@@ -24,7 +24,6 @@ from bot.publish.body.title_and_footer import title
 from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.report.page import render_page
-from bot.run.large_outputs import OUTPUTS, gather
 from bot.run.opening import outcome_notes
 from bot.run.outcome import Facts, outcome
 from bot.run.parts import Parts, budget_notes
@@ -97,7 +96,6 @@ def conclude(
         plan=submission.plan,
         review=submission.review,
         writes=submission.writes,
-        outputs=gather(run.folder, run.detector.masked),
         needs_tree=isinstance(verdict, GateError) or bool(verdict.unfit),
     )
 
@@ -139,9 +137,6 @@ def write_run_bundle(folder: RunFolder, result: RunResult) -> None:
     )
     page = render_page(folder.journal, patch)
     try:
-        (bundle / OUTPUTS).unlink(missing_ok=True)  # it may be a link or a fifo
-        if result.outputs:
-            (bundle / OUTPUTS).write_bytes(result.outputs)
         (bundle / REPORT).write_text(page, encoding="utf-8")
     except OSError as error:
         raise BundleWriteError(f"The report could not be written to {bundle}: {error.strerror}.") from error

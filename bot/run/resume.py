@@ -42,7 +42,6 @@ from bot.gate.withheld import MayWrite
 from bot.maintenance.due_tasks import OpenPull
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
-from bot.run.large_outputs import bring_back
 from bot.session.context.profiles import recorded_profile
 
 _LINK = "120000"
@@ -230,9 +229,9 @@ def _last_run(outcome: Outcome, files: tuple[str, ...]) -> LastRun:
     )
 
 
-_RESUMPTION = (
+RESUMPTION = (
     "You go on with the conversation above, in a new workspace: nothing of it runs any more, and what it kept outside "
-    "the repository is gone{but}. View a file again before you edit it."
+    "the repository is gone, files with long outputs among it. View a file again before you edit it."
 )
 
 
@@ -252,12 +251,6 @@ class EarlierConversation(NamedTuple):
     system: str
     tools: tuple[ToolSpec, ...]
     notes: tuple[str, ...] = ()
-
-
-def resumption_note(bundle: Path | None, archive: Path) -> str:
-    """The note for the model on its new workspace. Restores the long outputs of the last run into `archive`."""
-    restored = bring_back(bundle, archive) if bundle is not None else ()
-    return _RESUMPTION.format(but=f", but for long outputs: {'; '.join(restored)}" if restored else "")
 
 
 def read_recording(path: Path) -> JournalFile | str:

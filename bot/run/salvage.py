@@ -31,7 +31,6 @@ from bot.gate.withheld import MayWrite
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.run import outcome as run_outcome
-from bot.run.large_outputs import gather
 from bot.run.result import mask_outcome, write_run_bundle
 from bot.run.value import RunResult
 from bot.session.context.base import base_finder, base_policy, base_task
@@ -130,7 +129,6 @@ def _salvage(
         plan=submission.plan,
         review=submission.review,
         writes=submission.writes,
-        outputs=gather(folder, detector.masked),
     )
     if out is None and os.path.lexists(folder.bundle) and not _has_only_files(folder.bundle):
         folder.bundle.rename(folder.root / f"bundle.damaged-{os.urandom(4).hex()}")

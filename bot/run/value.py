@@ -169,8 +169,7 @@ class Run(RunSpec):
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """The result of a run. `verdict` is `None` if the gate refused the tree. `needs_tree`: only the work tree has what
-    the gate refused, could not read or could put in no patch. `outputs` is the content of the bundle's file of long
-    outputs."""
+    the gate refused, could not read or could put in no patch."""
 
     checkout: Checkout
     policy: Policy
@@ -180,5 +179,4 @@ class RunResult:
     plan: Plan | None = None
     review: Review | None = None
     writes: Writes | None = None
-    outputs: bytes = b""
     needs_tree: bool = False

@@ -12,9 +12,8 @@ from bot.contracts.checkers import CHECKED_SUFFIXES
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import files
 from bot.toolhost.context import Context
-from bot.toolhost.file_history import sha256
 from bot.toolhost.lsp.launch import Settings
-from bot.toolhost.lsp.report import Report, error_line, record, text, use_record
+from bot.toolhost.lsp.report import Report, record, text
 from bot.toolhost.lsp.service import DiagnosticsService
 from bot.toolhost.scan import Scanner
 from bot.toolhost.text import NotTextError, decode
@@ -78,22 +77,6 @@ class Diagnosing:
     def changed_meanwhile(self, names: Sequence[str]) -> None:
         """Record files that changed without a report by a call; they are checked with the next result."""
         self._pending.update(dict.fromkeys(names))
-
-    def standing(self) -> dict[str, Any]:
-        """End the servers and return the facts for the supervisor: new errors by file, and what the servers used."""
-        self._broken, self._reported_broken = self._broken or "ended", True
-        standing = [
-            {
-                "path": name,
-                "sha256": sha256(content.encode("utf-8", "surrogatepass")),
-                "errors": [error_line(problem) for problem in new[:5]],
-            }
-            for name, content, new in self._service.standing()
-            if new
-        ]
-        uses = [use_record(use) for use in self._service.uses()]
-        self._service.end()
-        return {"standing": standing[:100], "servers": uses}
 
     def _diagnose(self, tool: str, outcome: ToolOutcome, *, more_edits: bool) -> Report | None:
         if tool == _VIEW and not outcome.is_error:

@@ -15,7 +15,6 @@ Run = Callable[[Mapping[str, Any], Context], ToolOutcome]
 
 _SUPERVISOR_TOOLS = (
     "check_reports",
-    "new_errors",
     "problems_of",
     "related_tests",
     "restore",

@@ -136,11 +136,8 @@ class Server:
         try:
             if self._diagnosing is not None:
                 self._diagnosing.before(message["tool"])
-            if message["tool"] == "standing":
-                outcome = self._standing()
-            else:
-                outcome = run_tool(message["tool"], message["arguments"], self._context)
-                outcome = self._variation.vary(outcome, message["arguments"])
+            outcome = run_tool(message["tool"], message["arguments"], self._context)
+            outcome = self._variation.vary(outcome, message["arguments"])
             if not self._checks:
                 self._scanner.note(outcome.metadata)
             if self._diagnosing is not None:
@@ -167,11 +164,6 @@ class Server:
         from bot.toolhost.diagnosing import Diagnosing
 
         return Diagnosing(self._context, self._scanner, options)
-
-    def _standing(self) -> ToolOutcome:
-        """The problems that are left at the end of the run, for the supervisor."""
-        standing = self._diagnosing.standing() if self._diagnosing is not None else {}
-        return ToolOutcome("", metadata=standing)
 
     def _scan(self, message: Message) -> None:
         self._incoming.busy()

@@ -36,16 +36,8 @@ class Diagnosis(NamedTuple):
     servers: tuple[ServerUse, ...]
 
 
-class Standing(NamedTuple):
-    """A file as the host knew it at the end, and a line for each new error in it."""
-
-    path: str
-    sha256: str
-    errors: tuple[str, ...]
-
-
 def diagnosis(message: object) -> Diagnosis:
-    """Parse the diagnostics of a tool result. Raises `WireError`, like `standing`, for an invalid message."""
+    """Parse the diagnostics of a tool result. Raises `WireError` for an invalid message."""
     value = _mapping(message)
     new = tuple(_problem(one) for one in _list(value, "new", _MOST_PROBLEMS))
     new_count = _number(value, "new_count")
@@ -62,20 +54,6 @@ def diagnosis(message: object) -> Diagnosis:
         tuple(_line(one, 100) for one in _list(value, "said", _MOST_ANNOUNCEMENTS)),
         tuple(_use(one) for one in _list(value, "servers", 2 * len(LANGUAGE_SERVERS))),
     )
-
-
-def standing(message: object) -> tuple[tuple[Standing, ...], tuple[ServerUse, ...]]:
-    value = _mapping(message)
-    files = tuple(_standing(one) for one in _list(value, "standing", _MOST_FILES))
-    return files, tuple(_use(one) for one in _list(value, "servers", 2 * len(LANGUAGE_SERVERS)))
-
-
-def _standing(one: object) -> Standing:
-    value = _mapping(one)
-    if not _SHA256.match(digest := _text(value, "sha256")):
-        raise WireError("the hash of a file with problems is no hash")
-    errors = tuple(_line(line, 2 * _LONGEST) for line in _list(value, "errors", _MOST_LINES))
-    return Standing(_text(value, "path", _LONGEST_PATH), digest, errors)
 
 
 def _problem(one: object) -> Problem:

@@ -194,32 +194,6 @@ def _in_the_call(home: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_long_output_of_the_run_before_can_be_looked_up(cli: Cli, repo: Path) -> None:
-    """Within one run after its checks, too: the tool host was started anew for them."""
-    first = first_run(
-        cli, repo, steps=[Call("bash", {"command": "seq 100000"}), Turn((EDITS[0],)), Say("Half.")]
-    )
-
-    class Looks:
-        def __init__(self) -> None:
-            self.asked = 0
-
-        def __call__(self, asked: ScriptRequest) -> Step:
-            self.asked += 1
-            if self.asked > 1:
-                return Say("Seen.")
-            [place] = re.findall(
-                r"spill/\d+\.txt is now ([^\s\\]+\.txt)", json.dumps(asked.body["messages"][-1])
-            )
-            return Call("grep", {"pattern": "^77777$", "path": place})
-
-    with ModelServer(Looks()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "--continue", first, model=server)
-        assert ran.code == 0, ran.err
-        assert "77777" in json.dumps(server.requests[-1].json["messages"][-1])
-
-
-@pytest.mark.slow
 def test_another_model_begins_a_fresh_conversation(cli: Cli, repo: Path) -> None:
     again, asked = go_on(cli, repo, first_run(cli, repo), model=MODELS[1])
     assert again.code == 0, again.err

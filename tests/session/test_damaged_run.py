@@ -95,7 +95,7 @@ def test_damage_beside_the_tree_costs_no_change(folder: RunFolder, tmp_path: Pat
 
 FILES = (
     *("journal.jsonl", "run.json", "prepared.json", "trusted.git/HEAD", "archive"),
-    *("bundle", "bundle/outcome.json", "bundle/outputs.json", "bundle/.journal.jsonl.copy"),
+    *("bundle", "bundle/outcome.json", "bundle/.journal.jsonl.copy"),
 )
 KINDS: dict[str, Callable[[Path], object]] = {
     **IRREGULAR,

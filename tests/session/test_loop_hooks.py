@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import threading
-import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from bot.agent import journal_file
 from bot.agent.conversation_context import Hooks
+from bot.checkout.clone import Source, prepare
 from bot.contracts.cancel import CancelToken
-from bot.contracts.journal import RECORDS
 from bot.gate.verdict import Verdict
 from bot.policy.load import load_policy
-from bot.report import page
-from bot.run.loop_hooks import LoopHooks, ReportLoader, StopHook
+from bot.run.loop_hooks import LoopHooks, StopHook, broken_files
 from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.result_tools import ResultTools
+from tests.support.repositories import make_repository
+from tests.support.trees import Bench
 
 
 def _hooks(results: ResultTools, used: Any = None) -> Hooks:
@@ -34,25 +33,6 @@ def _hooks(results: ResultTools, used: Any = None) -> Hooks:
         ),
         used,
     ).hooks()  # type: ignore[arg-type]
-
-
-def test_the_report_is_loaded_while_the_model_thinks() -> None:
-    """Else its packages and templates are loaded between the model's last word and the result, in 0.2 s."""
-    page._template.cache_clear()
-    journal_file._adapter.cache_clear()
-    run = SimpleNamespace(review=None, scan_meanwhile=lambda: None, start_before=lambda: None)
-    hooks = _hooks(ResultTools(), run)
-    hooks.request_sent(1)
-    hooks.request_sent(2)
-    assert "report" not in [thread.name for thread in threading.enumerate()], "not before half a second"
-    time.sleep(ReportLoader.SECONDS)
-    hooks.request_sent(3)
-    for thread in threading.enumerate():
-        if thread.name == "report":
-            assert not thread.daemon, "the interpreter must wait for it"
-            thread.join(30)
-    assert page._template.cache_info().currsize == 1
-    assert journal_file._adapter.cache_info().currsize >= len(RECORDS)
 
 
 @pytest.mark.parametrize("described", [False, True])
@@ -108,3 +88,14 @@ def test_a_missing_plan_is_told_once(planned: bool) -> None:
     if planned:
         results.submit(PLAN, CancelToken())
     assert len(_said("plan", results)) == (not planned)
+
+
+def test_a_file_that_parsed_at_the_base_and_does_not_any_more_is_named(tmp_path: Path) -> None:
+    before = {"a.toml": "a = 1\n", "b.json": "{}", "tsconfig.json": "{ // comments\n}", "c.json": "{}"}
+    repository = make_repository(tmp_path / "repository", before)
+    checkout = prepare(Source(str(repository), "HEAD"), tmp_path / "checkout")
+    after = {"a.toml": "[x", "b.json": "[", "tsconfig.json": "{ // more\n}", "c.json": "[]", "new.json": "{"}
+    for name, text in after.items():
+        (checkout.tree / name).write_text(text)
+    broken = broken_files(checkout, Bench(checkout, None).judge())  # type: ignore[arg-type]
+    assert [line.partition(":")[0] for line in broken] == ["a.toml", "b.json"]

@@ -48,18 +48,13 @@ def test_a_check_that_ran_before_the_change_is_told_and_one_after_it_is_not_made
 
 
 @pytest.mark.slow
-def test_the_description_that_was_handed_over_is_kept_and_long_outputs_are_masked(
-    cli: Cli, repo: Path
-) -> None:
+def test_the_description_that_was_handed_over_is_kept(cli: Cli, repo: Path) -> None:
     (repo / ".github" / "agent.yml").write_text(
         "version: 1\nchecks: ['git diff --quiet || exec sleep 600']\n"
     )
     commit_all(repo)
-    prints = shell("seq 20000; echo glp''at-Zq8vT2rWx5Ky7Lm3Nb4P; seq 20000")
-    outcome = salvaged(cli, repo, [VIEW, Turn(EDITS), prints, DESCRIBE], until='"type":"session_ended"')
+    outcome = salvaged(cli, repo, [VIEW, Turn(EDITS), DESCRIBE], until='"type":"session_ended"')
     assert outcome["description"]["title"] == "Round durations before splitting them"
-    [kept] = json.loads((cli.home / "bundle" / "outputs.json").read_text())
-    assert "20000\n[redacted: GitLab token]\n1\n" in kept["text"]
 
 
 @pytest.mark.slow

@@ -48,30 +48,6 @@ def published(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_that_it_is_done(
-    stage: Stage,
-) -> None:
-    """What never parsed is left alone, and so is what policy says so of."""
-    stage.forge.commit(stage.repo, {"tsconfig.json": "{ // comments\n}\n"})
-    wreck = shell("echo 'def f(:' > tidytime/new.py; echo '// more' >> tsconfig.json; echo '[x' > a.toml")
-    mend = shell("echo 'X = 1' > tidytime/new.py")
-    came = run_verb(
-        stage,
-        request_in(stage, "fix", "mend it"),
-        [wreck, Say("Done."), mend, Say("Done."), Say("It must.")],
-    )
-    assert came.outcome.stop_reason is StopReason.END_TURN
-    told = [
-        text for text in came.last_request_texts if "files have errors that were not there before" in text
-    ]
-    assert len(told) == 2
-    assert "| tidytime/new.py: no valid Python: line 1: invalid syntax" in told[0]
-    assert "| a.toml: no valid TOML" in told[0]
-    assert "tsconfig" not in told[0]
-    assert "new.py" not in told[1]
-
-
-@pytest.mark.slow
 def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {"AGENTS.md": "Use British spelling.\n"})
     came = run_verb(stage, request_in(stage, "explain"), [Say("So it is.")])

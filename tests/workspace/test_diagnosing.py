@@ -17,7 +17,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.workspace.client import Workspace
-from bot.workspace.sandbox.backends import bubblewrap, landlock
+from bot.workspace.sandbox.backends import landlock
 from tests.support.language_servers import PLAYER, PULL, item, pulls, script
 from tests.support.workspaces import Bench, eventually, make_tree
 
@@ -135,22 +135,6 @@ def test_a_file_that_is_no_text_and_one_of_another_kind_are_left_alone(real: Wor
 
 def test_nothing_that_looks_on_leaves_anything_in_the_tree(real: Workspace) -> None:
     assert call(real, "bash", command="git status --short --ignored").content.startswith("(no output)")
-
-
-@pytest.mark.bubblewrap
-def test_at_the_end_it_is_told_what_is_left_and_what_was_used(tmp_path: Path) -> None:
-    """Behind the other wall."""
-    bench = Bench(tmp_path, make_tree(tmp_path / "tree", FILES))
-    real = bench.start(bubblewrap(), diagnostics={"wait": LONG}, assume_read=True)
-    call(real, "edit", path="app.py", old="f(1)", new="f(nothing)")
-    ended = call(real, "standing").metadata
-    (file,) = ended["standing"]
-    assert file["path"] == "app.py"
-    assert "unresolved-reference" in file["errors"][0]
-    uses = {use["name"]: use for use in ended["servers"]}
-    assert uses["ty"]["version"].startswith("0.")
-    assert found(call(real, "edit", path="app.py", old="f(nothing)", new="f(2)")) == []
-    bench.close()
 
 
 class Played:

@@ -15,7 +15,7 @@ from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.checkers import uses_checker
-from bot.contracts.evidence import Answer, CheckerComparison, ToolRun
+from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
 from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
 from bot.evidence.checker_comparison import (
@@ -24,6 +24,7 @@ from bot.evidence.checker_comparison import (
     ProjectRun,
     ProjectRuns,
     compare_projects,
+    has_code,
     pair_projects,
 )
 from bot.evidence.checker_selection import choose_checkers, limit_projects
@@ -75,12 +76,14 @@ class Inspection:
         """Whether there is a checker for this repository. Runs git, so call it after the first request."""
         return bool(self._checkers())
 
-    def is_used(self, checker: str, path: str) -> bool:
-        """Whether the policy names the checker, or the project of `path` uses it. All but two run only then."""
+    def is_for_model(self, problem: Problem) -> bool:
+        """Whether the policy names the checker, or the project of the file uses it: all but two run only then. Or the
+        problem hides others, as a syntax error does."""
         return (
             self._only is not None
-            or checker not in ALWAYS_RUN
-            or uses_checker(checker, above(path), self._read_base)
+            or problem.tool not in ALWAYS_RUN
+            or any(has_code([problem], one.hides) for one in CHECKERS if one.name == problem.tool)
+            or uses_checker(problem.tool, above(problem.path), self._read_base)
         )
 
     def cancel(self) -> None:

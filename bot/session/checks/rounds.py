@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 
-from bot.contracts.evidence import CheckerComparison, Coverage
+from bot.contracts.evidence import CheckerComparison, Coverage, Problem
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
 from bot.evidence import reruns
@@ -129,9 +129,9 @@ class Rounds:
         """Return the checkers on both sides of the change, after `results`."""
         return self._before.inspection.results(tree_sha) if self._before.inspection else ()
 
-    def is_used(self, checker: str, path: str) -> bool:
-        """Whether project or policy use the checker. The model hears of no others."""
-        return self._before.inspection is not None and self._before.inspection.is_used(checker, path)
+    def is_for_model(self, problem: Problem) -> bool:
+        """Whether project or policy use the checker of `problem`, or it hides others, as a syntax error does."""
+        return self._before.inspection is not None and self._before.inspection.is_for_model(problem)
 
     def settle(self) -> None:
         """Cancel the base round and wait until its workspace is gone."""

@@ -48,7 +48,6 @@ from bot.publish.remote import PREFIX, Remote
 from bot.publish.result import posted_question
 from bot.publish.thread.history import is_own_run
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
-from bot.run.large_outputs import OUTPUTS
 from bot.session.event.event_context import EventContext
 from bot.session.event.retry_continue import LastResult, read_last_result
 from bot.session.run_folder import RunFolder
@@ -63,7 +62,7 @@ PREPARE_JOB = "Prepare the environment"
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _LARGEST_JOURNAL = 64 * 1024 * 1024
 # What `continue` needs: not the page of the last run, and no journal that is too large.
-_FILES = (OUTCOME, PATCH, WITHHELD, MESSAGE, REVIEW, PLAN, WRITES, JOURNAL, OUTPUTS)
+_FILES = (OUTCOME, PATCH, WITHHELD, MESSAGE, REVIEW, PLAN, WRITES, JOURNAL)
 
 _TIP = "refs/agent/last"
 _NO_COMMIT = "0" * 40

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
@@ -47,14 +46,8 @@ RecordChanges = Callable[[CallPosition, ScanResult], None]
 """`changed(call, scan)`: that call changed these files."""
 
 
-class CallMonitor(Protocol):
-    def take_diagnostics(self, position: CallPosition | None, outcome: ToolOutcome) -> ToolOutcome:
-        """The outcome of a call, without its diagnostics."""
-        ...
-
-    def take_standing(self, metadata: Mapping[str, Any]) -> None:
-        """Take the last report of a tool host."""
-        ...
+TakeDiagnostics = Callable[[CallPosition | None, ToolOutcome], ToolOutcome]
+"""`take_diagnostics(call, outcome)`: the outcome without its diagnostics."""
 
 
 class AgentWorkspace:
@@ -66,12 +59,12 @@ class AgentWorkspace:
         start: Start,
         changed: RecordChanges,
         mask: Callable[[str], str] = lambda text: text,
-        monitor: CallMonitor | None = None,
+        take_diagnostics: TakeDiagnostics | None = None,
     ) -> None:
-        """`mask` filters what the model sees of a result; `monitor` takes the diagnostics of a result."""
+        """`mask` filters what the model sees of a result; `take_diagnostics` takes those of a result."""
         self._start = start
         self._mask = mask
-        self._monitor = monitor
+        self._take_diagnostics = take_diagnostics
         self._changed = changed
         self._live: Workspace | None = None
         self._collector: threading.Thread | None = None
@@ -133,8 +126,8 @@ class AgentWorkspace:
         running = outcome.metadata.get("running")
         if type(running) is int:
             self._in_background = running > 0
-        if self._monitor is not None:
-            outcome = self._monitor.take_diagnostics(position, outcome)
+        if self._take_diagnostics is not None:
+            outcome = self._take_diagnostics(position, outcome)
         return outcome._replace(content=self._mask(outcome.content))
 
     def scan_meanwhile(self) -> None:
@@ -157,9 +150,6 @@ class AgentWorkspace:
                 self._unscanned = self._last
             self.scan_meanwhile()
             self._settle()
-            if self._live is not None and self._monitor is not None:
-                with suppress(WorkspaceError):  # what it found is known, but for how it stands
-                    self._monitor.take_standing(self._live.call("standing", {}, CancelToken()).metadata)
         finally:
             self.kill()
 

@@ -7,15 +7,12 @@ command.
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bot.agent.journal import Journal
-from bot.checkout.clone import Checkout
-from bot.checkout.objects import blobs_at
 from bot.contracts import journal as lines
 from bot.contracts.checkers import LANGUAGE_SERVERS
 from bot.contracts.evidence import ServerUse
@@ -29,12 +26,7 @@ from bot.policy.running import DiagnosticsPolicy
 from bot.policy.values import Policy
 from bot.session.workspaces.agent_workspace import CallPosition
 from bot.verbs.record import Profile
-from bot.workspace.diagnostics import diagnosis, standing
-
-if TYPE_CHECKING:
-    from bot.gate.verdict import Verdict
-    from bot.workspace.diagnostics import Standing
-
+from bot.workspace.diagnostics import diagnosis
 
 FIELD = "diagnostics"
 """Of a result's metadata."""
@@ -42,11 +34,7 @@ FIELD = "diagnostics"
 _MAX_REPORTED = 200
 """Keys of sentences that are said once; there are a few a server."""
 
-_MAX_ERRORS = 20
-_MAX_ERROR_LENGTH = 600
-
 _UNREADABLE = "What the tool host said of problems in code could not be read: {}."
-
 
 _OPAQUE = '"$@"'
 """Stands for all commands whose words do not say what runs."""
@@ -99,11 +87,9 @@ class DiagnosticsMonitor:
         self._since = 0
         self._reported: set[str] = set()
         self._uses: dict[str, ServerUse] = {}
-        self._standing: tuple[Standing, ...] = ()
 
     def settings(self, number: int) -> Mapping[str, Any] | None:
         """The settings of the n-th tool host over the agent's tree, or `None` without diagnostics."""
-        self._standing = ()
         settings = self._wanted and diagnostics_settings(
             self._wanted, self._permissions(), self._reported, again=number > 0
         )
@@ -140,36 +126,9 @@ class DiagnosticsMonitor:
             self._journal.of(position.agent).write(record)
         return outcome
 
-    def take_standing(self, metadata: Mapping[str, Any]) -> None:
-        """Record the last report of a tool host: the errors that stand, and the use of servers."""
-        if not metadata:
-            return
-        try:
-            self._standing, uses = standing(metadata)
-        except WireError as error:
-            self._journal.write(lines.Note(_UNREADABLE.format(error)))
-            return
-        self._uses |= {use.name: use for use in uses}
-
     def servers(self) -> tuple[ServerUse, ...]:
         """The servers of the whole run."""
         return tuple(use for name in LANGUAGE_SERVERS if (use := self._uses.get(name)) is not None)
-
-    def errors_in(self, checkout: Checkout, verdict: Verdict, known: Sequence[str]) -> list[str]:
-        """A line for each new error in a file that is in the change with the same content, at most 20; not in the files
-        of the `known` errors."""
-        paths = {file.path for file in verdict.files}
-        known_paths = {line.partition(":")[0] for line in known}
-        standing = [file for file in self._standing if file.path in paths and file.path not in known_paths]
-        contents = blobs_at(checkout.git, verdict.tree_sha, [file.path for file in standing])
-        errors = [
-            error[:_MAX_ERROR_LENGTH]
-            for file in standing
-            if file.path in contents and hashlib.sha256(contents[file.path]).hexdigest() == file.sha256
-            for error in file.errors
-        ]
-        left = len(errors) - _MAX_ERRORS
-        return [*errors[:_MAX_ERRORS], *([f"and {left} more"] if left > 0 else [])]
 
 
 def server_permissions(policy: Policy, tier: Tier, profile: Profile | None = None) -> ServerPermissions:

@@ -61,13 +61,6 @@ def record(report: Report) -> dict[str, Any]:
     }
 
 
-def error_line(problem: Problem) -> str:
-    """One problem for the end of the run, in the form of a syntax error."""
-    rule = " ".join(filter(None, (problem.tool, _plain_line(problem.code, _MAX_CODE))))
-    path = _plain_line(printable_name(problem.path), _MAX_PATH)
-    return f"{path}: line {problem.line}: {_plain_line(problem.message, _MAX_MESSAGE)} ({rule})"
-
-
 def _findings(report: Report) -> Iterator[str]:
     names = ", ".join(name for name, answer in report.tools if answer is Answer.COMPLETE)
     late = ", ".join(name for name, answer in report.tools if answer is Answer.TIMED_OUT)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from bot.contracts.evidence import Answer, Problem, ServerUse, Severity
+from bot.contracts.evidence import Answer, Problem, ServerUse
 from bot.ecosystems.record import Server
 from bot.ecosystems.registry import servers
 from bot.toolhost.context import Context
@@ -118,13 +118,6 @@ class DiagnosticsService:
             announcements=tuple(self._announcements([file.name for file in files])),
             uses=self.uses(),
         )
-
-    def standing(self) -> Iterator[tuple[str, str, tuple[Problem, ...]]]:
-        """Return name, text and new errors of each changed file for which there is a result."""
-        for name, file in self._files.items():
-            if file.now is not None and file.now != file.before:
-                change = merge(one for own in self._started.values() for one in self._compare(own, [name]))
-                yield name, file.now, tuple(one for one in change.new if one.severity is Severity.ERROR)
 
     def uses(self) -> tuple[ServerUse, ...]:
         """The servers that ran, and those that are not available."""
