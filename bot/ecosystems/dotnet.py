@@ -61,4 +61,6 @@ ECOSYSTEM = Ecosystem(
         "dependency manifest": "*.csproj *.fsproj packages.config nuget.config",
         "lock file": "packages.lock.json",
     },
+    hosts=("api.nuget.org",),
+    runs={"dotnet": "run exec fsi script"},
 )

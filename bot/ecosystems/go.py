@@ -228,4 +228,6 @@ ECOSYSTEM = Ecosystem(
         sources={"go.mod": r"\s*(?:replace\s+)?\S+(?:\s+v\S+)?\s+=>\s+(\S+)"},
     ),
     sensitive={"dependency manifest": "go.mod go.work", "lock file": "go.sum go.work.sum"},
+    hosts=("proxy.golang.org", "sum.golang.org"),
+    runs={"go": "run generate tool -toolexec --toolexec -exec --exec -vettool --vettool"},
 )

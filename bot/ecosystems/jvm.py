@@ -115,4 +115,5 @@ ECOSYSTEM = Ecosystem(
         "lock file": "gradle.lockfile",
         "configuration": "gradlew.bat mvnw.cmd",
     },
+    hosts=("repo.maven.apache.org", "repo1.maven.org", "plugins.gradle.org", "plugins-artifacts.gradle.org"),
 )

@@ -114,4 +114,5 @@ ECOSYSTEM = Ecosystem(
     ),
     dependencies=Dependencies(manifests={"composer.json": (json.loads, _declared)}),
     sensitive={"dependency manifest": "composer.json", "lock file": "composer.lock"},
+    runs={"composer": "exec run run-script"},
 )

@@ -387,4 +387,15 @@ ECOSYSTEM = Ecosystem(
         ".tox/",
         ".venv/",
     ),
+    hosts=("pypi.org", "files.pythonhosted.org"),
+    runs={
+        **dict.fromkeys(("poetry", "pdm", "hatch", "conda", "mamba", "coverage"), "run"),
+        **dict.fromkeys(("pip", "virtualenv"), "--python -p --editor"),
+        "uv": "run tool --python -p --editor",
+        "pipenv": "run shell",
+        "pyenv": "exec shell",
+        "mypy": "--python-executable",
+        "pyright": "--pythonpath -p --project",
+        "pylint": "--init-hook --load-plugins",
+    },
 )

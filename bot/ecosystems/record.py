@@ -270,6 +270,8 @@ class Ecosystem:
     new, and returns whether a test runner may load it. `sensitive` maps kinds of files to patterns of names in lower
     case. `sections` maps files that configure several programs to the pattern of those whose settings a reviewer should
     see: of a section's name in a group, of a key in JSON. `leftovers` are what tools leave in a tree, as in .gitignore.
+    `hosts` are the registries of the preset `egress`. `runs` maps programs to the subcommands and options that run
+    other commands.
     `copies` is advice for tests that do not use the tree's code: where its copies are, and how they are avoided."""
 
     name: str
@@ -313,6 +315,8 @@ class Ecosystem:
     sensitive: Mapping[str, str] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
     leftovers: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    runs: Mapping[str, str] = field(default_factory=dict)
 
     def is_in(self, files: Files) -> bool:
         """Whether a manifest of it is at the top."""

@@ -137,4 +137,6 @@ ECOSYSTEM = Ecosystem(
         usual="rubygems.org https://rubygems.org",
     ),
     sensitive={"dependency manifest": "gemfile *.gemspec", "lock file": "gemfile.lock"},
+    hosts=("rubygems.org", "index.rubygems.org"),
+    runs={"rbenv": "exec shell", "bundle": "exec", "gem": "exec"},
 )

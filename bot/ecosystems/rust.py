@@ -287,4 +287,6 @@ ECOSYSTEM = Ecosystem(
     ),
     sensitive={"dependency manifest": "cargo.toml", "lock file": "cargo.lock"},
     sections={"cargo.toml": r"(?:workspace\.)?(lints)\b"},
+    hosts=("index.crates.io", "static.crates.io"),
+    runs={"cargo": "run r --config", **dict.fromkeys(("rustc", "rustdoc"), "-C --codegen -Z")},
 )

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 from bot.contracts.errors import UsageError
+from bot.ecosystems.registry import ecosystems
 
 HTTPS = 443
 
@@ -50,23 +50,7 @@ def authority(text: str) -> tuple[str, int] | None:
     return name, int(port)
 
 
-_HOSTS = MappingProxyType(
-    {
-        "python": ("pypi.org", "files.pythonhosted.org"),
-        "node": ("registry.npmjs.org",),
-        "go": ("proxy.golang.org", "sum.golang.org"),
-        "rust": ("index.crates.io", "static.crates.io"),
-        "java": (
-            "repo.maven.apache.org",
-            "repo1.maven.org",
-            "plugins.gradle.org",
-            "plugins-artifacts.gradle.org",
-        ),
-        "ruby": ("rubygems.org", "index.rubygems.org"),
-        "dotnet": ("api.nuget.org",),
-    }
-)
-
+_HOSTS = {one.egress: one.hosts for one in ecosystems() if one.hosts}
 PRESETS: tuple[str, ...] = tuple(_HOSTS)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from bot.ecosystems.registry import ecosystems
+
 _SHELLS = "sh ash bash csh dash fish ksh mksh rbash tcsh zsh busybox toybox pwsh"
 _INTERPRETERS = (
     "python pypy ipython node nodejs deno bun tsx ts-node ruby irb perl php lua luajit tclsh expect R Rscript "
@@ -49,102 +51,65 @@ PREFIXES_WITH_ARGUMENT = frozenset(_TAKING_A_WORD.split())
 RUNNING_OTHERS = frozenset(
     " ".join([_SHELLS, _INTERPRETERS, _SCRIPTABLE, _WRAPPERS, _BUILTINS, _RESERVED]).split()
 )
-# By program: the subcommands that run the words after them.
+_APT, _FD, _SECRETS = (
+    "-o --option -c --config-file",
+    "-x -X --exec --exec-batch",
+    "--password-command --rsh -o --option",
+)
+_RUNS: Mapping[str, str] = {
+    "mise": "exec x run",
+    "helm": "plugin --post-renderer",
+    "terraform": "console",
+    "mix": "run eval cmd do",
+    "stack": "exec run runghc",
+    "cabal": "exec run",
+    "nix": "run shell develop",
+    "docker": "run exec compose",
+    "podman": "run exec compose",
+    "kubectl": "exec run debug",
+    "gh": "alias extension codespace",
+    "ip": "netns vrf",
+    "openssl": "engine -engine -provider -provider-path",
+    "sort": "--compress-program",
+    "split": "--filter",
+    "install": "--strip-program",
+    "diff3": "--diff-program",
+    "sdiff": "--diff-program",
+    "rg": "--pre --hostname-bin",
+    "fd": _FD,
+    "fdfind": _FD,
+    "zip": "-TT --unzip-command",
+    "wget": "-e --execute --use-askpass",
+    "patch": "-e --ed",
+    "svn": "--diff-cmd --diff3-cmd --editor-cmd --config-option --config-dir",
+    "hg": "--config --cwd -R --repository",
+    "xmllint": "--shell",
+    "gpg": "--photo-viewer --exec-path --keyserver-options",
+    **dict.fromkeys(("apt", "apt-get", "apt-cache", "aptitude"), _APT),
+    "pandoc": "--filter -F --lua-filter -L --pdf-engine",
+    **dict.fromkeys(("bat", "batcat", "ag", "ack", "delta"), "--pager"),
+    "aria2c": "--on-",
+    **dict.fromkeys(("youtube-dl", "yt-dlp"), "--exec --downloader --external-downloader"),
+    **dict.fromkeys(("rclone", "restic", "borg"), _SECRETS),
+    "tcpdump": "-z",
+    "ssh-keygen": "-D -P",
+}
+_TABLES = (_RUNS, *(one.runs for one in ecosystems()))
 RUNNING_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
-    name: frozenset(words.split())
-    for name, words in {
-        "npm": "run run-script rum urn exec x explore",
-        "pnpm": "run exec dlx",
-        "yarn": "run exec dlx node",
-        "uv": "run tool",
-        "poetry": "run",
-        "pdm": "run",
-        "hatch": "run",
-        "pipenv": "run shell",
-        "conda": "run",
-        "mamba": "run",
-        "pyenv": "exec shell",
-        "rbenv": "exec shell",
-        "mise": "exec x run",
-        "bundle": "exec",
-        "gem": "exec",
-        "composer": "exec run run-script",
-        "go": "run generate tool",
-        "cargo": "run r",
-        "coverage": "run",
-        "helm": "plugin",
-        "terraform": "console",
-        "mix": "run eval cmd do",
-        "stack": "exec run runghc",
-        "cabal": "exec run",
-        "dotnet": "run exec fsi script",
-        "bazel": "run",
-        "nix": "run shell develop",
-        "docker": "run exec compose",
-        "podman": "run exec compose",
-        "kubectl": "exec run debug",
-        "gh": "alias extension codespace",
-        "ip": "netns vrf",
-        "openssl": "engine",
-    }.items()
+    name: frozenset(word for word in words.split() if word[0] not in "-@")
+    for table in _TABLES
+    for name, words in table.items()
 }
-# By program: the options that name a command, or a file of commands. Programs accept any unambiguous prefix of a long
-# option, so a prefix counts, too.
+"""By program: the subcommands that run the words after them."""
+
 RUNNING_OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "sort": ("--compress-program",),
-    "split": ("--filter",),
-    "install": ("--strip-program",),
-    "diff3": ("--diff-program",),
-    "sdiff": ("--diff-program",),
-    "rg": ("--pre", "--hostname-bin"),
-    "fd": ("-x", "-X", "--exec", "--exec-batch"),
-    "fdfind": ("-x", "-X", "--exec", "--exec-batch"),
-    "zip": ("-TT", "--unzip-command"),
-    "wget": ("-e", "--execute", "--use-askpass"),
-    "patch": ("-e", "--ed"),
-    "cmake": ("-E", "-P"),
-    "ctest": ("-S", "-SP", "--script", "--build-and-test"),
-    "svn": ("--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-option", "--config-dir"),
-    "hg": ("--config", "--cwd", "-R", "--repository"),
-    "xmllint": ("--shell",),
-    "gpg": ("--photo-viewer", "--exec-path", "--keyserver-options"),
-    "ld": ("-plugin", "--plugin"),
-    "openssl": ("-engine", "-provider", "-provider-path"),
-    "go": ("-toolexec", "--toolexec", "-exec", "--exec", "-vettool", "--vettool"),
-    "cargo": ("--config",),
-    **dict.fromkeys(("rustc", "rustdoc"), ("-C", "--codegen", "-Z")),
-    **dict.fromkeys(("apt", "apt-get", "apt-cache", "aptitude"), ("-o", "--option", "-c", "--config-file")),
-    **dict.fromkeys(
-        ("npm", "pnpm", "yarn"),
-        (
-            "--script-shell",
-            "--git",
-            "--editor",
-            "--browser",
-            "--viewer",
-            "--shell",
-            "--node-options",
-            "--call",
-        ),
-    ),
-    **dict.fromkeys(("pip", "uv", "virtualenv"), ("--python", "-p", "--editor")),
-    **dict.fromkeys(("ar", "nm", "ranlib", "strip", "objdump", "size"), ("--plugin",)),
-    "mypy": ("--python-executable",),
-    "pyright": ("--pythonpath", "-p", "--project"),
-    "pylint": ("--init-hook", "--load-plugins"),
-    "pandoc": ("--filter", "-F", "--lua-filter", "-L", "--pdf-engine"),
-    "helm": ("--post-renderer",),
-    **dict.fromkeys(("bat", "batcat", "ag", "ack", "delta"), ("--pager",)),
-    "aria2c": ("--on-",),
-    **dict.fromkeys(("youtube-dl", "yt-dlp"), ("--exec", "--downloader", "--external-downloader")),
-    **dict.fromkeys(("rclone", "restic", "borg"), ("--password-command", "--rsh", "-o", "--option")),
-    "tcpdump": ("-z",),
-    "ssh-keygen": ("-D", "-P"),
-    **dict.fromkeys(
-        ("cc", "gcc", "g++", "c++", "clang", "clang++", "gfortran", "cpp", "c89", "c99"),
-        ("-wrapper", "-fplugin", "-specs", "--specs", "-B", "-Xclang", "@"),
-    ),
+    name: tuple(word for word in words.split() if word[0] in "-@")
+    for table in _TABLES
+    for name, words in table.items()
 }
+"""By program: the options that name a command, or a file of commands. Programs accept any unambiguous prefix of a long
+option, so a prefix counts, too."""
+
 # The same for one-letter options, which may be combined with others.
 RUNNING_LETTERS = {
     "fd": re.compile("-[A-Za-z]*[xX]"),
