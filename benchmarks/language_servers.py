@@ -14,7 +14,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.table import Row
-from bot.toolhost.lsp.client import LanguageServer, ServerConfig
+from bot.ecosystems.record import Launch
+from bot.toolhost.lsp.client import LanguageServer, SourceFile
 
 EDITS = 20
 FIRST_MS = 500.0
@@ -55,22 +56,17 @@ def language_servers(folder: Path, edits: int, runs: int, path: str) -> Iterator
 
 
 def _start(name: str, folder: Path, changed: threading.Condition) -> LanguageServer:
-    program = str(Path(sys.executable).with_name(name))
-    pipe = subprocess.PIPE
-
-    def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            (program, "server"),
-            cwd=folder,
-            env={"PATH": os.environ["PATH"], "HOME": str(folder.parent)},
-            stdin=pipe,
-            stdout=pipe,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,
-        )
-
-    return LanguageServer(ServerConfig(name, folder, folder, start), changed)
+    argv = (str(Path(sys.executable).with_name(name)), "server")
+    process = subprocess.Popen(
+        argv,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder.parent)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    return LanguageServer(name, folder, Launch(argv), process, changed)
 
 
 def _edit(
@@ -86,13 +82,15 @@ def _edit(
     for server in servers:
         problems = server.documents[path].problems or ()
         if not any(f"name_{number}" in problem.message for problem in problems):
-            raise RuntimeError(f"{server.config.name} did not see the edit")
+            raise RuntimeError(f"{server.name} did not see the edit")
     return waited * 1000
 
 
 def _answer(servers: Sequence[LanguageServer], changed: threading.Condition, path: str, text: str) -> None:
     for server in servers:
-        server.read(path, "python", None, text)
+        file = server.documents[path].file if path in server.documents else SourceFile(path, None, text)
+        file.now = text
+        server.read(file, "python")
     with changed:
         if not changed.wait_for(lambda: all(server.is_ready([path]) for server in servers), _LIMIT):
             raise RuntimeError("; ".join(server.off_reason or "no answer" for server in servers))

@@ -11,6 +11,7 @@ from typing import Any
 from bot.ecosystems.javascript_checkers import FORMS
 from bot.ecosystems.javascript_tests import RUNNERS
 from bot.ecosystems.outline import METHOD, TYPES
+from bot.ecosystems.place import Place
 from bot.ecosystems.record import (
     HOST,
     Added,
@@ -19,7 +20,6 @@ from bot.ecosystems.record import (
     Files,
     Launch,
     Pin,
-    Place,
     Server,
     Setup,
     Suite,

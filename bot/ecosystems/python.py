@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bot.contracts.name_patterns import is_one_of
+from bot.ecosystems.place import Place
 from bot.ecosystems.python_checkers import FORMS
 from bot.ecosystems.python_outline import definitions
 from bot.ecosystems.python_related import related
@@ -22,7 +23,6 @@ from bot.ecosystems.record import (
     Files,
     Launch,
     Pin,
-    Place,
     Server,
     Setup,
     Suite,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from bot.ecosystems.checker_output import Form
 from bot.ecosystems.outline import Definition
+from bot.ecosystems.place import Place
 from bot.ecosystems.test_results import Runner
 
 Words = Sequence[str]
@@ -88,41 +89,6 @@ class Launch:
     runs: tuple[str, ...] = ()
     root: Path | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
-
-
-class Place(Protocol):
-    """A file's folder, in which programs and settings for it are searched, and above, within the tree. `environment`
-    is that of commands; `configured` is the policy's command, which stands for every program."""
-
-    @property
-    def environment(self) -> Mapping[str, str]: ...
-
-    @property
-    def configured(self) -> str: ...
-
-    def bundled(self, name: str) -> str:
-        """Return the program that came with ours, empty for none."""
-        ...
-
-    def in_project(self, name: str) -> str:
-        """Return a program of `node_modules/.bin` or of the virtual environment, empty for none."""
-        ...
-
-    def on_path(self, name: str) -> str: ...
-
-    def above(self, *names: str, top: bool = False) -> Path | None:
-        """Return the nearest of these files, or the topmost."""
-        ...
-
-    def environments(self) -> Iterator[Path]:
-        """Yield virtual environments, the nearest first."""
-        ...
-
-    def uses(self, checker: str) -> bool:
-        """Whether the project has settings for a checker or names it as a tool."""
-        ...
-
-    def has_settings(self, checker: str) -> bool: ...
 
 
 Find = Callable[[Place], "Launch | str"]

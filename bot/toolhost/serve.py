@@ -24,7 +24,7 @@ from bot.toolhost.registry import RUN, import_tools_of_models
 from bot.toolhost.scan import Scanner
 
 if TYPE_CHECKING:
-    from bot.toolhost.diagnosing import Diagnosing
+    from bot.toolhost.lsp.diagnosing import Diagnosing
 
 _LAST_SECONDS = 3.0
 """Seconds that a tool may run after the supervisor ended the pipe."""
@@ -161,7 +161,7 @@ class Server:
     def _new_diagnosing(self, options: Message | None) -> Diagnosing | None:
         if not options:
             return None
-        from bot.toolhost.diagnosing import Diagnosing
+        from bot.toolhost.lsp.diagnosing import Diagnosing
 
         return Diagnosing(self._context, self._scanner, options)
 

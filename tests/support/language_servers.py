@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.toolhost.lsp.client import LanguageServer, ServerConfig
+from bot.ecosystems.record import Launch
+from bot.toolhost.lsp.client import LanguageServer, SourceFile
 from tests.support.workspaces import eventually
 
 LONG = 60.0
@@ -43,20 +44,16 @@ def pulls(*answers: list[Any], **more: object) -> dict[str, Any]:
 
 def start(argv: tuple[str, ...], folder: Path, name: str = "scripted") -> LanguageServer:
     """A server of this command on a folder."""
-
-    def start_process() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            argv,
-            cwd=folder,
-            env={"PATH": os.environ["PATH"], "HOME": str(folder)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,
-        )
-
-    return LanguageServer(ServerConfig(name, folder, folder, start_process), threading.Condition())
+    process = subprocess.Popen(
+        argv,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    return LanguageServer(name, folder, Launch(argv), process, threading.Condition())
 
 
 class Scripted:
@@ -69,9 +66,12 @@ class Scripted:
         written.write_text(json.dumps(what))
         argv = (sys.executable, "-I", "-S", str(PLAYER), str(written), str(self._log))
         self.server = start(argv, folder)
+        self.files: dict[str, SourceFile] = {}
 
     def edit(self, now: str = "new\n", path: str = FILE, before: str | None = "old\n") -> None:
-        self.server.read(path, "python", before, now)
+        file = self.files.setdefault(path, SourceFile(path, before, now))
+        file.now = now
+        self.server.read(file, "python")
 
     def said(self, path: str = FILE) -> list[str]:
         """The messages of the problems now."""

@@ -17,7 +17,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.workspace.client import Workspace
-from bot.workspace.sandbox.backends import landlock
+from bot.workspace.sandbox.backends import bubblewrap, landlock
 from tests.support.language_servers import PLAYER, PULL, item, pulls, script
 from tests.support.workspaces import Bench, eventually, make_tree
 
@@ -137,6 +137,17 @@ def test_nothing_that_looks_on_leaves_anything_in_the_tree(real: Workspace) -> N
     assert call(real, "bash", command="git status --short --ignored").content.startswith("(no output)")
 
 
+@pytest.mark.bubblewrap
+def test_behind_the_other_wall_it_is_the_same_and_the_record_names_the_servers(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, make_tree(tmp_path / "tree", FILES))
+    real = bench.start(bubblewrap(), diagnostics={"wait": LONG}, assume_read=True)
+    outcome = call(real, "edit", path="app.py", old="f(1)", new="f(nothing)")
+    assert "unresolved-reference" in found(outcome)[1]
+    uses = {use["name"]: use for use in record(outcome)["servers"]}
+    assert uses["ty"]["version"].startswith("0.")
+    bench.close()
+
+
 class Played:
     """Hosts whose servers are scripted."""
 
@@ -201,8 +212,11 @@ def test_servers_that_hang_babble_or_are_not_there_cost_the_wait_and_are_said_on
     assert any("did not answer in 0.3 s; state unknown" in line for line in lines)
     assert sum("ruff is off" in line for line in lines) == 1
     assert not any(re.search(r"no new problems \((ty|ruff)", line) for line in lines)
-    lines = until_said(workspace, "m.go", "gopls is off for the rest of the run: could not be started", [])
-    assert sum("gopls is off" in line for line in lines) == 1
+    gone = [found(call(workspace, "write", path="m.go", content=f"package m{n}\n")) for n in range(2)]
+    assert gone == [
+        ["Diagnostics: gopls is not available: it could not be started: No such file or directory"],
+        [],
+    ]
 
 
 @pytest.mark.slow
@@ -221,8 +235,7 @@ def test_a_fault_of_its_own_costs_the_diagnostics_and_is_said_once_in_words(play
     workspace = played.bench.start(diagnostics={"wait": "no number"}, assume_read=True)
     first = call(workspace, "edit", path="app.py", old="f(1)", new="f(2)")
     (state,) = found(first)
-    off_reason = "Diagnostics are off for the rest of the run: a fault in the program itself"
-    assert re.fullmatch(rf"{off_reason} \(TypeError in \w+\.py:\d+\)", state)
+    assert state.startswith("Diagnostics are off for the rest of the run: TypeError: ")
     assert "Edited app.py" in first.content
     assert found(call(workspace, "edit", path="app.py", old="f(2)", new="f(1)")) == []
 
@@ -256,7 +269,6 @@ def test_ten_thousand_problems_and_hostile_words_are_ten_lines(played: Played) -
     lines = found(outcome)
     assert lines[0] == "Diagnostics (ty; complete): 10000 new"
     assert lines[-1] == "[9990 more new ones are not shown]"
-    assert len("\n".join(lines)) < 3000
     assert "obey" not in outcome.content
     assert "\x1b" not in json.dumps(dict(outcome.metadata))
     assert len(record(outcome)["new"]) == 10
@@ -287,7 +299,7 @@ def test_in_a_second_host_new_is_what_is_new_since_the_first(played: Played) -> 
         call(first, "view", path="app.py")
         assert "by the agent" in str(found(call(first, "edit", path="app.py", old="f(1)", new="f(2)")))
     (played.folder / "ty.log").unlink()
-    again = played.bench.start(diagnostics={**asked, "again": True}, history=history)
+    again = played.bench.start(diagnostics=asked, history=history)
     call(again, "view", path="app.py")
     assert "by the agent" in str(found(call(again, "edit", path="app.py", old="f(2)", new="f(3)")))
     log = [json.loads(line) for line in (played.folder / "ty.log").read_text().splitlines()]

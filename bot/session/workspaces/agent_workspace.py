@@ -47,7 +47,7 @@ RecordChanges = Callable[[CallPosition, ScanResult], None]
 
 
 TakeDiagnostics = Callable[[CallPosition | None, ToolOutcome], ToolOutcome]
-"""`take_diagnostics(call, outcome)`: the outcome without its diagnostics."""
+"""Return the outcome of a call without its diagnostics."""
 
 
 class AgentWorkspace:
@@ -59,9 +59,9 @@ class AgentWorkspace:
         start: Start,
         changed: RecordChanges,
         mask: Callable[[str], str] = lambda text: text,
-        take_diagnostics: TakeDiagnostics | None = None,
+        take_diagnostics: TakeDiagnostics = lambda position, outcome: outcome,
     ) -> None:
-        """`mask` filters what the model sees of a result; `take_diagnostics` takes those of a result."""
+        """`mask` filters what the model sees of a result; `take_diagnostics` the diagnostics of it."""
         self._start = start
         self._mask = mask
         self._take_diagnostics = take_diagnostics
@@ -126,8 +126,7 @@ class AgentWorkspace:
         running = outcome.metadata.get("running")
         if type(running) is int:
             self._in_background = running > 0
-        if self._take_diagnostics is not None:
-            outcome = self._take_diagnostics(position, outcome)
+        outcome = self._take_diagnostics(position, outcome)
         return outcome._replace(content=self._mask(outcome.content))
 
     def scan_meanwhile(self) -> None:

@@ -8,7 +8,7 @@ command.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -31,11 +31,7 @@ from bot.workspace.diagnostics import diagnosis
 FIELD = "diagnostics"
 """Of a result's metadata."""
 
-_MAX_REPORTED = 200
-"""Keys of sentences that are said once; there are a few a server."""
-
 _UNREADABLE = "What the tool host said of problems in code could not be read: {}."
-
 _OPAQUE = '"$@"'
 """Stands for all commands whose words do not say what runs."""
 
@@ -48,25 +44,15 @@ class ServerPermissions(NamedTuple):
     refused: Mapping[str, str] = MappingProxyType({})
 
 
-def diagnostics_settings(
-    policy: DiagnosticsPolicy,
-    permissions: ServerPermissions,
-    reported: Collection[str] = (),
-    *,
-    again: bool = False,
-) -> dict[str, Any] | None:
-    """The settings of a tool host, or `None` without diagnostics. `reported` are the keys of sentences that this run
-    has shown already; `again`: another host worked on the tree before."""
+def diagnostics_settings(policy: DiagnosticsPolicy, permissions: ServerPermissions) -> dict[str, Any] | None:
+    """The settings of a tool host, or `None` without diagnostics."""
     if policy.off:
         return None
-    servers = {
-        name: {"command": server.command, "off": server.off} for name, server in policy.servers.items()
-    }
     return {
         "wait": policy.wait,
-        "servers": servers,
-        "said": sorted(reported),
-        "again": again,
+        "servers": {
+            name: {"command": server.command, "off": server.off} for name, server in policy.servers.items()
+        },
         "only_ours": permissions.only_ours,
         "refused": dict(permissions.refused),
     }
@@ -85,14 +71,11 @@ class DiagnosticsMonitor:
         self._journal = journal
         self._permissions = permissions
         self._since = 0
-        self._reported: set[str] = set()
         self._uses: dict[str, ServerUse] = {}
 
-    def settings(self, number: int) -> Mapping[str, Any] | None:
-        """The settings of the n-th tool host over the agent's tree, or `None` without diagnostics."""
-        settings = self._wanted and diagnostics_settings(
-            self._wanted, self._permissions(), self._reported, again=number > 0
-        )
+    def settings(self) -> Mapping[str, Any] | None:
+        """The settings of the next tool host over the agent's tree, or `None` without diagnostics."""
+        settings = self._wanted and diagnostics_settings(self._wanted, self._permissions())
         self._since = self._since or time.time_ns()
         return {**settings, "since": self._since} if settings else None
 
@@ -108,21 +91,9 @@ class DiagnosticsMonitor:
         except WireError as error:
             self._journal.write(lines.Note(_UNREADABLE.format(error)))
             return outcome
-        # The host may be under another's control: keys are limited in number.
-        self._reported.update(report.announcements[: max(_MAX_REPORTED - len(self._reported), 0)])
         self._uses |= {use.name: use for use in report.servers}
         if position is not None:
-            record = lines.DiagnosticsRecord(
-                position.turn,
-                position.call_id,
-                report.tools,
-                report.new,
-                report.new_count,
-                report.fixed,
-                report.hidden,
-                report.waited,
-                report.note,
-            )
+            record = lines.DiagnosticsRecord(position.turn, position.call_id, *report[:-1])
             self._journal.of(position.agent).write(record)
         return outcome
 

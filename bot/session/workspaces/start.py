@@ -145,13 +145,13 @@ class Workspaces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStarter:
-    """Starts the agent's n-th workspace. `answer` decides on its writes, `diagnostics(n)` returns the settings of
+    """Starts the agent's n-th workspace. `answer` decides on its writes, `diagnostics()` returns the settings of
     its language servers; `links` are those that were put into its tree: path and target."""
 
     workspaces: Workspaces
     trees: Trees
     answer: Callable[[Question], Answer]
-    diagnostics: Callable[[int], Mapping[str, Any] | None]
+    diagnostics: Callable[[], Mapping[str, Any] | None]
     moves: bool
     stop: CancelToken
     links: dict[str, str] = field(default_factory=dict, init=False)
@@ -160,7 +160,7 @@ class AgentStarter:
         """Waits for what prepares the tree: at the first tool call, not before the first request."""
         environment = self.trees.environment()
         continued = bool(number) and self.workspaces.folder.home("agent-0").is_dir()
-        workspace = self.workspaces.start_agent(number, environment, self.answer, self.diagnostics(number))
+        workspace = self.workspaces.start_agent(number, environment, self.answer, self.diagnostics())
         self.links.update(links(environment.dependencies.folders, moves=self.moves))
         self.workspaces.folder.write_prepared(self.links, self.trees.setup_files())
         if not continued:

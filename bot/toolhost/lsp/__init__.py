@@ -1,2 +1,1 @@
-"""New problems that an edit brings, found by language servers. `service` joins the parts; the servers themselves are
-described in `bot/ecosystems`."""
+"""New problems that an edit brings, found by language servers. The servers are described in `bot/ecosystems`."""

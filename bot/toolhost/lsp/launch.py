@@ -1,5 +1,5 @@
-"""Decide whether a language server may be started, and start it: with an environment without a
-proxy, and caches outside the tree.
+"""Decide whether a server may be started for a file, and start it: with an environment without a proxy, and caches
+outside the tree.
 
 A server executes what its project configures. One that is not ours needs the same permission as a command of the
 agent, and is not started once this run changed a file that it executes.
@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bot.ecosystems.place import Place
 from bot.ecosystems.record import Launch, Server
+from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context
 
-WAIT = 2.0
 _MAX_LINKS = 40
 _PROXY = re.compile(r"(?i)(https?|all|no|ftp)_proxy$")
-
 
 BaseContent = Callable[[str], bytes | None]
 """A file of the commit that the run began with, for a link its target; `None` if the commit does not have it."""
@@ -31,58 +33,72 @@ BaseContent = Callable[[str], bytes | None]
 @dataclass(frozen=True, slots=True)
 class Settings:
     """From the supervisor. `wait` is how long an edit waits, in seconds; `servers` the policy's settings of each, by
-    name; `announced` the notes that the model got in this run already. `only_ours` is a clause that says why only our
-    own programs may run, empty if others may; `refused` has such clauses for single servers by name. `since` is when
-    the agent began, in nanoseconds."""
+    name. `only_ours` is a clause that says why only our own programs may run, empty if others may; `refused` has such
+    clauses for single servers by name. `since` is when the agent began, in nanoseconds."""
 
-    wait: float = WAIT
+    wait: float = 2.0
     servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    announced: frozenset[str] = frozenset()
     only_ours: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
-    since: int = 1 << 63
+    since: int = field(default_factory=time.time_ns)
+
+
+def find_launch(
+    context: Context, settings: Settings, base: BaseContent, spec: Server, name: str
+) -> Launch | str:
+    """How to start a server for the file `name`; else why it may not be, empty if none is wanted."""
+    wanted = settings.servers.get(spec.name, {})
+    if wanted.get("off"):
+        return ""
+    root, configured = Path(context.real_root), str(wanted.get("command", ""))
+    bins = tuple(folder for one in ecosystems() for folder in one.bins)
+    folder = (root / name).parent
+    place = Place(root, folder, context.environment, context.programs, bins, configured)
+    launch = spec.find(place)
+    if configured:
+        launch = replace_command(configured, launch)
+    if isinstance(launch, str):
+        return launch
+    return refusal(context, settings, base, spec.name, launch) or launch
+
+
+def replace_command(command: str, usual: Launch | str) -> Launch | str:
+    """The command of the policy with the options of the usual one."""
+    try:
+        argv = tuple(shlex.split(command))
+    except ValueError as error:
+        return f"its command in the policy cannot be read: {error}"
+    if not argv:
+        return "its command in the policy is empty"
+    return replace(usual if isinstance(usual, Launch) else Launch(()), argv=argv)
 
 
 def refusal(context: Context, settings: Settings, base: BaseContent, name: str, launch: Launch) -> str:
     """Why the server `name` may not be started so; empty if it may."""
-    if launch.argv[0] in context.programs.values():
+    program = launch.argv[0]
+    if program in context.programs.values():
         return ""
     if reason := settings.only_ours or settings.refused.get(name, ""):
         return reason
-    program = launch.argv[0]
     if "/" not in program:
         program = shutil.which(program, path=context.environment.get("PATH", "")) or program
     root = Path(context.real_root)
     for word in (program, *launch.argv[1:], *launch.runs):
         for path in _links_and_file(root / word, root):
-            if _is_changed(path, context, settings, base):
+            if _is_changed(path, context, settings.since, base):
                 return f"{path.relative_to(root)} was changed in this run, and would be run"
     return ""
 
 
-def _is_changed(path: Path, context: Context, settings: Settings, base: BaseContent) -> bool:
-    name = str(path.relative_to(context.real_root))
-    if context.history.versions(name):
-        return True
-    content = base(name)
-    try:
-        if content is None:  # not in git: what setup wrote is older than the agent's start
-            return os.lstat(path).st_mtime_ns >= settings.since
-        return content != (os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes())
-    except OSError:
-        return True
-
-
-def start_server(spec: Server, command: Launch, context: Context) -> subprocess.Popen[bytes]:
+def start_server(spec: Server, launch: Launch, context: Context) -> subprocess.Popen[bytes]:
     """Start the process in a session of its own, with pipes. Raises `OSError`."""
     return context.monitor.start_beside(
-        command.argv,
-        cwd=command.root or Path(context.real_root),
-        env={**environment_of(spec, context), **command.variables},
+        launch.argv,
+        cwd=launch.root or Path(context.real_root),
+        env={**environment_of(spec, context), **launch.variables},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        bufsize=0,
         start_new_session=True,
     )
 
@@ -92,6 +108,19 @@ def environment_of(spec: Server, context: Context) -> dict[str, str]:
     inherited = {name: value for name, value in context.environment.items() if not _PROXY.match(name)}
     own = {name: value.replace("{tmp}", str(context.tmp)) for name, value in spec.variables.items()}
     return {**inherited, "XDG_CACHE_HOME": f"{context.tmp}/cache", **own}
+
+
+def _is_changed(path: Path, context: Context, since: int, base: BaseContent) -> bool:
+    name = str(path.relative_to(context.real_root))
+    if context.history.versions(name):
+        return True
+    content = base(name)
+    try:
+        if content is None:  # not in git: what setup wrote is older than the agent's start
+            return os.lstat(path).st_mtime_ns >= since
+        return content != (os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes())
+    except OSError:
+        return True
 
 
 def _links_and_file(path: Path, root: Path) -> Iterator[Path]:

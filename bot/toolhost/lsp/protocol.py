@@ -4,11 +4,10 @@ untrusted."""
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
-from urllib.parse import quote, unquote_to_bytes
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+from urllib.parse import unquote
 
 from bot.contracts.evidence import Problem, Severity
 from bot.contracts.plain_text import printable
@@ -20,16 +19,14 @@ MAX_PROBLEMS = 10_000
 """Problems per file."""
 
 _MAX_HEADER = 4096
-_HEADER_END = b"\r\n\r\n"
-_LENGTH = re.compile(rb"(?:^|\r\n)content-length:[ \t]*([0-9]{1,10})[ \t]*(?:\r\n|$)", re.IGNORECASE)
-_SCHEME = "file://"
+_LENGTH = re.compile(rb"(?:^|\r\n)content-length:[ \t]*([0-9]{1,10})[ \t]*\r\n", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_LONG_LINE = 10_000
-"""Characters; on a longer line columns are not computed, which would take seconds for many problems."""
+_MAX_COLUMN = 10_000
+"""Characters of a line that are counted: more would take seconds for many problems."""
 
-_MESSAGE = 1000
-_CODE = 100
-_SNIPPET = 300
+_MESSAGE, _CODE, _SNIPPET = 300, 60, 120
+"""Characters."""
+
 _ERROR, _WARNING, _INFORMATION, _HINT = 1, 2, 3, 4
 _UNNECESSARY, _DEPRECATED = 1, 2
 
@@ -43,71 +40,35 @@ def encode(message: Message) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-class Decoder:
-    """Decodes incrementally; buffers at most one message and a header."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._length = -1
-
-    def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that are now complete. Raises `FrameError`."""
-        self._buffer += data
-        while (body := self._next()) is not None:
-            try:
-                message = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
-            except (ValueError, RecursionError) as error:
-                raise FrameError("a message that is not JSON") from error
-            if not isinstance(message, dict):
-                raise FrameError("a message that is not a JSON object")
-            yield message
-
-    def _next(self) -> bytes | None:
-        if self._length < 0:
-            end = self._buffer.find(_HEADER_END, 0, _MAX_HEADER)
-            if end < 0:
-                if len(self._buffer) >= _MAX_HEADER:
-                    raise FrameError("a message whose header does not end")
-                return None
-            match = _LENGTH.search(self._buffer[:end])
-            if match is None:
-                raise FrameError("output that is not a message")
-            self._length = int(match[1])
-            if self._length > MAX_MESSAGE:
-                raise FrameError(f"a message of {self._length:,} bytes; {MAX_MESSAGE:,} are allowed")
-            del self._buffer[: end + len(_HEADER_END)]
-        if len(self._buffer) < self._length:
+def receive(stream: BinaryIO) -> tuple[Message, int] | None:
+    """The next message and its size in bytes; `None` at the end. Raises `FrameError`."""
+    header = b""
+    while not header.endswith(b"\r\n\r\n"):
+        line = stream.readline(_MAX_HEADER)
+        header += line
+        if not line:
             return None
-        body = bytes(self._buffer[: self._length])
-        del self._buffer[: self._length]
-        self._length = -1
-        return body
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def uri_of(path: str) -> str:
-    """Of an absolute path; bytes that are not UTF-8 survive."""
-    return _SCHEME + quote(os.fsencode(path))
+        if len(header) >= _MAX_HEADER:
+            raise FrameError("a message whose header does not end")
+    if (match := _LENGTH.search(header)) is None:
+        raise FrameError("output that is not a message")
+    if (length := int(match[1])) > MAX_MESSAGE:
+        raise FrameError(f"a message of {length:,} bytes; {MAX_MESSAGE:,} are allowed")
+    body = stream.read(length)
+    if len(body) < length:
+        return None
+    try:
+        message = json.loads(body.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise FrameError("a message that is not JSON") from error
+    if not isinstance(message, dict):
+        raise FrameError("a message that is not a JSON object")
+    return message, len(header) + length
 
 
 def path_of(uri: object) -> str:
-    """The normalised path; empty if the URI names no local file. Servers write one file's URI in several ways:
-    compare paths, never URIs."""
-    if not isinstance(uri, str) or uri[: len(_SCHEME)].lower() != _SCHEME:
-        return ""
-    host, slash, path = uri[len(_SCHEME) :].partition("/")
-    if not slash or host not in ("", "localhost"):
-        return ""
-    decoded = unquote_to_bytes(path.encode("utf-8", "replace"))
-    return "" if b"\0" in decoded else os.path.normpath("/" + os.fsdecode(decoded).lstrip("/"))
-
-
-def sendable(text: str) -> str:
-    """`text` with lone surrogates replaced: servers refuse the whole message for one."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    """The path that a URI names. Servers escape one file's name in several ways: compare paths, never URIs."""
+    return unquote(uri.removeprefix("file://"), errors="surrogateescape") if isinstance(uri, str) else ""
 
 
 def mapping(value: object) -> dict[str, Any]:
@@ -119,7 +80,7 @@ def code_points(line: str, character: int) -> int:
     after the line is its end."""
     if line.isascii():
         return min(character, len(line))
-    before = line[:character].encode("utf-16-le", "replace")[: 2 * character]
+    before = line[: min(character, _MAX_COLUMN)].encode("utf-16-le", "replace")[: 2 * character]
     return len(before.decode("utf-16-le", "ignore"))
 
 
@@ -142,7 +103,7 @@ def _severity(item: dict[str, Any]) -> Severity | None:
     for it, as linters do. A missing severity is an error, an unknown one a warning."""
     tags, severity = item.get("tags"), item.get("severity")
     tagged = isinstance(tags, list) and any(tag in tags for tag in (_UNNECESSARY, _DEPRECATED))
-    if tagged and (severity not in (_ERROR, _WARNING) or not _code(item.get("code"))):
+    if tagged and (severity not in (_ERROR, _WARNING) or not _code(item)):
         return None
     if severity is None or severity == _ERROR:
         return Severity.ERROR
@@ -150,46 +111,36 @@ def _severity(item: dict[str, Any]) -> Severity | None:
 
 
 def _problem(item: dict[str, Any], severity: Severity, tool: str, path: str, lines: Sequence[str]) -> Problem:
-    line, column = _position(item, "start", lines)
-    end_line, end_column = _position(item, "end", lines)
-    return Problem(
-        tool,
-        path,
-        line,
-        column,
-        severity,
-        code=_one_line(_code(item.get("code")), _CODE),
-        message=_one_line(item.get("message"), _MESSAGE),
-        end_line=end_line,
-        end_column=end_column,
-        snippet=_one_line(lines[line - 1][:_LONG_LINE], _SNIPPET) if line else "",
-    )
+    line, column = _position(item, lines)
+    message, code = one_line(item.get("message"), _MESSAGE), one_line(_code(item), _CODE)
+    snippet = one_line(lines[line - 1], _SNIPPET) if line else ""
+    return Problem(tool, path, line, column, severity, code, message, snippet=snippet)
 
 
-def _position(item: dict[str, Any], end: str, lines: Sequence[str]) -> tuple[int, int]:
-    position = mapping(mapping(item.get("range")).get(end))
-    line, character = position.get("line"), position.get("character")
+def _position(item: dict[str, Any], lines: Sequence[str]) -> tuple[int, int]:
+    start = mapping(mapping(item.get("range")).get("start"))
+    line, character = start.get("line"), start.get("character")
     if type(line) is not int or line < 0:
         return 0, 0
-    column = character if type(character) is int and character >= 0 else 0
     index = min(line, len(lines) - 1)
-    text = lines[index]
-    if not text.isascii() and len(text) > _LONG_LINE:
-        return index + 1, 0
-    return index + 1, code_points(text, column) + 1
+    column = character if type(character) is int and character >= 0 else 0
+    return index + 1, code_points(lines[index], column) + 1
 
 
-def _code(code: object) -> object:
+def _code(item: dict[str, Any]) -> object:
+    code = item.get("code")
     return code.get("value") if isinstance(code, dict) else code
 
 
-def _one_line(value: object, limit: int) -> str:
-    """The first line that is not blank, or an integer as text; empty for any other value."""
-    if type(value) is int:
-        return str(value)[:limit]
+def one_line(value: object, limit: int) -> str:
+    """The first line that is not blank, without unprintable characters, which include marks of the writing direction;
+    an integer as text; empty for any other value."""
     if isinstance(value, dict):  # MarkupContent, which the protocol allows since 3.18
         value = value.get("value")
+    if type(value) is int:
+        value = str(value)
     if not isinstance(value, str):
         return ""
-    clean = printable(value[: 4 * limit].encode("utf-8", "replace").decode("utf-8"))
-    return next((line.rstrip() for line in clean.split("\n") if line.strip()), "")[:limit]
+    clean = printable(value[: 4 * limit].encode("utf-8", "replace").decode("utf-8").expandtabs(4))
+    line = next((line for line in clean.split("\n") if line.strip()), "")
+    return "".join(letter for letter in line if letter.isprintable())[:limit].rstrip()

@@ -1,121 +1,125 @@
-"""Format the diagnostics of a change for the model, and as a record for the supervisor.
-
-The texts quote the repository: each on one line, without control characters, at most `MAX_SHOWN` problems.
-"""
+"""Which problems are new, and the text of them for the model. It quotes the repository: each line without control
+characters, at most `MAX_SHOWN` problems."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from bot.contracts.evidence import Answer, Problem, ServerUse
+from bot.contracts.evidence import Answer, Problem, ServerUse, Severity
 from bot.contracts.formatting import count_of
-from bot.contracts.plain_text import printable, printable_name
-from bot.toolhost.lsp.baseline import Change
+from bot.contracts.plain_text import printable_name
 
 MAX_SHOWN = 10
-MAX_BYTES = 3000
+_LINE = re.compile(r"\b(lines?|columns?) \d+(:\d+)?", re.IGNORECASE)
 
-_MAX_MESSAGE = 300
-_MAX_SNIPPET = 160
-_MAX_CODE = 60
-_MAX_PATH = 200
-_HEADER_BYTES = 200
-"""Bytes for the lines around the problems."""
+
+class Change(NamedTuple):
+    """New problems, and how many old ones are gone and left."""
+
+    new: Sequence[Problem] = ()
+    fixed: int = 0
+    remaining: int = 0
+
+
+def compare(before: Sequence[Problem], now: Sequence[Problem]) -> Change:
+    """Compare the problems of one file by one tool. They are matched as multisets, not by line numbers, since an edit
+    moves those below it: first those on equal lines, then the others, since an edit of a line makes no new problem of
+    an old one in it. A new error may hide old problems, so nothing counts as fixed beside one."""
+    new, unmatched = list(now), Counter(map(_identity, before))
+    for end in (None, -1):
+        unmatched = Counter(key[:end] for key in unmatched.elements())
+        candidates, new = new, []
+        for problem in candidates:
+            if unmatched[key := _identity(problem)[:end]]:
+                unmatched[key] -= 1
+            else:
+                new.append(problem)
+    fixed = unmatched.total()
+    has_error = any(problem.severity is Severity.ERROR for problem in new)
+    return Change(new, 0 if has_error else fixed, len(before) - fixed)
+
+
+def merge(changes: Collection[Change], first: Collection[str] = ()) -> Change:
+    """Merge changes: errors first, those of the files `first` before others, then by file and line, each once. What two
+    tools report at one position is the first one's."""
+    tools: dict[Hashable, str] = {}
+    new = {
+        (p.tool, p.path, p.line, p.code, p.message): p
+        for one in changes
+        for p in one.new
+        if tools.setdefault((p.path, p.line, p.column), p.tool) == p.tool
+    }
+    ordered = sorted(
+        new.values(),
+        key=lambda p: (p.severity != Severity.ERROR, p.path not in first, p.path, p.line, p.column),
+    )
+    return Change(ordered, sum(one.fixed for one in changes), sum(one.remaining for one in changes))
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`tools` has the answer of each server. `change` is of the files with results; `unreported` are those of its new
-    problems that were not reported before, `None` for all. `announcements` are sentences that the model gets once, each
-    with its key."""
+    """`tools` has the answer of each server, `change` is of all files with results, `unreported` are those of its new
+    problems that were not reported before. `waited` and its `limit` are in seconds. `notes` are sentences on servers
+    that are not available, `uses` are the servers of the run."""
 
-    tools: tuple[tuple[str, Answer], ...]
+    tools: Sequence[tuple[str, Answer]]
     change: Change
-    unreported: tuple[Problem, ...] | None = None
+    unreported: Sequence[Problem] = ()
     waited: float = 0.0
     limit: float = 0.0
-    announcements: tuple[tuple[str, str], ...] = ()
-    uses: tuple[ServerUse, ...] = ()
+    notes: Sequence[str] = ()
+    uses: Sequence[ServerUse] = ()
+
+    def text(self) -> str:
+        """The text for the model, with a line for each note; empty without a finding and a note."""
+        return "\n".join([*self._findings(), *(f"Diagnostics: {note}" for note in self.notes)])
+
+    def record(self) -> dict[str, Any]:
+        """The same for the metadata of the tool result."""
+        return {
+            "tools": [[name, answer.value] for name, answer in self.tools],
+            "new": list(map(asdict, self.change.new[:MAX_SHOWN])),
+            "new_count": len(self.change.new),
+            "fixed": self.change.fixed,
+            "hidden": self.change.remaining,
+            "waited": round(self.waited, 4),
+            "note": " ".join(self.notes)[:1000],
+            "servers": list(map(asdict, self.uses)),
+        }
+
+    def _findings(self) -> Iterator[str]:
+        names = ", ".join(name for name, answer in self.tools if answer is Answer.COMPLETE)
+        late = ", ".join(name for name, answer in self.tools if answer is Answer.TIMED_OUT)
+        unknown = f"{late} did not answer in {self.limit:.3g} s; state unknown" if late else ""
+        new, fixed, remaining = self.change
+        counts = f", {fixed} fixed" if fixed else ""
+        if not names:
+            yield from filter(None, [unknown and f"Diagnostics: {unknown}"])
+        elif not new:
+            yield f"Diagnostics: no new problems ({names}){counts}{'; ' if unknown else ''}{unknown}"
+        else:
+            repeated = len(new) - len(self.unreported)
+            shown = f" ({repeated if self.unreported else 'all'} shown before)" if repeated else ""
+            counts += f", {count_of(remaining, 'earlier one')} hidden" if remaining else ""
+            yield f"Diagnostics ({names}; {unknown or 'complete'}): {len(new)} new{shown}{counts}"
+            yield from map(_lines, self.unreported[:MAX_SHOWN])
+            if (rest := len(self.unreported) - MAX_SHOWN) > 0:
+                yield f"[{rest} more new ones are not shown]"
 
 
-def text(report: Report) -> str:
-    """The text for the model: at most `MAX_BYTES`, and a line for each announcement; empty without either."""
-    lines = [*_findings(report), *(f"Diagnostics: {sentence}" for _, sentence in report.announcements)]
-    return "\n".join(lines)
-
-
-def record(report: Report) -> dict[str, Any]:
-    """The same for the metadata of the tool result."""
-    return {
-        "tools": [[name, answer.value] for name, answer in report.tools],
-        "new": [_problem_record(problem) for problem in report.change.new[:MAX_SHOWN]],
-        "new_count": len(report.change.new),
-        "fixed": report.change.fixed,
-        "hidden": report.change.remaining,
-        "waited": round(report.waited, 4),
-        "note": " ".join(sentence for _, sentence in report.announcements)[:1000],
-        "said": [key for key, _ in report.announcements],
-        "servers": [use_record(use) for use in report.uses],
-    }
-
-
-def _findings(report: Report) -> Iterator[str]:
-    names = ", ".join(name for name, answer in report.tools if answer is Answer.COMPLETE)
-    late = ", ".join(name for name, answer in report.tools if answer is Answer.TIMED_OUT)
-    unknown = f"{late} did not answer in {report.limit:.3g} s; state unknown" if late else ""
-    change = report.change
-    fixed = [f"{change.fixed} fixed"] if change.fixed else []
-    if not names:
-        if unknown:
-            yield f"Diagnostics: {unknown}"
-        return
-    if not change.new:
-        yield f"Diagnostics: {', '.join((f'no new problems ({names})', *fixed))}{'; ' if unknown else ''}{unknown}"
-        return
-    unreported = change.new if report.unreported is None else report.unreported
-    repeated = len(change.new) - len(unreported)
-    shown = f" ({repeated if unreported else 'all'} shown before)" if repeated else ""
-    hidden = [f"{count_of(change.remaining, 'earlier one')} hidden"] if change.remaining else []
-    counts = ", ".join((f"{len(change.new)} new{shown}", *fixed, *hidden))
-    yield f"Diagnostics ({names}; {unknown or 'complete'}): {counts}"
-    count = count_fitting(unreported)
-    yield from ("\n".join(_lines(problem)) for problem in unreported[:count])
-    if rest := len(unreported) - count:
-        yield f"[{rest} more new ones are not shown]"
-
-
-def count_fitting(problems: Sequence[Problem]) -> int:
-    """The number of problems, from the first, that fit into one result."""
-    remaining = MAX_BYTES - _HEADER_BYTES
-    for number, problem in enumerate(problems[:MAX_SHOWN]):
-        remaining -= len("\n".join(_lines(problem)).encode("utf-8", "replace")) + 1
-        if remaining < 0:
-            return number
-    return min(len(problems), MAX_SHOWN)
-
-
-def _lines(problem: Problem) -> Iterator[str]:
+def _lines(problem: Problem) -> str:
     column = f":{problem.column}" if problem.column else ""
-    position = f"{_plain_line(printable_name(problem.path), _MAX_PATH)}:{problem.line}{column}"
-    code = f":{_plain_line(problem.code, _MAX_CODE)}" if problem.code else ""
-    yield f"{position} {problem.severity} {problem.tool}{code} {_plain_line(problem.message, _MAX_MESSAGE)}"
-    if problem.snippet.strip():
-        yield f"{problem.line:>6} | {_plain_line(problem.snippet, _MAX_SNIPPET)}"
+    code = f":{problem.code}" if problem.code else ""
+    position = f"{printable_name(problem.path)}:{problem.line}{column}"
+    line = f"{position} {problem.severity} {problem.tool}{code} {problem.message}"
+    return f"{line}\n{problem.line:>6} | {problem.snippet}" if problem.snippet else line
 
 
-def _plain_line(value: str, limit: int) -> str:
-    """The first line without unprintable characters, which include marks of the writing direction."""
-    line = printable(value.expandtabs(4)).partition("\n")[0]
-    return "".join(letter for letter in line[: 4 * limit] if letter.isprintable())[:limit].rstrip()
-
-
-def _problem_record(problem: Problem) -> dict[str, Any]:
-    code, message = _plain_line(problem.code, _MAX_CODE), _plain_line(problem.message, _MAX_MESSAGE)
-    snippet = _plain_line(problem.snippet, _MAX_MESSAGE)
-    return asdict(problem) | {"code": code, "message": message, "snippet": snippet}
-
-
-def use_record(use: ServerUse) -> dict[str, Any]:
-    return {"name": use.name, "version": _plain_line(use.version, 80), "note": _plain_line(use.note, 300)}
+def _identity(problem: Problem) -> tuple[Hashable, ...]:
+    """All but the position; the line of code comes last."""
+    message = _LINE.sub(r"\1", problem.message)
+    return (problem.tool, problem.severity, problem.code, message, problem.snippet.strip())

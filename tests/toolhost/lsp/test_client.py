@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.toolhost.lsp import client
-from tests.support.language_servers import FILE, PULL, PUSH, item, pulls, script, start
+from tests.support.language_servers import FILE, PULL, PUSH, item, pulls, script
 from tests.support.workspaces import eventually
 from tests.toolhost.lsp.conftest import Play
 
@@ -34,10 +34,8 @@ GARBAGE = {
     "a length that is too long": frame(REPORT, 100) + frame(REPORT),
     "a length of a terabyte": frame(REPORT, 1 << 40),
     "a length above the most": frame(REPORT, (8 << 20) + 1),
-    "two lengths": "Content-Length: 1\r\n" + frame(REPORT),
     "no JSON": frame("{]"),
     "no object": frame([REPORT]),
-    "no number": frame('{"id": 2, "result": {"kind": "full", "items": [], "x": NaN}}'),
     "no UTF-8": frame('{"id": 2, "result": {"kind": "full", "items": [], "x": "\xff"}}'),
     "deep": frame('{"id": 2, "result": {"kind": "full", "items": ' + "[" * 100_000 + "]" * 100_000 + "}}"),
     "a large number": frame('{"id": 2, "result": {"kind": "full", "items": [], "x": ' + "9" * 10_000 + "}}"),
@@ -137,19 +135,16 @@ def test_what_servers_ask_is_answered(play: Play) -> None:
     requests = [
         ["send", {"id": n, "method": method, "params": params}] for n, (method, params, _) in enumerate(asked)
     ]
-    requests.append(["send", {"id": "x", "method": "workspace/applyEdit", "params": {"edit": {}}}])
     server = play(script(PULL, {"initialized": [requests]}))
-    server.wait(lambda: len(server.answers()) == len(asked) + 1)
-    answers = server.answers()
-    assert [answers[n]["result"] for n in range(len(asked))] == [result for *_, result in asked]
-    assert answers["x"]["error"]["code"] == -32601
+    server.wait(lambda: len(server.answers()) == len(asked))
+    assert [server.answers()[n]["result"] for n in range(len(asked))] == [result for *_, result in asked]
 
 
 @pytest.mark.parametrize(
     ("what", "reason"),
     [
         ({"start": [["exit", 3]]}, "it ended with exit code 3"),
-        ({"start": [["kill", 11]]}, "it was ended by SIGSEGV"),
+        ({"start": [["kill", 11]]}, "it ended with exit code -11"),
         ({"start": [["close"], ["sleep", 3600]]}, "it closed its standard output"),
         (
             {"on": {"initialize": [[["error", -32603]]]}},
@@ -162,17 +157,11 @@ def test_one_that_does_not_start_is_off_and_says_why(play: Play, what: dict[str,
     assert play({"on": {}, **what}).off() == reason
 
 
-def test_one_that_is_not_there_is_off(tmp_path: Path) -> None:
-    server = start(("/no/such/server",), tmp_path)
-    assert server.off_reason == "could not be started: No such file or directory"
-
-
 def test_one_that_died_is_not_started_again(play: Play) -> None:
     server = play(pulls([["exit", 1]]))
     server.edit()
     assert server.off() == "it ended with exit code 1"
     server.edit("more\n")
-    server.server.check_health()
     assert sum("life" in entry for entry in server.log()) == 1
 
 
@@ -180,14 +169,12 @@ def test_one_that_died_is_not_started_again(play: Play) -> None:
     "flood",
     [
         ["flood", {"method": "window/logMessage", "params": {"message": "x" * 1000}}],
-        ["flood", {"method": "$/progress", "params": {"token": 1, "value": {"kind": "report"}}}],
         ["raw", frame({"method": "a", "params": "x" * (1 << 20)}), 8],
     ],
-    ids=["messages", "progress", "bytes"],
+    ids=["messages", "bytes"],
 )
 def test_a_flood_is_dammed(play: Play, monkeypatch: pytest.MonkeyPatch, flood: list[Any]) -> None:
     monkeypatch.setattr(client, "_MAX_RECEIVED", 4 << 20)
-    monkeypatch.setattr(client, "_MAX_MESSAGES", 300)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     server = play(pulls([flood]))
     server.edit()
@@ -195,19 +182,11 @@ def test_a_flood_is_dammed(play: Play, monkeypatch: pytest.MonkeyPatch, flood: l
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
 
 
-def test_a_server_that_asks_without_end_and_reads_nothing_is_ended(
-    play: Play, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client, "_MAX_UNREAD", 1 << 18)
-    monkeypatch.setattr(client, "_MAX_MESSAGES", 1 << 30)
-    server = play(pulls([["flood", {"id": "x" * 1000, "method": "none/such"}]]))
-    server.edit()
-    assert server.off() == "it does not read what it is sent"
-
-
-def test_one_that_does_not_read_holds_nobody_up(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_MAX_UNREAD", 1 << 20)
-    server = play(pulls([["sleep", 3600]]))
+@pytest.mark.parametrize("flood", [True, False])
+def test_one_that_does_not_read_is_ended(play: Play, monkeypatch: pytest.MonkeyPatch, flood: bool) -> None:
+    monkeypatch.setattr(client, "_MAX_UNREAD", 5)
+    actions = [["flood", {"id": "x" * 1000, "method": "none/such"}]] if flood else [["sleep", 3600]]
+    server = play(pulls(actions))
     server.edit(before=None)
     server.wait(lambda: server.sent("textDocument/diagnostic"))
     for number in range(9):
@@ -224,13 +203,6 @@ def test_what_it_forked_ends_with_it(play: Play, own_session: bool) -> None:
     pids = [entry["child"] for entry in server.log() if "child" in entry]
     server.server.end()
     assert eventually(lambda: not any(_lives(pid) for pid in pids))
-
-
-def test_a_child_that_keeps_its_output_open_hides_no_end(play: Play) -> None:
-    server = play(pulls([["child", True], ["exit", 7]]))
-    server.edit(before=None)
-    server.wait(lambda: server.server.check_health() or server.server.off_reason)
-    assert server.off() == "it ended with exit code 7"
 
 
 def test_files_have_encoded_names_and_are_compared_without(play: Play) -> None:

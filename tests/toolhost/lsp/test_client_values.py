@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 from typing import Any
 
 import pytest
@@ -13,36 +13,16 @@ from hypothesis import strategies as st
 from bot.contracts.evidence import Problem, Severity
 from bot.toolhost.lsp.protocol import (
     MAX_PROBLEMS,
-    Decoder,
     FrameError,
     code_points,
     encode,
     parse_diagnostics,
     path_of,
-    sendable,
-    uri_of,
+    receive,
 )
 from tests.support.language_servers import item
 
 TEXTS = st.text(max_size=20)
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | TEXTS, lambda inner: st.lists(inner, max_size=3)
-)
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.lists(st.dictionaries(TEXTS, VALUES, max_size=3), max_size=4), st.data())
-def test_messages_come_out_as_they_went_in_however_they_are_cut(
-    messages: list[Any], data: st.DataObject
-) -> None:
-    sent = b"".join(map(encode, messages))
-    codec = Decoder()
-    taken: list[Any] = []
-    while sent:
-        size = data.draw(st.integers(1, len(sent)))
-        taken += codec.feed(sent[:size])
-        sent = sent[size:]
-    assert taken == [{"jsonrpc": "2.0"} | message for message in messages]
 
 
 @settings(max_examples=40, deadline=None)
@@ -50,48 +30,28 @@ def test_messages_come_out_as_they_went_in_however_they_are_cut(
     st.lists(st.binary(max_size=40) | st.sampled_from([b"Content-Length: 3", b"\r\n\r\n", b"{}", b"\r\n"]))
 )
 def test_whatever_comes_is_a_message_or_an_error(pieces: list[bytes]) -> None:
-    codec = Decoder()
+    stream = io.BytesIO(b"".join(pieces))
     try:
-        for piece in pieces:
-            assert all(isinstance(message, dict) for message in codec.feed(piece))
+        while (received := receive(stream)) is not None:
+            assert isinstance(received[0], dict)
     except FrameError:
         return
 
 
 def test_heads_may_have_other_fields_and_another_case() -> None:
     head = b"content-length: 2\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n"
-    assert list(Decoder().feed(head + b"{}")) == [{}]
-
-
-PATHS = st.text(max_size=20).map(
-    lambda name: os.path.normpath("/" + name.replace("\0", "").encode("utf-8", "replace").decode())
-)
-
-
-@settings(max_examples=15, deadline=None)
-@given(PATHS)
-def test_a_path_survives_its_name(path: str) -> None:
-    assert uri_of(path).isascii()
-    assert path_of(uri_of(path)) == os.path.normpath("/" + path.lstrip("/"))
+    stream = io.BytesIO(head + b"{}" + encode({"id": 1}))
+    assert receive(stream) == ({}, len(head) + 2)
+    assert receive(stream) == ({"jsonrpc": "2.0", "id": 1}, len(encode({"id": 1})))
+    assert receive(stream) is None
 
 
 @pytest.mark.parametrize(
     ("uri", "path"),
     [
-        ("file:///a/b%20c", "/a/b c"),
-        ("FILE:///a", "/a"),
-        ("file://localhost/a", "/a"),
-        ("file:///a%2Fb", "/a/b"),
+        ("file:///a/b%20c%2Fd", "/a/b c/d"),
         ("file:///%C3%bc", "/ü"),
-        ("file:///ü", "/ü"),
-        ("file:///a/./b/../c", "/a/c"),
-        ("file:///100%", "/100%"),
         ("file:///%ff", "/\udcff"),
-        ("file://elsewhere/a", ""),
-        ("file:a", ""),
-        ("untitled:a", ""),
-        ("file:///a%00b", ""),
-        ("", ""),
         (None, ""),
         ([], ""),
     ],
@@ -121,11 +81,6 @@ def test_lines_end_as_the_protocol_says_and_nowhere_else() -> None:
         "b",
         "c",
     ]
-
-
-def test_half_a_letter_is_not_sent() -> None:
-    assert sendable("ü\udcffx") == "ü?x"
-    assert sendable("ü🙂") == "ü🙂"
 
 
 def found(*items: object, text: str = "one\ntwo\n") -> tuple[Problem, ...]:
@@ -188,7 +143,8 @@ def test_odd_places_are_brought_back_to_the_text(place: object, expected: tuple[
         ({"kind": "markdown", "value": "marked"}, "marked"),
         (None, ""),
         (["a"], ""),
-        ("x" * 5000, "x" * 1000),
+        ("x" * 5000, "x" * 300),
+        ("a\u202eb\tc", "ab c"),
     ],
 )
 def test_messages_are_one_clean_line(message: object, shown: str) -> None:
@@ -217,11 +173,10 @@ def test_a_single_odd_item_costs_only_itself() -> None:
 def test_problems_come_by_line_with_the_source_they_stand_on() -> None:
     first, second = found(item("b", 1), item("a", 0), text="  one\n\ttwo\n")
     assert (first.message, first.line, first.snippet) == ("a", 1, "  one")
-    assert (second.message, second.line, second.snippet) == ("b", 2, "\ttwo")
+    assert (second.message, second.line, second.snippet) == ("b", 2, "    two")
 
 
 def test_many_problems_on_one_long_line_take_no_time() -> None:
-    line = "ü" * 200_000
     many = [item("x") | {"range": {"start": {"line": 0, "character": 150_000}}}] * MAX_PROBLEMS
-    every = parse_diagnostics(many, tool="t", path="p", text=line) or ()
-    assert {(problem.line, problem.column) for problem in every} == {(1, 0)}
+    every = parse_diagnostics(many, tool="t", path="p", text="ü" * 200_000) or ()
+    assert {problem.column for problem in every} == {10_001}

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.checkers import CHECKED_SUFFIXES, LANGUAGE_SERVERS
+from bot.ecosystems.place import Place
 from bot.ecosystems.record import Launch, Server
-from bot.ecosystems.registry import servers
-from bot.toolhost.diagnosing import is_checked
-from bot.toolhost.lsp.location import Location, replace_command
+from bot.ecosystems.registry import ecosystems, servers
+from bot.toolhost.lsp.diagnosing import is_checked
+from bot.toolhost.lsp.launch import replace_command
 
 
 def spec(name: str) -> Server:
@@ -26,8 +27,11 @@ def project(root: Path, files: Mapping[str, str], programs: tuple[str, ...] = ()
         (root / name).chmod(0o755)
 
 
-def location(root: Path, folder: str = "", **programs: str) -> Location:
-    return Location(root, root / folder, {"PATH": str(root / "path")}, programs)
+BINS = tuple(folder for one in ecosystems() for folder in one.bins)
+
+
+def location(root: Path, folder: str = "", **programs: str) -> Place:
+    return Place(root, root / folder, {"PATH": str(root / "path")}, programs, BINS)
 
 
 def argv(root: Path, start: Launch | str) -> str:
@@ -51,7 +55,7 @@ def test_python_is_looked_at_by_our_own_first(tmp_path: Path) -> None:
     assert argv(tmp_path, spec("ty").find(location(tmp_path, ty="/ours/ty"))) == "/ours/ty server"
     assert argv(tmp_path, spec("ty").find(location(tmp_path))) == ".venv/bin/ty server"
     assert argv(tmp_path, spec("ruff").find(location(tmp_path))) == "path/ruff server"
-    assert spec("ty").find(Location(tmp_path, tmp_path, {"PATH": ""}, {})) != ""
+    assert spec("ty").find(Place(tmp_path, tmp_path, {"PATH": ""}, {})) != ""
 
 
 @pytest.mark.parametrize(
@@ -186,7 +190,7 @@ def test_clangd_is_told_where_the_commands_are(tmp_path: Path) -> None:
 
 def test_nothing_above_the_tree_is_looked_at(tmp_path: Path) -> None:
     project(tmp_path, {"go.mod": "", "tree/a.go": ""}, ("path/gopls",))
-    assert spec("gopls").find(Location(tmp_path / "tree", tmp_path, {"PATH": ""}, {})) == "there is no go.mod"
+    assert spec("gopls").find(Place(tmp_path / "tree", tmp_path, {"PATH": ""}, {})) == "there is no go.mod"
 
 
 def test_a_policy_s_command_keeps_the_usual_options() -> None:
@@ -226,7 +230,7 @@ def test_a_server_works_in_the_project_of_the_file(tmp_path: Path) -> None:
         "a/src": {"VIRTUAL_ENV": f"{tmp_path}/a/.venv"},
         "b": {"VIRTUAL_ENV": f"{tmp_path}/.venv"},
     }
-    named = Location(tmp_path, tmp_path, {"VIRTUAL_ENV": "/named"}, {"ty": "/ty"})
+    named = Place(tmp_path, tmp_path, {"VIRTUAL_ENV": "/named"}, {"ty": "/ty"})
     start = spec("ty").find(named)
     assert isinstance(start, Launch)
     assert start.variables == {"VIRTUAL_ENV": "/named"}

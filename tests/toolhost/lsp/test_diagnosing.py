@@ -1,4 +1,4 @@
-"""`DiagnosticsService` without a tool host: its limits, and late requests that are sent again."""
+"""`Diagnosing` without a tool host: its limits, and late requests that are sent again."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.evidence import Answer
+from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.registry import servers as known_servers
 from bot.toolhost.context import Answer as Permission
 from bot.toolhost.context import Context
 from bot.toolhost.file_history import FileHistory
-from bot.toolhost.lsp.launch import Settings, environment_of
-from bot.toolhost.lsp.report import Report, text
-from bot.toolhost.lsp.service import DiagnosticsService
+from bot.toolhost.lsp.client import LanguageServer
+from bot.toolhost.lsp.diagnosing import Diagnosing
+from bot.toolhost.lsp.launch import environment_of
 from bot.toolhost.records import Records
-from tests.support.language_servers import LONG, PLAYER, PULL, item, pulls, script
+from bot.toolhost.scan import Scanner
+from tests.support.language_servers import LONG, PLAYER, item, pulls
 from tests.support.workspaces import eventually
 
 NAMES = tuple(known.name for known in known_servers())
@@ -39,13 +40,12 @@ class Looked:
         self.root = folder / "tree"
         for name in ("tree", "tmp", "history"):
             (folder / name).mkdir()
-        self.base: dict[str, str] = {}
         servers: dict[str, dict[str, Any]] = {name: {"off": True} for name in NAMES}
         for name, what in scripts.items():
             (folder / f"{name}.json").write_text(json.dumps(what))
             words = [sys.executable, "-I", "-S", PLAYER, folder / f"{name}.json", folder / f"{name}.log"]
             servers[name] = {"command": shlex.join(map(str, words))}
-        context = Context(
+        self.context = Context(
             root=self.root,
             tmp=folder / "tmp",
             spill=folder / "tmp",
@@ -54,25 +54,29 @@ class Looked:
             records=Records(),
             history=FileHistory(folder / "history"),
         )
-        settings = Settings(wait, servers, since=time.time_ns())
-        self.session = DiagnosticsService(context, settings, self.base.get, self._now, self._began_with)
+        self.base: dict[str, str] = {}
+        scanner = Scanner(self.context)
+        scanner.base_content = lambda path: self.base[path].encode() if path in self.base else None  # type: ignore[method-assign]
+        self.session = Diagnosing(self.context, scanner, {"wait": wait, "servers": servers})
 
-    def _began_with(self, name: str) -> bytes | None:
-        return None if name not in self.base else self.base[name].encode()
+    @property
+    def servers(self) -> list[LanguageServer]:
+        return list(self.session._servers.values())
 
     def read(self, name: str, content: str) -> None:
         (self.root / name).write_text(content)
-        self.session.read(name, content)
-        started = self.session._started.values()
-        assert eventually(lambda: all(one.off_reason or one.is_ready(list(one.documents)) for one in started))
+        self.session.after("view", ToolOutcome("", metadata={"path": name}))
+        assert eventually(
+            lambda: all(one.off_reason or one.is_ready(list(one.documents)) for one in self.servers)
+        )
 
-    def change(self, name: str, content: str, **moved: str) -> Report | None:
-        (self.root / name).write_text(content)
-        return self.session.changed([name], moved, time.monotonic())
-
-    def _now(self, name: str) -> str | None:
-        path = self.root / name
-        return path.read_text() if path.exists() else None
+    def change(self, name: str, content: str | None, moved_from: str = "") -> dict[str, Any]:
+        """The record of an edit, with the text that the model gets."""
+        (self.root / name).write_text(content) if content is not None else (self.root / name).unlink()
+        moved = {"moved_from": moved_from} if moved_from else {}
+        edited = ToolOutcome("", metadata={"path": name, "after_hash": "x", **moved})
+        outcome = self.session.after("edit", edited)
+        return {**outcome.metadata.get("diagnostics", {}), "text": outcome.content}
 
 
 @pytest.fixture
@@ -85,12 +89,8 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
     yield start
     for one in begun:
-        one.session.end()
-
-
-def said(report: Report | None) -> str:
-    assert report is not None
-    return text(report)
+        for server in one.servers:
+            server.end()
 
 
 def test_what_comes_late_counts_with_the_next_change(begin: Begin) -> None:
@@ -98,25 +98,24 @@ def test_what_comes_late_counts_with_the_next_change(begin: Begin) -> None:
     looked = begin(0.1, ty=pulls(CLEAN, CLEAN, late, CLEAN, [["items", [item("late")]]]))
     looked.read("a.py", "a\n")
     looked.read("b.py", "b\n")
-    assert said(looked.change("a.py", "aa\n")) == "Diagnostics: ty did not answer in 0.1 s; state unknown"
+    assert looked.change("a.py", "aa\n")["text"] == "Diagnostics: ty did not answer in 0.1 s; state unknown"
     (looked.root / "go").touch()
-    [server] = looked.session._started.values()
+    [server] = looked.servers
     assert eventually(lambda: server.is_ready(["a.py"]))
-    looked.session.settings = replace(looked.session.settings, wait=LONG)
-    report = looked.change("b.py", "bb\n")
-    assert report is not None
-    assert [(one.path, one.message) for one in report.change.new] == [("a.py", "late")]
+    looked.session._settings = replace(looked.session._settings, wait=LONG)
+    new = looked.change("b.py", "bb\n")["new"]
+    assert [(one["path"], one["message"]) for one in new] == [("a.py", "late")]
 
 
 def test_one_that_does_not_answer_is_waited_for_once(begin: Begin) -> None:
     looked = begin(0.2, ty=pulls([["until", "ready"], ["items", []]], [["items", [item("wrong")]]]))
-    looked.session.read("a.py", "a\n")
+    (looked.root / "a.py").write_text("a\n")
+    looked.session.after("view", ToolOutcome("", metadata={"path": "a.py"}))
     unknown = "Diagnostics: ty did not answer in 0.2 s; state unknown"
-    assert said(looked.change("a.py", "b\n")) == unknown
+    assert looked.change("a.py", "b\n")["text"] == unknown
     began = time.monotonic()
-    assert said(looked.change("a.py", "c\n")) == unknown
-    assert time.monotonic() - began < 10 * LONG
-    assert not looked.session.uses()[0].note
+    assert looked.change("a.py", "c\n")["text"] == unknown
+    assert time.monotonic() - began < LONG
 
 
 def test_one_server_of_a_kind_serves_all_projects(begin: Begin) -> None:
@@ -125,9 +124,7 @@ def test_one_server_of_a_kind_serves_all_projects(begin: Begin) -> None:
         (looked.root / folder).mkdir()
         (looked.root / folder / "pyproject.toml").write_text("")
         looked.read(f"{folder}/x.py", "a\n")
-    report = looked.change("b/x.py", "b\n")
-    assert report is not None
-    assert report.tools == (("ty", Answer.COMPLETE),)
+    assert looked.change("b/x.py", "b\n")["tools"] == [["ty", "complete"]]
     log = [json.loads(line) for line in (looked.folder / "ty.log").read_text().splitlines()]
     roots = [line["params"]["rootUri"] for line in log if line.get("method") == "initialize"]
     assert [Path(root).name for root in roots] == ["a"]
@@ -138,19 +135,9 @@ def test_ten_other_files_that_were_read_are_looked_at_with_a_change(begin: Begin
     for number in range(12):
         looked.read(f"{number}.py", "a\n")
     before = (looked.folder / "ty.log").read_text().count('textDocument/diagnostic"')
-    assert said(looked.change("0.py", "b\n")) == "Diagnostics: no new problems (ty)"
+    assert looked.change("0.py", "b\n")["text"] == "Diagnostics: no new problems (ty)"
     asked = (looked.folder / "ty.log").read_text().count('textDocument/diagnostic"')
     assert (before, asked) == (12, 12 + 1 + 10)
-
-
-def test_what_is_said_of_the_changed_file_comes_first_and_of_one_line_once(begin: Begin) -> None:
-    answers = {"textDocument/diagnostic": [CLEAN, CLEAN, [["items", [item("two"), item("two")]]]]}
-    looked = begin(ty=script(PULL, answers))
-    looked.read("a.py", "import b\n")
-    looked.read("b.py", "b\n")
-    report = looked.change("b.py", "bb\n")
-    assert report is not None
-    assert [problem.path for problem in report.change.new] == ["b.py", "a.py"]
 
 
 def test_a_file_is_made_only_once(begin: Begin) -> None:
@@ -158,10 +145,9 @@ def test_a_file_is_made_only_once(begin: Begin) -> None:
     log = looked.folder / "ty.log"
     looked.read("b.py", "b\n")
     for content in ("a\n", "b\n"):
-        assert "no new" in said(looked.change("a.py", content))
-    (looked.root / "a.py").unlink()
-    looked.session.changed(["a.py"], {}, time.monotonic())
-    assert "no new" in said(looked.change("a.py", "c\n"))
+        assert "no new" in looked.change("a.py", content)["text"]
+    looked.change("a.py", None)
+    assert "no new" in looked.change("a.py", "c\n")["text"]
     state = [json.loads(line) for line in log.read_text().splitlines()]
     events = [one["params"]["changes"] for one in state if one.get("method", "").endswith("WatchedFiles")]
     assert [event["type"] for changes in events for event in changes] == [1, 3, 1]
@@ -171,17 +157,15 @@ def test_a_file_that_was_moved_keeps_what_was_in_it_before(begin: Begin) -> None
     looked = begin(ty=pulls([["items", [item("old")]]]))
     looked.read("a.py", "a\n")
     (looked.root / "a.py").unlink()
-    report = looked.change("b.py", "a\nb\n", **{"b.py": "a.py"})
-    assert said(report) == "Diagnostics: no new problems (ty)"
-    assert report is not None
-    assert report.change.remaining == 1
+    report = looked.change("b.py", "a\nb\n", moved_from="a.py")
+    assert (report["text"], report["hidden"]) == ("Diagnostics: no new problems (ty)", 1)
 
 
 def test_what_is_the_same_as_when_it_was_looked_at_is_not_looked_at_again(begin: Begin) -> None:
     looked = begin(ty=pulls(CLEAN))
     looked.read("a.py", "a\n")
-    assert looked.change("a.py", "b\n") is not None
-    assert looked.change("a.py", "b\n") is None
+    assert looked.change("a.py", "b\n")["text"]
+    assert not looked.change("a.py", "b\n")["text"]
 
 
 def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_with(begin: Begin) -> None:
@@ -194,9 +178,8 @@ def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_wi
         )
     )
     looked.base["a.py"] = "before\n"
-    report = looked.change("a.py", "after\nmore\n")
-    assert report is not None
-    assert [problem.message for problem in report.change.new] == ["new"]
+    new = looked.change("a.py", "after\nmore\n")["new"]
+    assert [problem["message"] for problem in new] == ["new"]
     log = (looked.folder / "ty.log").read_text()
     assert log.index('"text": "before') < log.index("after")
 
@@ -205,7 +188,7 @@ def test_an_import_of_what_may_not_be_installed_is_no_news(begin: Begin) -> None
     gone = item("Cannot resolve imported module `gone`", code="import-not-found")
     looked = begin(ty=pulls(CLEAN, [["items", [gone, item("other")]]]))
     looked.read("a.py", "\n")
-    lines = said(looked.change("a.py", "import gone\n")).splitlines()
+    lines = looked.change("a.py", "import gone\n")["text"].splitlines()
     assert lines[0] == "Diagnostics (ty; complete): 1 new"
     assert "other" in lines[1]
 
@@ -213,7 +196,7 @@ def test_an_import_of_what_may_not_be_installed_is_no_news(begin: Begin) -> None
 def test_nothing_that_leads_out_is_in_a_server_s_environment(begin: Begin) -> None:
     looked = begin()
     gopls = next(known for known in known_servers() if known.name == "gopls")
-    environment = environment_of(gopls, looked.session.context)
+    environment = environment_of(gopls, looked.context)
     assert not [name for name in environment if "proxy" in name.lower() and name != "GOPROXY"]
     assert environment["GOPROXY"] == "off"
     assert environment["GOCACHE"] == f"{looked.folder}/tmp/go"

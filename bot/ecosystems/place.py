@@ -1,0 +1,79 @@
+"""Where a language server is searched for a file: its folder and those above it, within the tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.contracts.checkers import has_settings, uses_checker
+
+_ENVIRONMENTS = (".venv", "venv")
+_SMALL_FILE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`folder` is that of the file. `environment` is that of commands, `programs` are bundled ones by name,
+    `bins` the folders of a project with installed programs. `configured` is the policy's command, which stands for
+    every program."""
+
+    root: Path
+    folder: Path
+    environment: Mapping[str, str]
+    programs: Mapping[str, str]
+    bins: tuple[str, ...] = ()
+    configured: str = ""
+
+    def bundled(self, name: str) -> str:
+        """The program that came with ours, empty for none."""
+        return self.configured or self.programs.get(name, "")
+
+    def in_project(self, name: str) -> str:
+        """The nearest one installed in a folder of the project, else in the active environment."""
+        paths = [folder / place / name for folder in self._folders() for place in self.bins]
+        paths += [folder / "bin" / name for folder in self.environments()]
+        return self.configured or _first_program(paths)
+
+    def on_path(self, name: str) -> str:
+        paths = [Path(folder, name) for folder in self.environment.get("PATH", "").split(":") if folder]
+        return self.configured or _first_program(paths)
+
+    def above(self, *names: str, top: bool = False) -> Path | None:
+        """The nearest of these files, or the topmost."""
+        found = [f / name for f in self._folders() for name in names if os.path.isfile(f / name)]
+        return found[-1 if top else 0] if found else None
+
+    def environments(self) -> Iterator[Path]:
+        """Virtual environments, the nearest first."""
+        folders = (folder / name for folder in self._folders() for name in _ENVIRONMENTS)
+        yield from (folder for folder in folders if os.path.isfile(folder / "pyvenv.cfg"))
+        if active := self.environment.get("VIRTUAL_ENV", ""):
+            yield Path(active)
+
+    def uses(self, checker: str) -> bool:
+        """Whether the project has settings for a checker or names it as a tool."""
+        return uses_checker(checker, self._names(), self._text)
+
+    def has_settings(self, checker: str) -> bool:
+        return any(has_settings(checker, folder, self._text) for folder in self._names())
+
+    def _folders(self) -> list[Path]:
+        """The folder of the file and those above it, up to the root."""
+        folders = (self.folder, *self.folder.parents)
+        return [one for one in folders if one.is_relative_to(self.root)] or [self.root]
+
+    def _names(self) -> Iterator[str]:
+        return (str(folder.relative_to(self.root)) for folder in self._folders())
+
+    def _text(self, path: str) -> str | None:
+        try:
+            with open(self.root / path, "rb") as file:
+                return file.read(_SMALL_FILE).decode("utf-8", "replace")
+        except OSError:
+            return None
+
+
+def _first_program(paths: list[Path]) -> str:
+    return next((str(path) for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), "")

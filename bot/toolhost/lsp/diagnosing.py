@@ -1,0 +1,287 @@
+"""Add the diagnostics of a call's changes to its result: the problems that are new, by language servers.
+
+A server starts when a file of its language is first read or changed, one of each kind. Only a change waits for results,
+up to the limit; what comes later counts with the next change. A failure in here costs nothing but the diagnostics.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.checkers import CHECKED_SUFFIXES
+from bot.contracts.evidence import Answer, Problem, ServerUse
+from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.ecosystems.record import Server
+from bot.ecosystems.registry import servers
+from bot.toolhost import files
+from bot.toolhost.context import Context
+from bot.toolhost.lsp.client import CHANGED, CREATED, DELETED, LanguageServer, SourceFile
+from bot.toolhost.lsp.launch import Settings, find_launch, start_server
+from bot.toolhost.lsp.report import MAX_SHOWN, Change, Report, compare, merge
+from bot.toolhost.scan import Scanner
+from bot.toolhost.text import NotTextError, decode
+
+MAX_FILES = 20
+"""Changed files that are checked after one call."""
+
+MAX_OTHERS = 10
+"""Files that were read or changed last and are looked at with a change."""
+
+_EDITS = ("edit", "write", "patch")
+_SHELL = ("bash", "bash_output", "bash_kill")
+_LARGEST = 1 << 20
+"""Bytes over which a file is not checked: such files are generated."""
+
+
+class Diagnosing:
+    """One for each tool host. Used by the thread that runs tools only."""
+
+    def __init__(self, context: Context, scanner: Scanner, options: Mapping[str, Any]) -> None:
+        """`options` are the fields of `Settings`, from the start message."""
+        self._context = context
+        self._scanner = scanner
+        self._settings = Settings(**options)
+        self._specs = {one.name: one for one in servers()}
+        self._files: dict[str, SourceFile] = {}
+        self._servers: dict[str, LanguageServer] = {}
+        self._missing: dict[str, str] = {}
+        """Why there is none, by name."""
+
+        self._noted: set[str] = set()
+        self._shown: set[Problem] = set()
+        self._changed = threading.Condition()
+        self._pending: dict[str, str] = {}
+        """Files to check with the next result, and the names that they had before."""
+
+        self._broken = False
+        self._waited = 0.0
+
+    def before(self, tool: str) -> None:
+        """Prepare for an edit: the problems of files that were read must be known before it, since it changes the
+        problems of other files. Starts nothing."""
+        began = time.monotonic()
+        if tool in _EDITS and self._servers and not self._broken:
+            self._wait({server: list(server.documents) for server in self._servers.values()}, began)
+        self._waited = time.monotonic() - began
+
+    def after(self, tool: str, outcome: ToolOutcome, *, more_edits: bool = False) -> ToolOutcome:
+        """The result with the diagnostics, if a file of interest changed; otherwise unchanged. With `more_edits`
+        they come with a later result: half of a change has errors that the rest fixes."""
+        if self._broken or self._context.cancelled.is_set():
+            return outcome
+        try:
+            report = self._diagnose(tool, outcome, more_edits=more_edits)
+        except Exception as error:  # noqa: BLE001 - a bug in here must not cost the edit's result
+            self._broken = True
+            note = f"Diagnostics are off for the rest of the run: {type(error).__name__}: {error}"
+            return outcome._replace(content=f"{outcome.content}\n{note}")
+        if report is None:
+            return outcome
+        content = "\n".join(filter(None, (outcome.content, report.text())))
+        metadata = {**outcome.metadata, "diagnostics": report.record()}
+        return outcome._replace(content=content, metadata=metadata)
+
+    def changed_meanwhile(self, names: Sequence[str]) -> None:
+        """Record files that changed without a report by a call; they are checked with the next result."""
+        self._pending = {name: name for name in names} | self._pending
+
+    def _diagnose(self, tool: str, outcome: ToolOutcome, *, more_edits: bool) -> Report | None:
+        if tool == "view" and not outcome.is_error:
+            self._read(str(outcome.metadata.get("path", "")))
+        if tool in _EDITS:
+            self._pending |= _edited(outcome.metadata)
+            if more_edits:
+                return None
+        if tool in _SHELL and self._files:
+            self._context.busy()
+            # Before the first read, a command's changes are reported with the next result, after the scan.
+            self.changed_meanwhile(self._scanner.touched(is_checked))
+        names = {name: old for name, old in self._pending.items() if is_checked(name)}
+        self._pending = {}
+        if not names:
+            return None
+        self._context.busy()
+        return self._report(names)
+
+    def _read(self, name: str) -> None:
+        """Register a file that the agent read and may change later."""
+        if not is_checked(name) or name in self._files or (now := self._now(name)) is None:
+            return
+        before = self._before(name)
+        if before is None and not self._context.history.versions(name):
+            before = now  # setup wrote it
+        self._files[name] = file = SourceFile(name, before, now)
+        for server, language in self._servers_of(name).items():
+            server.read(file, language)
+
+    def _report(self, names: Mapping[str, str]) -> Report | None:
+        """Report the new problems in these files and in others that were read; `None` if no server takes one."""
+        began = time.monotonic() - self._waited  # one limit for the waits before and after the edit
+        changed = [file for name, old in names.items() if (file := self._update(name, old)) is not None]
+        changed = changed[:MAX_FILES]
+        if not changed:
+            return None
+        sent = self._send(changed, names)
+        self._wait(sent, began)
+        others = {
+            server: [name for name in server.documents if name not in own][-MAX_OTHERS:]
+            for server, own in sent.items()
+        }
+        for server, own in others.items():  # not before it has the whole change
+            if not server.silent:
+                server.ask_again(own)
+        self._wait(others, began)
+        changes = {server: self._compare(server) for server in self._servers.values()}
+        change = merge(changes.values(), [file.name for file in changed])
+        # Of a file that was deleted only the problems of others are worth a line.
+        answers = [
+            (server.name, _answer(server, own)) for server, own in sent.items() if own or changes[server].new
+        ]
+        return Report(
+            answers,
+            change,
+            self._unreported(change.new),
+            waited=time.monotonic() - began,
+            limit=self._settings.wait,
+            notes=list(self._notes()),
+            uses=self._uses(),
+        )
+
+    def _update(self, name: str, old_name: str) -> SourceFile | None:
+        """Return the file with its current text; `None` if it is unchanged."""
+        now, file = self._now(name), self._files.get(name)
+        if file is None:
+            previous = self._files.get(old_name)
+            before = previous.before if previous else self._before(old_name)
+            file = SourceFile(name, before, before if name == old_name else None)
+        if file.now == now:
+            return None
+        file.change = CREATED if file.now is None else DELETED if now is None else CHANGED
+        file.now = now
+        self._files[name] = file
+        return file
+
+    def _send(
+        self, changed: Sequence[SourceFile], old_names: Mapping[str, str]
+    ) -> dict[LanguageServer, list[str]]:
+        """Send each server its changed files; return with these their names."""
+        sent: dict[LanguageServer, list[str]] = {}
+        for file in changed:
+            for server, language in self._servers_of(file.name).items():
+                names = sent.setdefault(server, [])
+                if (old_name := old_names[file.name]) != file.name:
+                    server.closed(old_name)
+                if file.now is None:
+                    server.closed(file.name)
+                else:
+                    names.append(file.name)
+                    server.read(file, language)
+        for server in self._servers.values():
+            server.files_changed(changed)
+        return sent
+
+    def _wait(self, names: Mapping[LanguageServer, Sequence[str]], began: float) -> None:
+        """Wait for servers that answered within the last wait, or since."""
+        waiting = {server: own for server, own in names.items() if not server.silent}
+
+        def is_done() -> bool:
+            return all(server.off_reason or server.is_ready(own) for server, own in waiting.items())
+
+        with self._changed:
+            self._changed.wait_for(is_done, max(0.0, began + self._settings.wait - time.monotonic()))
+            for server, own in waiting.items():
+                server.silent = not server.off_reason and not server.is_ready(own)
+
+    def _compare(self, server: LanguageServer) -> Change:
+        """Compare those files that the server answered for."""
+        missing = self._specs[server.name].missing
+        known = [one for one in server.documents.values() if one.ready and not server.off_reason]
+        both = [(one.base or (), one.problems or ()) for one in known]
+        return merge(
+            [compare(*([p for p in side if p.code not in missing] for side in sides)) for sides in both]
+        )
+
+    def _unreported(self, new: Sequence[Problem]) -> list[Problem]:
+        """Those that were not reported before. One that was gone meanwhile is reported again."""
+        now = {replace(problem, line=0, column=0, snippet=""): problem for problem in new}
+        unreported = [key for key in now if key not in self._shown]
+        self._shown = self._shown & now.keys() | set(unreported[:MAX_SHOWN])
+        return list(map(now.__getitem__, unreported))
+
+    def _servers_of(self, name: str) -> dict[LanguageServer, str]:
+        """The servers of a file, started where they were not, with the name of its language."""
+        suffix = os.path.splitext(name)[1].lower()
+        specs = [spec for spec in self._specs.values() if suffix in spec.files]
+        for spec in specs:
+            if spec.name not in self._servers:
+                self._start(spec, name)
+        return {self._servers[one.name]: one.files[suffix] for one in specs if one.name in self._servers}
+
+    def _start(self, spec: Server, name: str) -> None:
+        """Start the server for a file, or record why there is none."""
+        self._missing.pop(spec.name, None)
+        root = Path(self._context.real_root)
+        launch = find_launch(self._context, self._settings, self._scanner.base_content, spec, name)
+        try:
+            if not isinstance(launch, str):
+                process = start_server(spec, launch, self._context)
+                self._servers[spec.name] = LanguageServer(spec.name, root, launch, process, self._changed)
+            elif launch:
+                self._missing[spec.name] = launch
+        except OSError as error:
+            self._missing[spec.name] = f"it could not be started: {error.strerror or error}"
+
+    def _notes(self) -> Iterator[str]:
+        """Sentences on servers that are missing or off; each once."""
+        off = {name: server.off_reason for name, server in self._servers.items()}
+        notes = [f"{name} is off for the rest of the run: {why}" for name, why in off.items() if why]
+        notes += [f"{name} is not available: {why}" for name, why in self._missing.items()]
+        yield from (note for note in notes if note not in self._noted)
+        self._noted.update(notes)
+
+    def _uses(self) -> list[ServerUse]:
+        """The servers that were started, and those that are missing."""
+        started = [ServerUse(one.name, one.version, one.off_reason) for one in self._servers.values()]
+        missing = [ServerUse(name, "", f"not available: {why}"[:300]) for name, why in self._missing.items()]
+        return [*started, *missing]
+
+    def _now(self, name: str) -> str | None:
+        try:
+            with files.opened(self._context, self._context.root / name, name) as (fd, status):
+                return decode(files.read_all(fd, name)).content if status.st_size <= _LARGEST else None
+        except (ToolFailure, NotTextError):
+            return None
+
+    def _before(self, name: str) -> str | None:
+        """The text before the first change by a tool; else the text in the commit that the run began with."""
+        history = self._context.history
+        try:
+            versions = history.versions(name)
+            data = history.content(versions[0]) if versions else self._scanner.base_content(name)
+            return None if data is None or len(data) > _LARGEST else decode(data).content
+        except (LookupError, NotTextError):
+            return None
+
+
+def is_checked(name: str) -> bool:
+    """Whether a server takes a file of this name."""
+    return os.path.splitext(name)[1].lower() in CHECKED_SUFFIXES
+
+
+def _edited(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The files that an edit changed, with the names that they had before."""
+    several = metadata.get("files")
+    changed = [one for one in (several if isinstance(several, list) else [metadata]) if "after_hash" in one]
+    return {str(one["path"]): str(one.get("moved_from", one["path"])) for one in changed}
+
+
+def _answer(server: LanguageServer, names: Sequence[str]) -> Answer:
+    if server.off_reason:
+        return Answer.UNAVAILABLE
+    return Answer.COMPLETE if server.is_ready(names) else Answer.TIMED_OUT
