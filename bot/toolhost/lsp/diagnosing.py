@@ -130,12 +130,10 @@ class Diagnosing:
         sent = self._send(changed, names)
         self._wait(sent, began)
         others = {
-            server: [name for name in server.documents if name not in own][-MAX_OTHERS:]
+            server: server.ask_again([name for name in server.documents if name not in own][-MAX_OTHERS:])
             for server, own in sent.items()
+            if not server.silent  # it has the whole change
         }
-        for server, own in others.items():  # not before it has the whole change
-            if not server.silent:
-                server.ask_again(own)
         self._wait(others, began)
         changes = {server: self._compare(server) for server in self._servers.values()}
         change = merge(changes.values(), [file.name for file in changed])

@@ -58,7 +58,7 @@ def receive(stream: BinaryIO) -> tuple[Message, int] | None:
     if len(body) < length:
         return None
     try:
-        message = json.loads(body.decode("utf-8"))
+        message = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise FrameError("a message that is not JSON") from error
     if not isinstance(message, dict):
