@@ -12,7 +12,7 @@ from bot.github.transport import ApiPart
 
 GHOST = Account("ghost", 0, "User")
 
-_VIEWER = "query { viewer { login databaseId } }"
+_VIEWER = "query viewer { viewer { login databaseId } }"
 
 
 def account(user: NamedUser | Organization | AuthenticatedUser | None) -> Account:
@@ -30,18 +30,15 @@ class Accounts(ApiPart):
         An installation token may read it by GraphQL only, and gets the bot (`github-actions[bot]` for Actions' token).
         """
         if not self._account_known:
-            read = self._viewer if self._is_installation() else self._user
+            auth = self.requester.auth
+            is_installation = auth is not None and auth.token.startswith("ghs_")
             try:
-                self._me = self._read("asking whose token this is", read)
+                self._me = self._parsed(self._viewer if is_installation else self._user)
             except GitHubError as error:
                 if error.status not in (403, 404):
                     raise
             self._account_known = True
         return self._me
-
-    def _is_installation(self) -> bool:
-        auth = self.requester.auth
-        return auth is not None and auth.token.startswith("ghs_")
 
     def _user(self) -> Account:
         return account(AuthenticatedUser(self.requester, url="/user"))

@@ -75,25 +75,19 @@ class _App(ApiPart):
             "repositories": [repository.partition("/")[2]],
             "permissions": permissions,
         }
-        action = f"asking for a token of the app {installation.slug or self._app_id} for {repository}"
-        path = f"/app/installations/{installation.id}/access_tokens"
         login = f"{installation.slug}[bot]" if installation.slug else ""
         try:
-            # A second token does no harm.
-            data = self._write(action, lambda: self._post(path, body), safe=True)
+            data = self._post(f"/app/installations/{installation.id}/access_tokens", body)
         except GitHubError as error:
             # The installation was found, by a redirect, and the name that it was asked for is not in it.
             if error.status == 422 and error.says("repository that does not exist"):
-                raise RepositoryMovedError(action) from error
+                raise RepositoryMovedError(f"asking for a token of the app for {repository}") from error
             raise
-        return self._read(
-            action, lambda: InstallationToken(str(data["token"]), str(data["expires_at"]), login)
-        )
+        return self._parsed(lambda: InstallationToken(str(data["token"]), str(data["expires_at"]), login))
 
     def on(self, repository: str) -> Installation:
-        action = f"looking for the app {self._app_id} on {repository}"
         try:
-            return self._get(action, f"/repos/{repository}/installation", _installation)
+            return self._get(f"/repos/{repository}/installation", _installation)
         except GitHubError as error:
             raise GitHubError(self._why(error, repository), error.failure) from error
 

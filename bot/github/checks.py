@@ -6,7 +6,6 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -46,7 +45,7 @@ class Checks(Downloads):
     def check_runs(self, repository: str, sha: str, name: str = "") -> Iterator[CheckRunData]:
         """The latest run of each check on the commit `sha`, or of those called `name`."""
         runs = self._repository(repository).get_commit(sha).get_check_runs(name or NotSet)
-        return self._each(f"reading the checks of {sha[:12]} in {repository}", runs, _check_run)
+        return self._each(runs, _check_run)
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
         """All failed checks of `sha`, the first three with annotations and the logs of Actions' jobs.
@@ -60,8 +59,7 @@ class Checks(Downloads):
         """The contexts whose last commit status is a failure or an error; untrusted text."""
         path = f"/repos/{repository}/commits/{sha}/status"
         rows = PaginatedList(CommitStatus, self.requester, path, list_item="statuses")
-        statuses = self._each(f"reading the statuses of {sha[:12]} in {repository}", rows, _status)
-        return [one for one in statuses if one.conclusion in _FAILED_STATES]
+        return [one for one in self._each(rows, _status) if one.conclusion in _FAILED_STATES]
 
     def _failed(self, repository: str, run: CheckRunData, detailed: bool) -> FailedCheck:
         return FailedCheck(
@@ -75,27 +73,25 @@ class Checks(Downloads):
 
     def _annotations(self, repository: str, run: CheckRunData) -> tuple[Annotation, ...]:
         check_run = CheckRun(self.requester, url=f"/repos/{repository}/check-runs/{run.id}")
-        action = f"reading the annotations of check run {run.id} of {repository}"
-        return tuple(islice(self._each(action, check_run.get_annotations(), _annotation), ANNOTATIONS))
+        return tuple(islice(self._each(check_run.get_annotations(), _annotation), ANNOTATIONS))
 
     def _steps(self, repository: str, job_id: int) -> tuple[FailedStep, ...]:
         """Failed steps with their logs; if a log cannot be read, the error message is in its place."""
-        action = f"reading the log of job {job_id} of {repository}"
         path = f"/repos/{repository}/actions/jobs/{job_id}"
         job = WorkflowJob(self.requester, url=path)
         times: tuple[StepTimes, ...] = ()
         try:
-            times = self._read(action, lambda: _failed_times(job))
-            return self._log(action, f"{path}/logs", times) if times else ()
+            times = self._parsed(lambda: _failed_times(job))
+            return self._log(f"{path}/logs", times) if times else ()
         except GitHubError as error:
             return tuple(FailedStep(step.name, str(error)) for step in times) or (FailedStep("", str(error)),)
 
-    def _log(self, action: str, path: str, times: tuple[StepTimes, ...]) -> tuple[FailedStep, ...]:
-        with self._download(action, path) as download:
+    def _log(self, path: str, times: tuple[StepTimes, ...]) -> tuple[FailedStep, ...]:
+        with self._download(path) as download:
             size = download.size or 0
             if size <= LOG_LIMIT:
                 return failed_steps(_first(download, LOG_LIMIT), times)
-        with self._download(action, path, {"Range": f"bytes={size - LOG_LIMIT}-"}) as download:
+        with self._download(path, {"Range": f"bytes={size - LOG_LIMIT}-"}) as download:
             return failed_steps(_first(download, LOG_LIMIT), times)
 
     def create_check_run(
@@ -103,8 +99,7 @@ class Checks(Downloads):
     ) -> int:
         """A completed check run, its annotations sent fifty at a time. Returns its id. Only apps may make one."""
         create = self._repository(repository).create_check_run
-        check_run = self._write(
-            f"reporting the check {draft.name} of {draft.head_sha[:12]} in {repository}",
+        check_run = self._parsed(
             lambda: (
                 create(
                     draft.name,
@@ -114,8 +109,7 @@ class Checks(Downloads):
                     conclusion=draft.conclusion,
                     output=_output(draft.title, draft.summary, annotations[:ANNOTATIONS]),
                 ).id
-            ),
-            safe=False,
+            )
         )
         further = annotations[ANNOTATIONS:]
         self.add_annotations(
@@ -128,11 +122,8 @@ class Checks(Downloads):
     ) -> None:
         """Further annotations of a check run of ours, fifty at a time."""
         edited = CheckRun(self.requester, url=f"/repos/{repository}/check-runs/{check_run}")
-        action = f"annotating the check run {check_run} of {repository}"
         for start in range(0, len(annotations), ANNOTATIONS):
-            output = _output(title, summary, annotations[start : start + ANNOTATIONS])
-            # Annotations of an update are added to those that are there, so a repeated one would double them.
-            self._write(action, partial(edited.edit, output=output), safe=False)
+            edited.edit(output=_output(title, summary, annotations[start : start + ANNOTATIONS]))
 
 
 def _first(download: Download, limit: int) -> Iterator[bytes]:

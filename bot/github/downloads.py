@@ -10,7 +10,7 @@ import requests
 
 from bot.github.errors import Failure, GitHubError, failure_from, sentence
 from bot.github.retry import with_retries
-from bot.github.transport import ApiPart, body_of
+from bot.github.transport import ApiPart, body_of, reading
 
 _TIMEOUT = 30
 _PIECE = 1 << 16
@@ -24,7 +24,8 @@ class Downloads(ApiPart):
     """
 
     @contextmanager
-    def _download(self, action: str, path: str, headers: dict[str, str] | None = None) -> Iterator[Download]:
+    def _download(self, path: str, headers: dict[str, str] | None = None) -> Iterator[Download]:
+        action = reading(path)
         with requests.Session() as session:
             # No `.netrc`, whose password would go to the other host. Proxies of the environment still apply.
             session.auth = lambda request: request

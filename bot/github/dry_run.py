@@ -1,4 +1,4 @@
-"""`--dry-run`: describe each write of the API in a line of text, and make a stand-in for its response."""
+"""Each write of the API in words, for errors and for `--dry-run`, and a stand-in for its response in a dry run."""
 
 from __future__ import annotations
 
@@ -62,6 +62,13 @@ def stand_in(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def description(verb: str, path: str, fields: Mapping[str, Any]) -> str:
     """Return one write as a verb phrase, such as `comment on octo/hello#7`."""
+    try:
+        return _phrase(verb, path, fields)
+    except (KeyError, IndexError, TypeError, ValueError):  # one that this package has no method for
+        return f"send {verb} {path}"
+
+
+def _phrase(verb: str, path: str, fields: Mapping[str, Any]) -> str:
     repository = _repository(path)
     match [verb, *map(unquote, path.split("/")[4:])]:
         case ["POST", "issues"]:
@@ -114,6 +121,8 @@ def description(verb: str, path: str, fields: Mapping[str, Any]) -> str:
         case ["PATCH", "check-runs", check_run]:
             count = len(fields["output"]["annotations"])
             return f"add {count} annotations to check run {check_run} of {repository}"
+        case ["POST", "access_tokens"]:
+            return f"request a token of the app for {fields['repositories'][0]}"
         case ["POST", "actions", "runs", run, "cancel"]:
             return f"cancel run {run} of {repository}"
         case ["POST", "actions", "workflows", workflow, "dispatches"]:

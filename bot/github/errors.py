@@ -127,39 +127,30 @@ def failure_from(
 
 
 def sentence(failure: Failure, action: str) -> str:
-    """`action` completes "while …", such as "reading issue 7 of octo/hello"."""
+    """`action` is a verb phrase, such as "comment on octo/hello#7"."""
     message = failure.message or "no message"
     if failure.reasons:
         message = f"{message}: {'; '.join(failure.reasons)}"
+    status = failure.status
+    attempt = f"an attempt to {action} ({status}: {message})"
     if failure.rate_limited:
         limit = "primary rate limit (requests an hour)" if failure.out_of_quota else "secondary rate limit"
-        return f"GitHub's {limit} stopped us while {action} ({failure.status}: {message}); try again {_when(failure)}."
+        return f"GitHub's {limit} stopped {attempt}; try again {_when(failure)}."
     if failure.archived:
-        return f"The repository is archived, which stops {action} (403: {message}): unarchive it, then do this again."
-    match status := failure.status:
-        case 0:
-            return f"GitHub did not answer while {action} ({message})."
-        case 401:
-            return f"GitHub did not accept the token while {action} (401: {message}): it is wrong or has expired."
-        case 403:
-            needed = f": it needs {failure.permissions.replace('=', ': ')}" if failure.permissions else ""
-            return f"GitHub does not allow {action} with this token (403: {message}){needed}."
-        case 404:
-            return (
-                f"GitHub found nothing while {action} (404): it does not exist, or the token may not see it."
-            )
-        case 301 | 302 | 307 | 308:
-            return (
-                f"GitHub has moved what was asked for while {action} ({status}: {message}): use its new name."
-            )
-        case 409:
-            return f"GitHub could not do it as things stand while {action} (409: {message})."
-        case 410:
-            return f"GitHub has it no more while {action} (410: {message})."
-        case 422:
-            return f"GitHub did not take the request while {action} (422: {message})."
-        case _:
-            return f"GitHub answered {status} while {action} ({message})."
+        return f"The repository is archived, which stopped {attempt}: unarchive it, then do this again."
+    needed = f": it needs {failure.permissions.replace('=', ': ')}" if failure.permissions else ""
+    sentences = {
+        0: f"GitHub did not answer an attempt to {action} ({message}).",
+        401: f"GitHub did not accept the token in {attempt}: it is wrong or has expired.",
+        403: f"GitHub does not allow this token to {action} (403: {message}){needed}.",
+        404: f"GitHub found nothing in {attempt}: it does not exist, or the token may not see it.",
+        409: f"GitHub could not carry out {attempt} in the present state.",
+        410: f"GitHub answered {attempt}: it no longer exists.",
+        422: f"GitHub refused {attempt}.",
+    }
+    if failure.moved:
+        return f"GitHub answered {attempt}: it has moved, so use its new name."
+    return sentences.get(status, f"GitHub answered {attempt}.")
 
 
 def _when(failure: Failure) -> str:

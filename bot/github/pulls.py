@@ -12,10 +12,9 @@ from github.PullRequestPart import PullRequestPart
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.threads import PushData, TextKind
 from bot.github.accounts import account
-from bot.github.bodies import fit, fit_title
 from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
-from bot.github.transport import FULL, PAGE, stamp
+from bot.github.transport import PAGE, stamp
 from bot.github.values import CommitData, PullData
 
 # Seconds after each look for a pull request that is being opened. A job that is cancelled has ten seconds in all.
@@ -30,15 +29,13 @@ class Pulls(RenderedTexts):
     def pull(self, repository: str, number: int) -> PullRequest:
         pull = self._repository(repository).get_pull(number)
         parse = self._keeping(repository, TextKind.THREAD, _pull)
-        action = f"reading pull request {number} of {repository}"
-        return self._read(action, lambda: parse(pull.complete()), FULL)
+        return self._parsed(lambda: parse(pull.complete()))
 
     def pushes(self, repository: str, branch: str) -> list[PushData] | None:
         """See `PullReader.pushes`. One page: 100 pushes, newest first."""
-        action = f"reading the pushes to {branch} of {repository}"
         ref = f"refs/heads/{branch}"
         try:
-            return self._get(action, f"/repos/{repository}/activity", _pushes, ref=ref, per_page=PAGE)
+            return self._get(f"/repos/{repository}/activity", _pushes, ref=ref, per_page=PAGE)
         except GitHubError as error:
             # A private fork is not there for a token of the repository that it was forked from; an older GitHub
             # Enterprise Server has no such list.
@@ -48,38 +45,33 @@ class Pulls(RenderedTexts):
 
     def pulls(self, repository: str, state: str = "open") -> Iterator[PullData]:
         """Newest first. `state` is `open`, `closed` or `all`."""
-        pulls = self._repository(repository).get_pulls(state=state)
-        return self._each(f"listing the pull requests of {repository}", pulls, _pull_data)
+        return self._each(self._repository(repository).get_pulls(state=state), _pull_data)
 
     def pulls_from(self, repository: str, branch: str, state: str = "open") -> list[PullData]:
         """The pull requests in `state` whose head is or was `branch` of this very repository."""
         head = f"{repository.partition('/')[0]}:{branch}"
         objects = self._repository(repository).get_pulls(state=state, head=head)
-        pulls = self._each(f"looking for pull requests of {branch} in {repository}", objects, _pull_data)
         return [
-            p for p in pulls if p.head_branch == branch and p.head_repository.lower() == repository.lower()
+            pull
+            for pull in self._each(objects, _pull_data)
+            if pull.head_branch == branch and pull.head_repository.lower() == repository.lower()
         ]
 
     def pull_commits(self, repository: str, number: int) -> list[CommitData]:
         """Oldest first; GitHub names 250 at most."""
         commits = self._repository(repository).get_pull(number).get_commits()
-        action = f"reading the commits of pull request {number} of {repository}"
-        return list(self._each(action, commits, _commit))
+        return list(self._each(commits, _commit))
 
     def open_pull(
         self, repository: str, *, title: str, body: str, head: str, base: str, draft: bool
     ) -> PullData:
         """Raises `GitHubError` 422 if one is open already, or if the plan has no drafts."""
         create = self._repository(repository).create_pull
-        action = f"opening a pull request for {head} in {repository}"
-
-        def open_pull() -> PullData:
-            return _pull_data(create(base, head, title=fit_title(title), body=fit(body), draft=draft))
-
         for pause in (*_HEAD_UNSEEN, None):
             try:
-                # Safe to repeat: GitHub allows one open pull request for a head and base.
-                return self._write(action, open_pull, safe=True)
+                return self._parsed(
+                    lambda: _pull_data(create(base, head, title=title, body=body, draft=draft))
+                )
             except GitHubError as error:
                 # Just after a push, GitHub may not find the branch yet.
                 if pause is None or error.status != 422 or not error.says("head is invalid"):
@@ -96,14 +88,10 @@ class Pulls(RenderedTexts):
         return None
 
     def edit_pull(self, repository: str, number: int, *, title: str, body: str) -> None:
-        pull = self._repository(repository).get_pull(number)
-        action = f"editing pull request {number} of {repository}"
-        self._write(action, lambda: pull.edit(fit_title(title), fit(body)), safe=True)
+        self._repository(repository).get_pull(number).edit(title, body)
 
     def request_review(self, repository: str, number: int, login: str) -> None:
-        pull = self._repository(repository).get_pull(number)
-        action = f"asking {login} to review pull request {number} of {repository}"
-        self._write(action, lambda: pull.create_review_request([login]), safe=True)
+        self._repository(repository).get_pull(number).create_review_request([login])
 
 
 def _pull(pull: PullObject) -> PullRequest:

@@ -13,7 +13,7 @@ from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.threads import TextKind
 from bot.github.accounts import account
-from bot.github.transport import FULL, ApiPart, ApiRequester
+from bot.github.transport import ApiPart, ApiRequester
 from bot.github.values import RenderedText
 
 T = TypeVar("T")
@@ -45,15 +45,15 @@ class RenderedTexts(ApiPart):
         }[kind]
         # Whatever the kind, what is read of it are the fields of a comment.
         text = IssueComment(self.requester, url=f"/repos/{repository}/{path}")
-        action = f"reading a {kind} of #{number} of {repository}"
-        return self._read_or_none(action, lambda: _rendered_text(text.complete()), FULL)
+        return self._parsed_or_none(lambda: _rendered_text(text.complete()))
 
     def _keeping(self, repository: str, kind: TextKind, parse: Callable[[TextT], T]) -> Callable[[TextT], T]:
-        """Return `parse`, for an object of the media type `FULL` whose text is kept."""
+        """Return `parse`, for an object whose text is kept."""
 
         def keep(found: TextT) -> T:
             identity = found.raw_data["number" if kind is TextKind.THREAD else "id"]
-            self._keep(repository, kind, identity, _rendered_text(found))
+            if "body_html" in found.raw_data:
+                self._keep(repository, kind, identity, _rendered_text(found))
             return parse(found)
 
         return keep

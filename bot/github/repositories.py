@@ -31,15 +31,14 @@ class Repositories(ApiPart):
         """Requested once."""
         if repository not in self._repositories:
             found = self._repository(repository)
-            action = f"reading the repository {repository}"
-            self._repositories[repository] = self._read(action, lambda: _repository(found.complete()))
+            self._repositories[repository] = self._parsed(lambda: _repository(found.complete()))
         return self._repositories[repository]
 
     def current_name(self, repository: str) -> str:
         """Return the current name, requested each time: it may have been renamed or transferred."""
         found = self._repository(repository)
         # Completed, since PyGithub takes the name of a lazy one from the address.
-        return self._read(f"reading the repository {repository}", lambda: found.complete().full_name)
+        return self._parsed(lambda: found.complete().full_name)
 
     def remember(self, data: RepositoryData) -> None:
         """Store the data from an event's payload, which saves a request."""
@@ -50,9 +49,8 @@ class Repositories(ApiPart):
         private = self.repository(repository).private
         # By hand: PyGithub's methods return the level or the role, and leave out the account's id.
         path = f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission"
-        action = f"asking what {login} may do on {repository}"
         try:
-            permission = self._get(action, path, lambda data: _permission(data, private))
+            permission = self._get(path, lambda data: _permission(data, private))
         except GitHubError as error:
             if error.status not in (404, 410):
                 raise
@@ -64,9 +62,8 @@ class Repositories(ApiPart):
             return False
         if permission.private or permission.level != "read" or permission.role != "read":
             return True
-        listed = self._repository(repository).has_in_collaborators
         try:
-            return self._read(f"asking who collaborates on {repository}", lambda: listed(login))
+            return self._repository(repository).has_in_collaborators(login)
         except GitHubError as error:
             # 404: not listed. 403: a token without push access may not know, and then nobody is.
             if error.status in (403, 404):
@@ -76,21 +73,17 @@ class Repositories(ApiPart):
     def file(self, repository: str, path: str, ref: str) -> str | None:
         """Return the text of a file at `ref`; `None` if there is none."""
         read = self._repository(repository).get_contents
-        return self._read_or_none(
-            f"reading {path} of {repository} at {ref}", lambda: _text(read(path, ref=ref))
-        )
+        return self._parsed_or_none(lambda: _text(read(path, ref=ref)))
 
     def folder(self, repository: str, path: str, ref: str) -> list[str]:
         """Return the names of the files in a folder at `ref`, at most 1,000; none if there is no such folder."""
         read = self._repository(repository).get_contents
-        action = f"listing {path} of {repository} at {ref}"
-        return self._read_or_none(action, lambda: _files(read(path, ref=ref))) or []
+        return self._parsed_or_none(lambda: _files(read(path, ref=ref))) or []
 
     def contains(self, repository: str, branch: str, sha: str) -> bool:
         """Whether the commit `sha` is the head of `branch` or an ancestor of it."""
         compared = self._repository(repository).compare(sha, branch, comparison_commits_per_page=1)
-        action = f"comparing {sha[:12]} with {branch} of {repository}"
-        return self._read_or_none(action, lambda: compared.status) in ("identical", "ahead")
+        return self._parsed_or_none(lambda: compared.status) in ("identical", "ahead")
 
 
 def _repository(found: Repository) -> RepositoryData:
@@ -131,22 +124,19 @@ class GitData(ApiPart):
 
     def create_blob(self, repository: str, content: bytes) -> str:
         """Returns its id."""
-        create = self._repository(repository).create_git_blob
         text = base64.b64encode(content).decode()
-        return self._write(f"storing a file in {repository}", lambda: create(text, "base64").sha, safe=True)
+        return self._parsed(lambda: self._repository(repository).create_git_blob(text, "base64").sha)
 
     def create_tree(self, repository: str, base_tree: str, entries: Sequence[TreeEntry]) -> str:
         """Create a tree from `base_tree` with `entries` replaced. Returns its id."""
-        create = self._repository(repository).create_git_tree
         elements, base = [_entry(one) for one in entries], self._tree(base_tree)
-        return self._write(f"storing a tree in {repository}", lambda: create(elements, base).sha, safe=True)
+        return self._parsed(lambda: self._repository(repository).create_git_tree(elements, base).sha)
 
     def create_commit(self, repository: str, *, message: str, tree: str, parent: str) -> str:
         """Create a commit by the token's account, dated now. Returns its id."""
         create = self._repository(repository).create_git_commit
         parents = [GitCommit(self.requester, {}, {"sha": parent})]
-        action = f"making a commit in {repository}"
-        return self._write(action, lambda: create(message, self._tree(tree), parents).sha, safe=True)
+        return self._parsed(lambda: create(message, self._tree(tree), parents).sha)
 
     def _tree(self, sha: str) -> GitTree:
         return GitTree(self.requester, {}, {"sha": sha})
@@ -163,12 +153,9 @@ class Settings(ApiPart):
 
     def actions_settings(self, repository: str) -> ActionsSettings | None:
         path = f"/repos/{repository}/actions/permissions"
-        action = f"reading the Actions settings of {repository}"
         try:
-            enabled = self._get(action, path, lambda data: bool(data["enabled"]))
-            opens = self._get(
-                action, f"{path}/workflow", lambda data: bool(data["can_approve_pull_request_reviews"])
-            )
+            enabled = self._get(path, lambda data: bool(data["enabled"]))
+            opens = self._get(f"{path}/workflow", lambda data: bool(data["can_approve_pull_request_reviews"]))
         except GitHubError as error:
             _raise_unless_hidden(error)
             return None
@@ -177,15 +164,12 @@ class Settings(ApiPart):
     def branch_rules(self, repository: str, branch: str) -> list[str]:
         """Return the types of the rules for a branch of that name, which need not exist."""
         path = f"/repos/{repository}/rules/branches/{quote(branch, safe='')}"
-        action = f"reading the rules of {repository} for {branch}"
-        return self._get(action, path, lambda data: [str(rule["type"]) for rule in data])
+        return self._get(path, lambda data: [str(rule["type"]) for rule in data])
 
     def secret_names(self, repository: str) -> list[str] | None:
         """Names of the repository's own secrets; GitHub never gives a value."""
-        secrets = self._repository(repository).get_secrets()
-        action = f"reading the names of the secrets of {repository}"
         try:
-            return list(self._each(action, secrets, lambda secret: secret.name))
+            return list(self._each(self._repository(repository).get_secrets(), lambda secret: secret.name))
         except GitHubError as error:
             _raise_unless_hidden(error)
             return None
@@ -193,8 +177,7 @@ class Settings(ApiPart):
     def permissions(self, repository: str) -> dict[str, bool]:
         """Return the token's permissions (`push`, `pull`, `admin` …); empty if GitHub does not report them."""
         found = self._repository(repository)
-        action = f"reading what the token may on {repository}"
-        return self._read(action, lambda: dict(found.raw_data.get("permissions") or {}))
+        return self._parsed(lambda: dict(found.raw_data.get("permissions") or {}))
 
 
 def _raise_unless_hidden(error: GitHubError) -> None:

@@ -88,8 +88,7 @@ class Pace:
 
 
 def with_retries(attempt: Callable[[], T | Failure], pace: Pace, action: str, *, safe: bool) -> T:
-    """Return what `attempt` returns, repeated after failures. Raises `GitHubError` for the last one; `action` completes
-    "while …"."""
+    """Return what `attempt` returns, repeated after failures. Raises `GitHubError` for the last one."""
     for number in count(1):
         result = attempt()
         if not isinstance(result, Failure):

@@ -20,7 +20,7 @@ from bot.github.accounts import GHOST, account
 from bot.github.bodies import fit
 from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
-from bot.github.transport import FULL, stamp
+from bot.github.transport import stamp
 from bot.github.values import RenderedText, ReviewCommentData, ReviewData, ReviewDraft
 
 
@@ -29,30 +29,26 @@ class Reviews(RenderedTexts):
 
     def reviews(self, repository: str, number: int) -> Iterator[ReviewData]:
         """All reviews, oldest first."""
-        reviews = self._repository(repository).get_pull(number).get_reviews()
-        return self._each(f"reading the reviews of pull request {number} of {repository}", reviews, _review)
+        return self._each(self._repository(repository).get_pull(number).get_reviews(), _review)
 
     def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
         """All submitted reviews, newest first."""
         path = f"/repos/{repository}/pulls/{number}/reviews"
         reviews = self.requester.newest_first(PullRequestReview, path)
-        action = f"reading the reviews of pull request {number} of {repository}"
         parse = self._keeping(repository, TextKind.REVIEW, _review_text)
-        return (one for one in self._each(action, reviews, parse, FULL) if one.submitted_at)
+        return (one for one in self._each(reviews, parse) if one.submitted_at)
 
     def review_comments(self, repository: str, number: int, since: str = "") -> Iterator[ReviewCommentData]:
         """All comments on the diff, oldest first; with `since` only those changed at or after it."""
         pull = self._repository(repository).get_pull(number)
         comments = pull.get_review_comments(since=datetime.fromisoformat(since) if since else NotSet)
-        action = f"reading the review comments of pull request {number} of {repository}"
-        return self._each(action, comments, _review_comment)
+        return self._each(comments, self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment))
 
     def review_comment(self, repository: str, comment_id: int) -> ReviewCommentData | None:
         """The current text of a review comment; `None` if it was deleted."""
         comment = self._review_comment(repository, comment_id)
-        action = f"reading review comment {comment_id} of {repository}"
         parse = self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment)
-        return self._read_or_none(action, lambda: parse(comment.complete()), FULL)
+        return self._parsed_or_none(lambda: parse(comment.complete()))
 
     def create_review(
         self,
@@ -68,32 +64,24 @@ class Reviews(RenderedTexts):
         create = self._repository(repository).get_pull(number).create_review
         commit = Commit(self.requester, {}, {"sha": commit_sha})
         drafts = [_draft(comment) for comment in comments]
-        action = f"reviewing pull request {number} of {repository}"
-        return self._write(action, lambda: _review(create(commit, fit(body), event, drafts)), safe=False)
+        return self._parsed(lambda: _review(create(commit, body, event, drafts)))
 
     def reply_to_review_comment(
         self, repository: str, number: int, comment_id: int, body: str
     ) -> ReviewCommentData:
         """`comment_id` is the thread's first comment: GitHub takes no replies to replies."""
         reply = self._repository(repository).get_pull(number).create_review_comment_reply
-        action = f"replying to review comment {comment_id} of {repository}"
-        return self._write(action, lambda: _review_comment(reply(comment_id, fit(body))), safe=False)
+        return self._parsed(lambda: _review_comment(reply(comment_id, body)))
 
     def edit_review_comment(self, repository: str, comment_id: int, body: str) -> None:
-        comment = self._review_comment(repository, comment_id)
-        action = f"editing review comment {comment_id} of {repository}"
-        self._write(action, lambda: comment.edit(fit(body)), safe=True)
+        self._review_comment(repository, comment_id).edit(body)
 
     def edit_review(self, repository: str, number: int, review_id: int, body: str) -> None:
-        review = self._review(repository, number, review_id)
-        action = f"editing review {review_id} of pull request {number} of {repository}"
-        self._write(action, lambda: review.edit(fit(body)), safe=True)
+        self._review(repository, number, review_id).edit(body)
 
     def dismiss_review(self, repository: str, number: int, review_id: int, message: str) -> None:
         """Only one that approved or requested changes can be dismissed."""
-        review = self._review(repository, number, review_id)
-        action = f"dismissing review {review_id} of pull request {number} of {repository}"
-        self._write(action, lambda: review.dismiss(message), safe=True)
+        self._review(repository, number, review_id).dismiss(message)
 
     def _review(self, repository: str, number: int, review_id: int) -> PullRequestReview:
         """PyGithub reads a review to get its address, which is known."""
@@ -158,7 +146,7 @@ def _review_comment(comment: PullRequestComment) -> ReviewCommentData:
 
 
 _THREADS = """
-query($owner: String!, $name: String!, $number: Int!, $after: String) {
+query reviewThreads($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
       reviewThreads(first: 50, after: $after) {
@@ -180,7 +168,7 @@ query($owner: String!, $name: String!, $number: Int!, $after: String) {
 
 
 _THREAD_IDS = """
-query($owner: String!, $name: String!, $number: Int!, $after: String) {
+query reviewThreadIds($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
       reviewThreads(first: 100, after: $after) {
@@ -191,7 +179,11 @@ query($owner: String!, $name: String!, $number: Int!, $after: String) {
   }
 }
 """
-_RESOLVE = "mutation($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }"
+_RESOLVE = """
+mutation resolveReviewThread($id: ID!) {
+  resolveReviewThread(input: {threadId: $id}) { thread { isResolved } }
+}
+"""
 
 
 class ReviewThreads(Reviews):
@@ -227,25 +219,22 @@ class ReviewThreads(Reviews):
             self.requester.record(f"resolve a review thread of {repository}#{number}")
             return
         self.requester.pace.before_write()
-        resolve = partial(self.requester.graphql_query, _RESOLVE, {"id": thread_id})
-        self._read(f"resolving a review thread of pull request {number} of {repository}", resolve)
+        self.requester.graphql_query(_RESOLVE, {"id": thread_id})
 
     def _thread_nodes(self, repository: str, number: int, query: str) -> list[Any]:
         owner, _, name = repository.partition("/")
-        action = f"reading the review threads of pull request {number} of {repository}"
         nodes: list[Any] = []
         after: str | None = ""
         while after is not None:
             variables = {"owner": owner, "name": name, "number": number, "after": after or None}
-            page, after = self._read(action, partial(self._thread_page, query, variables))
+            page, after = self._parsed(partial(self._thread_page, query, variables))
             nodes += page
         return nodes
 
     def _threads_by_graphql(self, repository: str, number: int) -> list[ReviewThread]:
-        action = f"reading the review threads of pull request {number} of {repository}"
         nodes = self._thread_nodes(repository, number, _THREADS)
-        threads = self._read(
-            action, lambda: [self._kept_thread(repository, node) for node in nodes if _comments(node)]
+        threads = self._parsed(
+            lambda: [self._kept_thread(repository, node) for node in nodes if _comments(node)]
         )
         if not any(node["comments"]["pageInfo"]["hasNextPage"] for node in nodes):
             return threads
@@ -269,10 +258,7 @@ class ReviewThreads(Reviews):
 
     def _grouped(self, repository: str, number: int) -> list[ReviewThread]:
         """The threads by REST, with the HTML of their comments."""
-        comments = self._repository(repository).get_pull(number).get_review_comments()
-        action = f"reading the review comments of pull request {number} of {repository}"
-        parse = self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment)
-        return grouped(list(self._each(action, comments, parse, FULL)))
+        return grouped(list(self.review_comments(repository, number)))
 
 
 def grouped(comments: list[ReviewCommentData]) -> list[ReviewThread]:

@@ -19,73 +19,54 @@ class Runs(Downloads):
     """`stop` and the fallback for tokens that start no workflows need `actions: write`; the rest reads."""
 
     def workflow_run(self, repository: str, run_id: int) -> WorkflowRunData:
-        run = self._workflow_run(repository, run_id)
-        return self._read(f"reading run {run_id} of {repository}", lambda: _run(run.complete()))
+        return self._parsed(lambda: _run(self._workflow_run(repository, run_id).complete()))
 
-    def workflow_runs(
-        self,
-        repository: str,
-        workflow: str = "",
-        *,
-        event: str = "",
-        created: str = "",
-        status: str = "",
-        actor: str = "",
-    ) -> Iterator[WorkflowRunData]:
-        """Newest first. `workflow` is a file or an id; `created` a day, a time or a range (`>=2026-01-02`).
-
-        `status` takes a status or a conclusion, `actor` the login of whoever caused the event. With a filter
-        GitHub lists at most 1,000.
+    def workflow_runs(self, repository: str, workflow: str = "", **filters: str) -> Iterator[WorkflowRunData]:
+        """Newest first. `workflow` is a file or an id. Of `filters`, `created` is a day, a time or a range
+        (`>=2026-01-02`), `status` a status or a conclusion, `actor` the login of the account that caused the event,
+        `event` its name; an empty one is ignored. With a filter GitHub lists at most 1,000.
         """
-        fields = {"event": event, "created": created, "status": status, "actor": actor}
-        filters = {name: value for name, value in fields.items() if value}
         source = self._repository(repository)
         url = source.get_workflow(_file(workflow)).url if workflow else f"{source.url}/actions"
-        runs = PaginatedList(WorkflowRun, self.requester, f"{url}/runs", filters, list_item="workflow_runs")
-        return self._each(f"listing the runs of {workflow or repository}", runs, _run)
+        given = {name: value for name, value in filters.items() if value}
+        runs = PaginatedList(WorkflowRun, self.requester, f"{url}/runs", given, list_item="workflow_runs")
+        return self._each(runs, _run)
 
     def jobs(self, repository: str, run_id: int) -> Iterator[WorkflowJob]:
         """The jobs of a run's last attempt; each job of a matrix counts."""
-        jobs = self._workflow_run(repository, run_id).jobs()
-        return self._each(f"listing the jobs of run {run_id} of {repository}", jobs, _unchanged)
+        return self._each(self._workflow_run(repository, run_id).jobs(), _unchanged)
 
     def artifacts(self, repository: str, run_id: int) -> list[Artifact]:
-        artifacts = self._workflow_run(repository, run_id).get_artifacts()
-        return list(
-            self._each(f"listing the artifacts of run {run_id} of {repository}", artifacts, _unchanged)
-        )
+        return list(self._each(self._workflow_run(repository, run_id).get_artifacts(), _unchanged))
 
     def all_artifacts(self, repository: str) -> Iterator[Artifact]:
         """The artifacts of all runs, newest first."""
-        artifacts = self._repository(repository).get_artifacts()
-        return self._each(f"listing the artifacts of {repository}", artifacts, _unchanged)
+        return self._each(self._repository(repository).get_artifacts(), _unchanged)
 
     def download_artifact(self, repository: str, artifact_id: int, limit: int) -> bytes:
         """Return the zip file. Raises `GitHubError` if it is over `limit` bytes, if possible before the download."""
-        action = f"downloading artifact {artifact_id} of {repository}"
-        path = f"/repos/{repository}/actions/artifacts/{artifact_id}/zip"
         content = bytearray()
-        with self._download(action, path) as download:
-            if (download.size or 0) > limit:
-                raise _too_big(action, limit)
-            for piece in download.pieces():
+        with self._download(f"/repos/{repository}/actions/artifacts/{artifact_id}/zip") as download:
+            pieces = download.pieces()
+            while (download.size or 0) <= limit and len(content) <= limit:
+                if (piece := next(pieces, None)) is None:
+                    return bytes(content)
                 content += piece
-                if len(content) > limit:
-                    raise _too_big(action, limit)
-        return bytes(content)
+        words = (
+            f"The artifact {artifact_id} of {repository} is bigger than the {limit:,} bytes that are allowed."
+        )
+        raise GitHubError(words, Failure(200, "too big"))
 
     def cancel_run(self, repository: str, run_id: int) -> None:
         """Raises `GitHubError` 409 if the run has ended."""
-        run = self._workflow_run(repository, run_id)
-        self._write(f"cancelling run {run_id} of {repository}", run.cancel, safe=True)
+        self._workflow_run(repository, run_id).cancel()
 
     def dispatch_workflow(
         self, repository: str, workflow: str, ref: str, inputs: Mapping[str, str] | None = None
     ) -> None:
         """Start `workflow` (a file or an id) on the branch `ref`. It must have `workflow_dispatch` there."""
-        dispatch = self._repository(repository).get_workflow(_file(workflow)).create_dispatch
-        action = f"starting the workflow {workflow} on {ref} in {repository}"
-        self._write(action, lambda: dispatch(ref, dict(inputs or {}), throw=True), safe=False)
+        source = self._repository(repository).get_workflow(_file(workflow))
+        source.create_dispatch(ref, dict(inputs or {}), throw=True)
 
     def _workflow_run(self, repository: str, run_id: int) -> WorkflowRun:
         """With the addresses for which PyGithub would request the run first."""
@@ -98,13 +79,6 @@ class Runs(Downloads):
 def _file(workflow: str) -> str:
     """GitHub takes the name of a workflow's file, without its folder."""
     return workflow.rpartition("/")[2]
-
-
-def _too_big(action: str, limit: int) -> GitHubError:
-    return GitHubError(
-        f"Stopped while {action}: it is bigger than the {limit:,} bytes that are allowed.",
-        Failure(200, "too big"),
-    )
 
 
 def _run(run: WorkflowRun) -> WorkflowRunData:

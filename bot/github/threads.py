@@ -13,12 +13,11 @@ from github.IssueComment import IssueComment
 
 from bot.contracts.threads import CommentData, IssueData, TextKind
 from bot.github.accounts import Accounts, account
-from bot.github.bodies import fit, fit_title
 from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
 from bot.github.signatures import Signer
 from bot.github.tokens import ACTIONS_LOGIN
-from bot.github.transport import FULL, stamp
+from bot.github.transport import stamp
 
 
 class Threads(RenderedTexts, Accounts):
@@ -30,58 +29,43 @@ class Threads(RenderedTexts, Accounts):
     def issue(self, repository: str, number: int) -> IssueData:
         issue = self._repository(repository).get_issue(number)
         parse = self._keeping(repository, TextKind.THREAD, _issue)
-        action = f"reading issue {number} of {repository}"
-        return self._read(action, lambda: parse(issue.complete()), FULL)
+        return self._parsed(lambda: parse(issue.complete()))
 
-    def comments(
-        self, repository: str, number: int, since: str = "", *, html: bool = False
-    ) -> Iterator[CommentData]:
-        """All comments, oldest first; with `since` (RFC 3339) only those changed at or after it. `html`: for
-        `rendered_text`, too."""
+    def comments(self, repository: str, number: int, since: str = "") -> Iterator[CommentData]:
+        """All comments, oldest first; with `since` (RFC 3339) only those changed at or after it."""
         issue = self._repository(repository).get_issue(number)
         comments = issue.get_comments(since=datetime.fromisoformat(since) if since else NotSet)
-        action = f"reading the comments of issue {number} of {repository}"
-        if not html:
-            return self._each(action, comments, self._comment_of(repository))
-        parse = self._keeping(repository, TextKind.COMMENT, self._comment_of(repository))
-        return self._each(action, comments, parse, FULL)
+        return self._each(comments, self._keeping(repository, TextKind.COMMENT, self._comment_of(repository)))
 
     def comments_of_all(self, repository: str, since: str) -> Iterator[CommentData]:
         """The comments of all issues and pull requests that changed at or after `since` (RFC 3339), newest first."""
         comments = self._repository(repository).get_issues_comments(
             sort="created", direction="desc", since=datetime.fromisoformat(since)
         )
-        return self._each(f"reading the comments of {repository}", comments, self._comment_of(repository))
+        return self._each(comments, self._comment_of(repository))
 
     def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
         """All comments, newest first, fetched lazily."""
         path = f"/repos/{repository}/issues/{number}/comments"
-        action = f"reading the comments of issue {number} of {repository}"
         comments = self.requester.newest_first(IssueComment, path)
-        parse = self._keeping(repository, TextKind.COMMENT, self._comment_of(repository))
-        return self._each(action, comments, parse, FULL)
+        return self._each(comments, self._keeping(repository, TextKind.COMMENT, self._comment_of(repository)))
 
     def comment(self, repository: str, comment_id: int) -> CommentData | None:
         """Return one comment of an issue's or pull request's thread; `None` if it was deleted."""
         comment = self._comment(repository, comment_id)
         parse = self._keeping(repository, TextKind.COMMENT, self._comment_of(repository))
-        action = f"reading comment {comment_id} of {repository}"
-        return self._read_or_none(action, lambda: parse(comment.complete()), FULL)
+        return self._parsed_or_none(lambda: parse(comment.complete()))
 
     def create_comment(self, repository: str, number: int, body: str) -> CommentData:
         issue = self._repository(repository).get_issue(number)
-        action = f"commenting on issue {number} of {repository}"
-        return self._write(action, lambda: _comment(issue.create_comment(fit(body))), safe=False)
+        return self._parsed(lambda: _comment(issue.create_comment(body)))
 
     def edit_comment(self, repository: str, number: int, comment_id: int, body: str) -> None:
-        comment = self._comment(repository, comment_id)
         signed = self.signer.sign(repository, comment_id, body) if self.signer else body
-        action = f"editing comment {comment_id} of {repository}"
-        self._write(action, lambda: comment.edit(fit(signed)), safe=True)
+        self._comment(repository, comment_id).edit(signed)
 
     def delete_comment(self, repository: str, comment_id: int) -> None:
-        comment = self._comment(repository, comment_id)
-        self._write(f"deleting comment {comment_id} of {repository}", comment.delete, safe=True)
+        self._comment(repository, comment_id).delete()
 
     def add_reaction(
         self, repository: str, comment_id: int, content: str, review_comment: bool = False
@@ -91,8 +75,7 @@ class Threads(RenderedTexts, Accounts):
         comment = (
             pull.get_review_comment(comment_id) if review_comment else self._comment(repository, comment_id)
         )
-        action = f"reacting to comment {comment_id} of {repository}"
-        self._write(action, lambda: comment.create_reaction(content), safe=True)
+        comment.create_reaction(content)
 
     def _comment(self, repository: str, comment_id: int) -> IssueComment:
         # The issue's number is no part of a comment's address.
@@ -143,8 +126,7 @@ class Issues(RenderedTexts):
     def issues(self, repository: str, state: str = "open", labels: Sequence[str] = ()) -> Iterator[IssueData]:
         """Newest first. `labels`: those that have all of them."""
         issues = self._repository(repository).get_issues(state=state, labels=list(labels) or NotSet)
-        parse = self._keeping(repository, TextKind.THREAD, _issue)
-        return self._each(f"listing the issues of {repository}", issues, parse, FULL)
+        return self._each(issues, self._keeping(repository, TextKind.THREAD, _issue))
 
     def quietest_issues(
         self, repository: str, state: str = "open", labels: Sequence[str] = ()
@@ -153,49 +135,35 @@ class Issues(RenderedTexts):
         issues = self._repository(repository).get_issues(
             state=state, labels=list(labels) or NotSet, sort="updated", direction="asc"
         )
-        parse = self._keeping(repository, TextKind.THREAD, _issue)
-        return self._each(f"listing the issues of {repository}", issues, parse, FULL)
+        return self._each(issues, self._keeping(repository, TextKind.THREAD, _issue))
 
     def create_issue(
         self, repository: str, *, title: str, body: str, labels: Sequence[str] = ()
     ) -> IssueData:
         create = self._repository(repository).create_issue
-        return self._write(
-            f"opening an issue in {repository}",
-            lambda: _issue(create(fit_title(title), fit(body), labels=list(labels))),
-            safe=False,
-        )
+        return self._parsed(lambda: _issue(create(title, body, labels=list(labels))))
 
     def edit_issue(
         self, repository: str, number: int, *, title: str | None = None, body: str | None = None
     ) -> None:
         """`None` leaves a field unchanged."""
         issue = self._repository(repository).get_issue(number)
-        new_title = NotSet if title is None else fit_title(title)
-        new_body = NotSet if body is None else fit(body)
-        action = f"editing issue {number} of {repository}"
-        self._write(action, lambda: issue.edit(new_title, new_body), safe=True)
+        issue.edit(NotSet if title is None else title, NotSet if body is None else body)
 
     def close_issue(self, repository: str, number: int, reason: str = "completed") -> None:
         """`reason` is `completed` or `not_planned`. A pull request's number closes the pull request."""
-        issue = self._repository(repository).get_issue(number)
-        action = f"closing issue {number} of {repository}"
-        self._write(action, lambda: issue.edit(state="closed", state_reason=reason), safe=True)
+        self._repository(repository).get_issue(number).edit(state="closed", state_reason=reason)
 
     def add_labels(self, repository: str, number: int, labels: Sequence[str]) -> None:
         """GitHub creates missing labels."""
-        path = f"/repos/{repository}/issues/{number}/labels"
-        fields = {"labels": list(labels)}
-        action = f"labelling issue {number} of {repository}"
-        self._write(action, lambda: self._post(path, fields), safe=True)
+        self._post(f"/repos/{repository}/issues/{number}/labels", {"labels": list(labels)})
 
     def remove_label(self, repository: str, number: int, label: str) -> None:
         """Succeeds if the label is not set."""
         # PyGithub would leave a slash in the label's name as it is.
         path = f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}"
-        action = f"taking the label {label} off issue {number} of {repository}"
         try:
-            self._write(action, lambda: self._post(path, None, "DELETE"), safe=True)
+            self._post(path, None, "DELETE")
         except GitHubError as error:
             if error.status != 404:
                 raise

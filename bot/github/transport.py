@@ -1,6 +1,8 @@
-"""The transport of GitHub's APIs: PyGithub's requester with our retries, write filter, dry run and cache.
+"""The transport of GitHub's APIs: PyGithub's requester with our retries, write filter and dry run.
 
 PyGithub's objects send through it. They are lazy: making one sends nothing, reading its first field requests it.
+What a request does is read from its verb and path alone: its words for people, whether it may be repeated, and whether
+texts come with their HTML.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ from github.Requester import Requester
 from requests import RequestException
 
 from bot.contracts.idle import IdleReporter
+from bot.github.bodies import fit, fit_title
 from bot.github.dry_run import DryRun, description, stand_in, text_of
 from bot.github.errors import Failure, GitHubError, failure_from
-from bot.github.etag_cache import ETagCache
 from bot.github.retry import Pace, with_retries
 
 T = TypeVar("T")
@@ -39,6 +41,15 @@ FULL = "application/vnd.github.full+json"
 
 _TIMEOUT = 30
 _API_VERSION = "2022-11-28"
+_TEXTS = re.compile(r"/(?:issues|pulls|comments|reviews)(?:/\d+)?(?:\?.*)?\Z")
+"""Reads of texts and of lists of texts."""
+
+_REPEATABLE = re.compile(
+    r"/(?:labels|reactions|requested_reviewers|pulls|git/(?:blobs|trees|commits)|cancel|access_tokens)\Z"
+)
+"""POSTs that do no harm twice: GitHub refuses the second, or it changes nothing."""
+_ADDING = re.compile(r"/check-runs/\d+\Z")
+"""PATCHes that add: annotations of an update are added to those that are there."""
 _LAST = re.compile(r'[?&]page=(\d{1,6})[^>]*>[^,]*;\s*rel="last"')
 _NEXT = re.compile(r'<([^<>]*)>[^,]*;\s*rel="next"')
 _TITLE = re.compile(r"<title>([^<]*)", re.IGNORECASE)
@@ -58,7 +69,7 @@ class Response:
 
 
 class ApiRequester(Requester):
-    """Sends every request of PyGithub's objects, within a block of `doing`. Raises `GitHubError`. Not thread-safe."""
+    """Sends every request of PyGithub's objects. Raises `GitHubError`. Not thread-safe."""
 
     def __init__(self, api_url: str, auth: Auth | None, pace: Pace) -> None:
         logging.getLogger("github").setLevel(logging.WARNING)
@@ -81,26 +92,17 @@ class ApiRequester(Requester):
         self.write_filter: WriteFilter | None = None
         """Applied to each write; raises where it must not be sent. `bot.gate.outbound` sets the gate's."""
         self.dry_run: DryRun | None = None
-        self._cache = ETagCache()
-        self._action = "sending a request"
-        self._media = JSON
-        self._safe = False
+        self._action = "send a request"
 
     @contextmanager
-    def doing(self, action: str, *, media: str = JSON, safe: bool = False) -> Iterator[None]:
-        """Describe the requests of the block: `action` completes "while …" in errors, `media` is the Accept header.
-        `safe`: its writes are idempotent, so they are retried without a response too. Data of an unexpected shape is a
-        `GitHubError`."""
-        before = self._action, self._media, self._safe
-        self._action, self._media, self._safe = action, media, safe
+    def known_shape(self) -> Iterator[None]:
+        """Data of an unexpected shape is a `GitHubError`."""
         try:
             yield
         except (BadAttributeException, GithubException) as error:
             raise self._unknown_shape(type(error).__name__) from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise self._unknown_shape(f"{type(error).__name__}: {error}") from error
-        finally:
-            self._action, self._media, self._safe = before
 
     def requestJsonAndCheck(
         self,
@@ -142,30 +144,35 @@ class ApiRequester(Requester):
             yield from page(page=number)[1]
         yield from first
 
-    def filtered(self, path: str, fields: Any) -> Any:
-        return self.write_filter(path, fields) if self.write_filter is not None else fields
-
     def record(self, line: str, body: str = "") -> None:
         """Report a write of a dry run. A log is read by more people than a thread, so `line` is filtered too."""
         assert self.dry_run is not None
-        self.dry_run.record(self.filtered("", {"message": line})["message"], body)
+        self.dry_run.record(self._filtered("", {"message": line})["message"], body)
+
+    def _filtered(self, path: str, fields: Any) -> Any:
+        return self.write_filter(path, fields) if self.write_filter is not None else fields
 
     def _request(
         self, verb: str, url: str, parameters: dict[str, Any], headers: dict[str, str], fields: Any
     ) -> Response:
-        media = headers.get("Accept", self._media)
+        media = headers.get("Accept", JSON)
         if url == self.graphql_url:
-            # Queries, and resolving a thread: safe to retry.
+            # Queries, and resolving a thread: safe to repeat.
+            self._action = f"use GraphQL: {str(fields['query']).split('(')[0].strip()}"
             return self._deliver(verb, url, fields, media, safe=True)
         path = self._path(self.add_parameters_to_url(url, parameters))
         if verb == "GET":
+            self._action = reading(path)
+            media = FULL if media == JSON and _TEXTS.search(path) else media
             return self._deliver(verb, path, None, media, safe=True)
-        fields = self.filtered(path, fields)
+        fields = self._filtered(path, _fitted(fields))
+        self._action = description(verb, path, fields or {})
         if self.dry_run is not None:
-            self.record(description(verb, path, fields or {}), text_of(fields or {}))
+            self.record(self._action, text_of(fields or {}))
             return Response(200, {}, stand_in(path, fields or {}))
         self.pace.before_write()
-        return self._deliver(verb, path, fields, media, safe=self._safe)
+        repeatable = _REPEATABLE.search(path) if verb == "POST" else not _ADDING.search(path)
+        return self._deliver(verb, path, fields, media, safe=bool(repeatable))
 
     def _deliver(self, verb: str, path: str, fields: Any, media: str, *, safe: bool) -> Response:
         """Send a request, with retries."""
@@ -179,32 +186,25 @@ class ApiRequester(Requester):
         return with_retries(attempt, self.pace, self._action, safe=safe)
 
     def _attempt(self, verb: str, path: str, fields: Any, media: str) -> Response | Failure:
-        headers = {"Accept": media}
-        cached = self._cache.get(f"{media} {path}") if verb == "GET" else None
-        if cached is not None:
-            headers["If-None-Match"] = cached.tag
         try:
             with IdleReporter("GitHub", self.pace.say).waiting():
-                status, response_headers, text = super().requestJson(verb, path, None, headers, fields)
+                status, headers, text = super().requestJson(verb, path, None, {"Accept": media}, fields)
         except RequestException as error:
             # Only its name: the text of such an error may contain the address with secrets in it.
             return Failure(0, type(error).__name__)
         except RuntimeError:
             # PyGithub follows a redirect to the same host only.
             return Failure(301, "the API lies elsewhere")
-        if status == 304 and cached is not None:
-            return Response(200, cached.headers, json.loads(cached.text))
-        data = body_of(status, response_headers, text)
+        data = body_of(status, headers, text)
         if isinstance(data, Failure):
             return data
         if status >= 300:
-            return failure_from(status, data, response_headers, self.pace.now())
+            return failure_from(status, data, headers, self.pace.now())
         if verb == "GET":
             if not data and data != [] and status == 200:
                 raise self._unknown_shape(f"{data!r:.20}")
-            response_headers = self._without_loop(path, response_headers)
-            self._cache.put(f"{media} {path}", response_headers, text)
-        response = Response(status, response_headers, data)
+            headers = self._without_loop(path, headers)
+        response = Response(status, headers, data)
         return (self._graphql_failure(response) if path == self.graphql_url else None) or response
 
     def _without_loop(self, path: str, headers: dict[str, Any]) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class ApiRequester(Requester):
         path = url if url.startswith("/") else self._path_of(url)
         if not path:
             failure = Failure(200, "a next page outside of the API")
-            raise GitHubError(f"GitHub named {failure.message} while {self._action}.", failure)
+            raise GitHubError(f"GitHub named {failure.message} in its answer to: {self._action}.", failure)
         return path
 
     def _path_of(self, url: str) -> str:
@@ -238,7 +238,7 @@ class ApiRequester(Requester):
 
     def _unknown_shape(self, detail: str) -> GitHubError:
         failure = Failure(200, f"an answer of an unknown shape ({detail})")
-        return GitHubError(f"GitHub gave {failure.message} while {self._action}.", failure)
+        return GitHubError(f"GitHub gave {failure.message} to the request to {self._action}.", failure)
 
     def _graphql_failure(self, response: Response) -> Failure | None:
         """The failure in a response with status 200."""
@@ -276,32 +276,29 @@ class ApiPart:
     def _repository(self, name: str) -> Repository:
         return Repository(self.requester, url=f"/repos/{name}")
 
-    def _read(self, action: str, call: Callable[[], T], media: str = JSON) -> T:
-        with self.requester.doing(action, media=media):
+    def _parsed(self, call: Callable[[], T]) -> T:
+        """Return what `call` makes of an answer. Data of an unexpected shape is a `GitHubError`."""
+        with self.requester.known_shape():
             return call()
 
-    def _read_or_none(self, action: str, call: Callable[[], T], media: str = JSON) -> T | None:
+    def _parsed_or_none(self, call: Callable[[], T]) -> T | None:
         """`None` for 404 and 410."""
         try:
-            return self._read(action, call, media)
+            return self._parsed(call)
         except GitHubError as error:
             if error.status in (404, 410):
                 return None
             raise
 
-    def _get(self, action: str, path: str, parse: Callable[[Any], T], **parameters: object) -> T:
+    def _get(self, path: str, parse: Callable[[Any], T], **parameters: object) -> T:
         """GET what PyGithub has no object for."""
-        return self._read(
-            action, lambda: parse(self.requester.requestJsonAndCheck("GET", path, parameters)[1])
-        )
+        return self._parsed(lambda: parse(self.requester.requestJsonAndCheck("GET", path, parameters)[1]))
 
-    def _each(
-        self, action: str, objects: Iterable[ObjectT], parse: Callable[[ObjectT], T], media: str = JSON
-    ) -> Iterator[T]:
+    def _each(self, objects: Iterable[ObjectT], parse: Callable[[ObjectT], T]) -> Iterator[T]:
         """Parse a list, whose pages are requested as they are taken."""
         rows = iter(objects)
         while True:
-            with self.requester.doing(action, media=media):
+            with self.requester.known_shape():
                 row = next(rows, None)
                 if row is None:
                     return
@@ -311,19 +308,31 @@ class ApiPart:
                 value = parse(row)
             yield value
 
-    def _write(self, action: str, call: Callable[[], T], *, safe: bool) -> T:
-        """Write. `safe`: the write is idempotent, so it is retried without a response too."""
-        with self.requester.doing(action, safe=safe):
-            return call()
-
     def _post(self, path: str, fields: object, verb: str = "POST") -> Any:
-        """Send a write that PyGithub has no method for, within `_write`."""
+        """Send a write that PyGithub has no method for."""
         return self.requester.requestJsonAndCheck(verb, path, input=fields)[1]
+
+
+def reading(path: str) -> str:
+    """Return a read as a verb phrase, such as `read issues/7/comments of octo/hello`."""
+    _, root, *names = path.partition("?")[0].split("/")
+    if root != "repos" or len(names) < 2:
+        return f"read {path.partition('?')[0]}"
+    rest = "/".join(names[2:])
+    return f"read {rest or 'the data'} of {names[0]}/{names[1]}"
 
 
 def stamp(moment: datetime | None) -> str:
     """RFC 3339 in UTC; empty for none."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if moment is not None else ""
+
+
+def _fitted(fields: Any) -> Any:
+    """Return the fields of a write with title and body cut to what GitHub accepts."""
+    if not isinstance(fields, dict):
+        return fields
+    cut: Mapping[str, Callable[[str], str]] = {"title": fit_title, "body": fit}
+    return {name: cut[name](text) if name in cut else text for name, text in fields.items()}
 
 
 def body_of(status: int, headers: Mapping[str, str], text: str) -> Any:

@@ -164,7 +164,7 @@ def test_a_key_that_is_none_is_a_sentence(web: Web, key: Pem, spoil: Any, said: 
             "Thu, 01 Jan 1970 02:00:00 GMT",
             "clock is 3600 seconds behind GitHub's",
         ),
-        (403, "Resource not accessible", "", "does not allow looking for the app 123"),
+        (403, "Resource not accessible", "", "to read installation of"),
     ],
 )
 def test_refusals_are_one_sentence(
@@ -247,5 +247,5 @@ def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem) -> No
         )
         assert reading.file(NAME, "a.txt", "main") == "a"
         assert pushing.create_blob(NAME, b"a")
-        with pytest.raises(GitHubError, match="does not allow storing a file"):
+        with pytest.raises(GitHubError, match="does not allow this token to store 1 bytes"):
             reading.create_blob(NAME, b"a")

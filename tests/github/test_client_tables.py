@@ -95,7 +95,7 @@ def test_no_connection_is_a_sentence(web: responses.RequestsMock, client: Client
     web.get(REPO, body=requests.ConnectionError("secret-token-value refused"))
     with pytest.raises(GitHubError) as caught:
         client.github.repository("octo/hello")
-    assert "did not answer while reading the repository octo/hello" in str(caught.value)
+    assert "did not answer an attempt to read the data of octo/hello" in str(caught.value)
     assert "secret-token-value" not in str(caught.value)
 
 
@@ -121,7 +121,7 @@ def test_an_answer_that_is_not_json_is_a_sentence(web: responses.RequestsMock, c
             "Validation Failed: Issue body is missing",
         ),
         (422, {"message": "Validation Failed", "errors": ["plain words"]}, "plain words"),
-        (410, {"message": "This issue was deleted"}, "has it no more"),
+        (410, {"message": "This issue was deleted"}, "it no longer exists"),
     ],
 )
 def test_refusals_are_one_sentence(

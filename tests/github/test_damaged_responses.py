@@ -1,4 +1,4 @@
-"""Responses that did not arrive whole, over real HTTP: each is repeated as a network failure, and none is cached."""
+"""Responses that did not arrive whole, over real HTTP: each is repeated as a network failure."""
 
 from __future__ import annotations
 
@@ -89,17 +89,18 @@ def bodies(github: GitHub) -> list[str]:
 
 
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED.keys())
-def test_a_damaged_response_is_repeated_and_not_cached(damaged: bytes) -> None:
-    with server(damaged, GOOD, response(b"", status=304)) as (url, requests):
-        github = client(url)
-        assert bodies(github) == bodies(github) == ["text 1"]
-    assert [one.get("if-none-match") for one in requests] == [None, None, '"true"']
+def test_a_damaged_response_is_repeated(damaged: bytes) -> None:
+    with server(damaged, GOOD) as (url, requests):
+        assert bodies(client(url)) == ["text 1"]
+    assert len(requests) == 2
 
 
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED.keys())
 def test_damaged_responses_alone_are_a_sentence(damaged: bytes) -> None:
     with server(damaged) as (url, requests):
-        with pytest.raises(GitHubError, match="did not answer while reading the comments") as caught:
+        with pytest.raises(
+            GitHubError, match="did not answer an attempt to read issues/7/comments"
+        ) as caught:
             bodies(client(url))
         assert len(requests) == ATTEMPTS
     assert caught.value.exit_code is ExitCode.UNAVAILABLE

@@ -148,7 +148,7 @@ def test_a_server_that_falls_over_is_no_refusal(web: Web, client: Client, status
 
 def test_a_shape_that_is_not_understood_is_a_sentence(web: Web, client: Client) -> None:
     web.post(GRAPHQL, json={"data": {"repository": {"pullRequest": None}}})
-    with pytest.raises(GitHubError, match="while reading the review threads of pull request 7"):
+    with pytest.raises(GitHubError, match="to use GraphQL: query reviewThreads"):
         client.github.review_threads(NAME, 7)
 
 

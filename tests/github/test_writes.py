@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -260,13 +260,8 @@ def test_a_dry_run_says_it_and_sends_nothing(web: Web, client: Client, case: Cas
 
 
 def test_every_write_of_the_client_has_a_case() -> None:
-    written = {name for name, method in inspect.getmembers(GitHub, inspect.isfunction) if _writes(method)}
-    assert written == {case.name for case in CASES}
-
-
-def _writes(method: Callable[..., object]) -> bool:
-    source = inspect.getsource(method)
-    return not method.__name__.startswith("_") and ("self._write(" in source or "self._edit(" in source)
+    writes = re.compile("(add|cancel|close|create|delete|dismiss|dispatch|edit|open|remove|reply|request)_")
+    assert {name for name in dir(GitHub) if writes.match(name)} == {case.name for case in CASES}
 
 
 def test_a_dry_run_shows_the_whole_review(client: Client) -> None:
@@ -285,6 +280,6 @@ def test_a_label_that_is_not_there_is_off_already(web: Web, client: Client) -> N
 def test_a_run_that_is_over_cannot_be_cancelled(web: Web, client: Client) -> None:
     said = "Cannot cancel a workflow run that is completed."
     web.post(f"{REPO}/actions/runs/6/cancel", status=409, json={"message": said})
-    with pytest.raises(GitHubError, match="as things stand while cancelling run 6") as caught:
+    with pytest.raises(GitHubError, match="could not carry out an attempt to cancel run 6") as caught:
         client.github.cancel_run(NAME, 6)
     assert caught.value.status == 409

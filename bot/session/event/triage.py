@@ -53,7 +53,7 @@ def gather(task: Task, repository: str, host: GitHub, at: str) -> Triage:
             break
         if opened_by_us(issue, me):
             continue
-        comments = list(host.comments(repository, issue.number, html=True))
+        comments = list(host.comments(repository, issue.number))
         state = thread_state(issue, comments, me, task.name)
         if _needs_writes(state, task, at):
             selected.append((issue, state, comments))
