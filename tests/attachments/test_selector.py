@@ -27,7 +27,6 @@ from bot.run.attachments import Attachments, has_attachments
 from bot.session.event.attachments import _Reader, collect_attachments
 from slash_forge import Forge
 from tests.attachments.pictures import plain
-from tests.support.listeners import Listener
 
 REPO = "octo/hello"
 PICTURE = plain()
@@ -120,12 +119,6 @@ def test_who_wrote_the_text_decides_and_not_who_asked(world: World, tiers: set[T
         assert f"it is by bob, and the policy's `attachments` shows those of {allowed.value}" in text_of(seen)
 
 
-def test_a_strangers_picture_is_shown_only_where_the_policy_says_outsider(world: World) -> None:
-    request = world.request(f"![x]({world.attached('eve')})", "eve")
-    assert world.look(request).images == ()
-    assert len(world.look(request, tiers={Tier.OUTSIDER}).images) == 1
-
-
 def test_a_login_that_passed_to_another_account_counts_for_nothing(world: World) -> None:
     """GitHub's word on a text and on what an account may must be of one id."""
     request = world.request(f"![x]({world.attached()})")
@@ -159,13 +152,6 @@ def test_a_private_repositorys_picture_is_fetched_at_its_signed_address_without_
     assert fetched.status == 200
     assert fetched.login == ""
     assert not any("authorization" in name or "cookie" in name for name in fetched.request_headers)
-
-
-def test_of_five_pictures_four_are_shown_and_the_fifth_is_named(world: World) -> None:
-    pictures = " ".join(f"![x]({world.attached(data=plain(n, 9))})" for n in range(1, 6))
-    seen = world.look(world.request(pictures))
-    assert len(seen.images) == 4
-    assert any("there is room for 4" in one for one in seen.omitted)
 
 
 def test_each_kind_of_text_is_read_where_it_stands(world: World) -> None:
@@ -276,11 +262,6 @@ def test_what_takes_too_long_is_left(world: World) -> None:
     assert "there was no time left for it" in text_of(seen)
 
 
-def test_a_canceled_run_asks_nobody(world: World) -> None:
-    world.look(world.request(f"![x]({world.attached()})"), ended=lambda: True)
-    assert world.forge.requests == []
-
-
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
@@ -306,26 +287,6 @@ def test_a_connection_that_breaks_is_no_trouble_either(world: World) -> None:
     seen = world.look(world.request(f"![x]({world.attached()})"))
     assert "GitHub did not send it (" in text_of(seen)
     assert "token=" not in text_of(seen)
-
-
-def test_a_redirect_to_another_host_is_not_followed(world: World) -> None:
-    with Listener(PICTURE) as elsewhere:
-        for target in (f"{elsewhere.url}/x.png", f"//127.0.0.1:{elsewhere.port}/x", "file:///etc/passwd"):
-            headers = {"Location": target}
-            world.forge.fail_next("GET", "/user-attachments|/storage", 302, headers=headers, body=b"")
-            seen = world.look(world.request(f"![x]({world.attached()})"))
-            assert seen.images == ()
-            assert "a host that is not known to be its own" in text_of(seen)
-        assert elsewhere.requests == []
-
-
-def test_redirects_without_end_are_left(world: World) -> None:
-    address = world.attached()
-    request = world.request(f"![x]({address})")
-    world.forge.fail_next(
-        "GET", "/user-attachments|/storage", 302, headers={"Location": address}, body=b"", times=4
-    )
-    assert "on and on" in text_of(world.look(request))
 
 
 def test_a_request_without_a_picture_is_told_at_a_glance(world: World) -> None:
