@@ -16,130 +16,36 @@ from hypothesis import strategies as st
 from bot.agent.journal import Journal, JournalError, file_version, parse_journal, read_journal
 from bot.contracts import journal as lines
 from bot.contracts.errors import UsageError
-from bot.contracts.evidence import (
-    Answer,
-    CheckerComparison,
-    Coverage,
-    CoveredFile,
-    Problem,
-    ServerUse,
-    Severity,
-    TestChanges,
-    TestCounts,
-    ToolRun,
-)
 from bot.contracts.messages import (
     PARTS,
     FinishReason,
-    Image,
     Message,
     Part,
     Text,
     Thinking,
     ToolCall,
-    ToolResult,
     Usage,
 )
 from bot.contracts.model import Complete
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.tools import FileChange
 from tests.support.sessions import header
 
 # Any text but lone surrogates, which are no text in JSON.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-numbers = st.integers(0, 10**9)
-usages = st.builds(Usage, numbers, numbers, numbers, numbers, numbers)
-images = st.builds(Image, texts, st.binary(max_size=60), texts)
-PART_FIELDS: dict[type, st.SearchStrategy[Part]] = {
-    Text: st.builds(Text, texts, texts),
-    Image: images,
-    Thinking: st.builds(Thinking, texts, st.none() | texts, st.none() | texts, texts),
-    ToolCall: st.builds(ToolCall, texts, texts, texts, st.booleans(), texts),
-    ToolResult: st.builds(
-        ToolResult, texts, texts, texts, st.booleans(), st.lists(images, max_size=2).map(tuple)
-    ),
-}
-parts: st.SearchStrategy[Part] = st.one_of(*PART_FIELDS.values())
-many_parts = st.lists(parts, max_size=4).map(tuple)
+st.register_type_strategy(str, texts)
+st.register_type_strategy(int, st.integers(0, 10**9))
+st.register_type_strategy(float, st.floats(0, 1000, allow_nan=False))
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
-contents = st.none() | st.binary(max_size=60)
-hashes = st.none() | st.just("a" * 64)
-versions = st.builds(
-    lines.FileVersion, texts, hashes, hashes, numbers, contents, contents, st.booleans(), st.none() | texts
+made: dict[type, st.SearchStrategy[Any]] = {
+    lines.Result: st.builds(lines.Result, metadata=st.dictionaries(texts, plain, max_size=3))
+}
+records = st.sampled_from(sorted({*lines.RECORDS.values()} - {lines.Header}, key=str)).flatmap(
+    lambda kind: made.get(kind, st.from_type(kind))
 )
-costs = st.floats(0, 1000, allow_nan=False)
-check_runs = st.builds(CheckRun, st.sampled_from(CheckState), st.none() | numbers, costs, texts, texts)
-problems = st.builds(Problem, texts, texts, numbers, numbers, st.sampled_from(Severity), texts, texts)
-tool_runs = st.builds(ToolRun, st.sampled_from(Answer), numbers, costs, texts)
-many_problems = st.lists(problems, max_size=2).map(tuple)
-compared = st.builds(
-    CheckerComparison,
-    texts,
-    texts,
-    texts,
-    tool_runs,
-    tool_runs,
-    many_problems,
-    many_problems,
-    numbers,
-    numbers,
-)
-names = st.lists(texts, max_size=2).map(tuple)
-counts = st.none() | st.builds(TestCounts, numbers, numbers, numbers)
-counted = st.lists(st.tuples(texts, numbers), max_size=2).map(tuple)
-changes = st.builds(TestChanges, counts, counts, *[names] * 5, counted, texts, texts, names, names)
-results = st.builds(
-    CheckResult, texts, texts, check_runs, check_runs, st.booleans(), st.booleans(), st.none() | changes
-)
-servers = st.builds(ServerUse, texts, texts, texts)
-covered = st.builds(CoveredFile, texts, numbers, numbers, st.lists(numbers, max_size=2).map(tuple))
-coverages = st.builds(Coverage, texts, st.lists(covered, max_size=2).map(tuple), texts)
-FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
-    lines.UserText: (numbers, texts, st.sampled_from(["task", "host"]), st.lists(images, max_size=2).map(tuple)),
-    lines.RecalledMessage: (st.sampled_from(["user", "assistant", "tool"]), many_parts),
-    lines.RequestSent: (numbers, numbers),
-    lines.CallOpened: (numbers, numbers, texts, texts),
-    lines.Delta: (numbers, st.sampled_from(["text", "thinking", "arguments"]), texts, numbers),
-    lines.ProviderRetry: (numbers, numbers, costs, texts),
-    lines.Response: (numbers, many_parts, st.sampled_from(FinishReason).map(str), texts, usages, costs, costs),
-    lines.ResponseFailed: (
-        numbers, texts, st.none() | numbers, st.booleans(), many_parts, usages, costs,
-    ),
-    lines.BudgetChanged: (numbers, usages, costs),
-    lines.CallStarted: (numbers, texts, texts),
-    lines.Question: (texts, texts, texts, texts),
-    lines.PermissionDecision: (texts, st.booleans(), texts, texts, texts, texts),
-    lines.Result: (
-        numbers, texts, texts, texts, st.booleans(), st.booleans(), st.booleans(), costs,
-        st.dictionaries(texts, plain, max_size=3), st.lists(images, max_size=2).map(tuple),
-    ),
-    lines.FilesChanged: (numbers, st.lists(versions, max_size=3).map(tuple), texts, texts),
-    lines.CheckRecord: (texts, texts, st.sampled_from(["before", "after"]), check_runs, st.booleans()),
-    lines.DiagnosticsRecord: (
-        numbers, texts, st.lists(st.tuples(texts, texts), max_size=2).map(tuple), many_problems, numbers,
-        numbers, numbers, costs, texts,
-    ),
-    lines.Evidence: (
-        st.lists(results, max_size=2).map(tuple), st.lists(compared, max_size=2).map(tuple),
-        st.lists(servers, max_size=2).map(tuple), st.none() | coverages,
-    ),
-    lines.Note: (texts,),
-    lines.ModelChanged: (numbers, texts, texts),
-    lines.AttachedFile: (texts, texts, numbers, texts, texts, counted, names, costs),
-    lines.WriteProposed: (texts, numbers, texts, st.booleans(), texts),
-    lines.AgentStarted: (numbers, texts, texts, texts, texts, texts),
-    lines.CompactionRecord: (
-        numbers, texts, numbers, numbers, numbers, usages, costs, texts, texts,
-        st.lists(texts, max_size=2).map(tuple),
-    ),
-    lines.SessionEnded: (texts, texts, numbers, usages, costs),
-    lines.RunEnded: (texts, texts, texts, texts, texts),
-}  # fmt: skip
-records = st.one_of(*(st.builds(kind, *fields) for kind, fields in FIELDS.items()))
 
 
 def mask(text: str) -> str:
@@ -171,12 +77,8 @@ def test_every_kind_of_line_comes_back_as_it_was_written(
     assert [line.number for line in file.lines] == list(range(2, len(kept) + 2))
 
 
-def test_the_round_trip_covers_every_kind_of_line() -> None:
-    assert {lines.Header, *FIELDS} == set(lines.RECORDS.values())
-
-
-def test_the_round_trip_covers_every_kind_of_part() -> None:
-    assert set(PART_FIELDS) == set(PARTS.values()) == set(get_args(Part))
+def test_every_kind_of_part_has_a_name() -> None:
+    assert set(PARTS.values()) == set(get_args(Part))
 
 
 def test_each_line_names_its_kind_and_leaves_out_what_is_at_its_default(tmp_path: Path) -> None:
