@@ -105,19 +105,8 @@ class Assembly:
         self._writer = writer
         self._blocks: list[Block] = []
         self._calls = 0
-        self._earlier = Usage()
         self.usage = Usage()
         self._size = 0
-
-    @property
-    def total(self) -> Usage:
-        """The usage of all responses so far. `usage` is that of the current one."""
-        return self._earlier + self.usage
-
-    def end_response(self) -> None:
-        """The response is complete, and another one continues it."""
-        self._earlier += self.usage
-        self.usage = Usage()
 
     @property
     def is_empty(self) -> bool:
@@ -199,7 +188,7 @@ class Assembly:
         else:
             finish = FinishReason.TOOL_USE if message.calls else FinishReason.END_TURN
         why = refusal if finish is FinishReason.ERROR else ""
-        return Complete(message, finish, clean(word), self.total, refusal=why)
+        return Complete(message, finish, clean(word), self.usage, refusal=why)
 
     def _part(self, block: Block, *, suspicious: bool) -> list[Part]:
         text = clean("".join(block.pieces) + block.half)

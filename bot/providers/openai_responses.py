@@ -173,7 +173,6 @@ class ResponsesReader:
         self._assembly = assembly
         self._turn = turn
         self._open: dict[int, Block] = {}
-        self._indexes: dict[str, int] = {}
         self._end = ""
         self._refusal = ""
 
@@ -192,7 +191,7 @@ class ResponsesReader:
                 self._refusal += string(data.get("delta"))
             yield from self._text(data)
         elif kind == "response.function_call_arguments.delta":
-            call = self._open.get(self._index(data))
+            call = self._open.get(_index(data))
             if isinstance(call, CallBlock):
                 yield from self._assembly.arguments(call, string(data.get("delta")))
         elif kind in _THINKING:
@@ -206,20 +205,10 @@ class ResponsesReader:
         elif error := reported_error(data):
             raise StreamError(error)
 
-    def _index(self, data: Mapping[str, Any]) -> int:
-        """Return the item's index; without one, the index that its id had first."""
-        index = data.get("output_index")
-        if isinstance(index, int):
-            return index
-        return self._indexes.get(string(data.get("item_id") or mapping(data.get("item")).get("id")), -1)
-
     def _start(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Event]:
-        index, kind = self._index(data), item.get("type")
-        if index < 0:
-            index = len(self._open)
+        index, kind = _index(data), item.get("type")
         if index in self._open:
             return
-        self._indexes[string(item.get("id"))] = index
         if kind == "message":
             self._open[index] = self._assembly.add(TextBlock())
         elif kind == "reasoning":
@@ -230,16 +219,12 @@ class ResponsesReader:
             yield event
 
     def _text(self, data: Mapping[str, Any]) -> Iterator[Event]:
-        block = self._open.get(self._index(data))
-        if block is None:
-            # A server that does not announce its items.
-            last = self._assembly.last
-            block = last if isinstance(last, TextBlock) else self._assembly.add(TextBlock())
+        block = self._open.get(_index(data))
         if isinstance(block, TextBlock):
             yield from self._assembly.text(block, string(data.get("delta")))
 
     def _thinking(self, data: Mapping[str, Any]) -> Iterator[Event]:
-        block = self._open.get(self._index(data))
+        block = self._open.get(_index(data))
         if isinstance(block, ThinkingBlock):
             part = data.get("summary_index")
             if isinstance(part, int) and part != block.part and block.pieces:
@@ -249,9 +234,9 @@ class ResponsesReader:
 
     def _done(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Event]:
         """Read the complete item. Text without deltas is taken from here: some servers stream none."""
-        if self._index(data) not in self._open:
+        if _index(data) not in self._open:
             yield from self._start(data, item)
-        block = self._open.get(self._index(data))
+        block = self._open.get(_index(data))
         if isinstance(block, TextBlock) and item.get("type") == "message":
             block.extra.update({name: item[name] for name in ("id", "status", "phase") if item.get(name)})
             text = self._message_text(item)
@@ -309,6 +294,10 @@ class ResponsesReader:
             count(usage.get("output_tokens")),
             count(output_details.get("reasoning_tokens")),
         )
+
+
+def _index(data: Mapping[str, Any]) -> int:
+    return count(data.get("output_index"), -1)
 
 
 def _summary(item: Mapping[str, Any]) -> str:

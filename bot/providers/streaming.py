@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message
@@ -42,19 +42,14 @@ from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, RetryPoli
 if TYPE_CHECKING:
     from bot.providers.wire import Params, Stream, Wire
 
-_PAUSED = "pause_turn"
 _MAY_STILL_ANSWER = (
     "not asked again, since it may still be working on the answer and bill it; the policy's `models: {{{}: {{timeout: "
     "SECONDS}}}}` sets how long to wait"
 )
 _EVENT = 32
 """Characters that an event counts beside its content: an event without content takes time too."""
-_MAX_PAUSES = 8
 _MAX_INTERRUPTED = 2
 """Limit of interrupted responses to one request: each of them costs money."""
-# A guess, for requests that were refused without a reason.
-_BYTES_A_TOKEN = 4
-_LONG_SHARE = 0.5
 
 
 class StreamingProvider:
@@ -109,8 +104,7 @@ class StreamingProvider:
             forget()
 
     def _attempts(self, request: ModelRequest, params: Params, cancel: CancelToken) -> Iterator[Event]:
-        attempt, pauses, interrupted = 1, 0, 0
-        first_params = params
+        attempt, interrupted = 1, 0
         deadline = self._clock() + max(self._policy.deadline, self._wire.info.timeout)
         assembly = Assembly(self._wire.writer)
         while True:
@@ -122,18 +116,11 @@ class StreamingProvider:
                     else:
                         yield event
                 if complete is not None:
-                    paused = complete.raw_reason == _PAUSED and not complete.message.calls
-                    if not paused or pauses >= _MAX_PAUSES:
-                        yield self._check_window(complete)
-                        return
-                    pauses += 1
-                    assembly.end_response()
-                    params = self._wire.params(_continued(request, complete.message))
-                    continue
+                    yield self._check_window(complete)
+                    return
                 failure = FailedAttempt("the request was canceled")
             except self._errors as error:
                 failure = failure_of(error, self._wire.endpoint, self._wire.info.name)
-                failure = _overflow_by_size(failure, error, self._wire.info)
             if cancel.fired:
                 yield _canceled(assembly)
                 return
@@ -150,9 +137,9 @@ class StreamingProvider:
                     _failed(failure, wait, assembly), unavailable=failure.is_unavailable and is_first
                 )
                 return
-            yield Retrying(attempt, wait, failure.message, partial, assembly.total)
+            yield Retrying(attempt, wait, failure.message, partial, assembly.usage)
             interrupted += partial is not None
-            attempt, pauses, params = attempt + 1, 0, first_params
+            attempt += 1
             assembly = Assembly(self._wire.writer)
             if cancel.wait(wait):
                 yield _canceled(assembly)
@@ -223,26 +210,13 @@ def _check_type(stream: Stream) -> None:
     raise NoStream(f"It sent {kind or 'no content type'}.")
 
 
-def _continued(request: ModelRequest, message: Message) -> ModelRequest:
-    return replace(request, messages=(*request.messages, message))
-
-
-def _overflow_by_size(failure: FailedAttempt, error: Exception, info: ModelInfo) -> FailedAttempt:
-    """Treat a refusal without a message as an overflow if the request is long: some vendors report no more."""
-    if failure.status != 400 or failure.server_message or isinstance(error, StreamError):
-        return failure
-    refused: Any = error  # by its status: an error of a package, which has the request
-    long = len(refused.request.content) / _BYTES_A_TOKEN > info.context_window * _LONG_SHARE
-    return failure._replace(overflow=True) if long else failure
-
-
 def _failed(failure: FailedAttempt, end: GiveUp, assembly: Assembly) -> Failed:
     message = f"{failure.message} ({end.reason})" if end.reason else failure.message
-    return Failed(message, failure.status, False, _partial(assembly), assembly.total, failure.overflow)
+    return Failed(message, failure.status, False, _partial(assembly), assembly.usage, failure.overflow)
 
 
 def _canceled(assembly: Assembly) -> Failed:
-    return Failed("the request was canceled", None, True, _partial(assembly), assembly.total)
+    return Failed("the request was canceled", None, True, _partial(assembly), assembly.usage)
 
 
 def _partial(assembly: Assembly) -> Message | None:

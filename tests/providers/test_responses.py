@@ -117,20 +117,6 @@ def test_nothing_is_stored_and_reasoning_is_asked_for_only_of_models_that_reason
         assert "previous_response_id" not in body
 
 
-def test_errors_of_tools_say_so_in_their_text() -> None:
-    calls = Message("assistant", (ToolCall("a", "bash", "{}"),))
-    items = sent(user("q"), calls, Message("tool", (ToolResult("a", "bash", "no such file", True),)))
-    assert items[-1]["output"] == "Error: no such file"
-
-
-def test_ids_that_are_too_long_are_replaced_in_call_and_result_alike() -> None:
-    odd = "call|1 " * 20
-    calls = Message("assistant", (ToolCall(odd, "bash", "{}"),))
-    items = sent(user("q"), calls, Message("tool", (ToolResult(odd, "bash", "hi"),)))
-    assert items[1]["call_id"] == items[2]["call_id"]
-    assert len(items[1]["call_id"]) <= 64
-
-
 @pytest.mark.parametrize(
     ("stop", "finish", "raw"),
     [
@@ -225,13 +211,6 @@ def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
         Text("Look there."),
         ToolCall("c1", "view", '{"path":"ab"}'),
     )
-
-
-def test_a_server_that_announces_no_items_is_read_from_its_deltas() -> None:
-    delta = {"type": "response.output_text.delta", "item_id": "m", "delta": "Hi"}
-    end = {"type": "response.completed", "response": {"status": "completed"}}
-    events, _ = run(MODEL, [frames(delta, delta, end)])
-    assert without_extras(completed(events).message) == (Text("HiHi"),)
 
 
 def test_sections_of_a_summary_are_parted() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import FinishReason, Text, Usage
+from bot.contracts.messages import FinishReason, Usage
 from bot.contracts.model import Complete, Failed, Retrying
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider
-from tests.support.model_script import Hangup, Raw, Say, Status, Think, Tokens, Turn
+from tests.support.model_script import Hangup, Raw, Say, Status, Tokens, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
     MODELS,
@@ -24,33 +24,9 @@ from tests.support.provider_runs import (
     completed,
     failed,
     run,
-    user,
-    without_extras,
 )
 
 MESSAGES, CHAT, _ = MODELS
-
-
-def test_a_paused_turn_is_sent_back_and_goes_on_as_one_answer() -> None:
-    half = Turn(
-        (
-            Think("hm", "sig"),
-            Say("One, "),
-        ),
-        stop="pause_turn",
-        tokens=Tokens(10, 5),
-    )
-    events, requests = run(MESSAGES, [half, Turn((Say("two."),), tokens=Tokens(20, 7))], ask(user("count")))
-    check_grammar(events)
-    end = completed(events)
-    assert (end.message.text, end.finish) == ("One, two.", FinishReason.END_TURN)
-    assert end.usage == Usage(30, output=12)
-    sent = json.loads(requests[1].body)["messages"]
-    assert [message["role"] for message in sent] == ["user", "assistant"]
-    assert sent[1]["content"] == [
-        {"type": "thinking", "thinking": "hm", "signature": "sig"},
-        {"type": "text", "text": "One,"},
-    ]
 
 
 @pytest.mark.parametrize(
@@ -69,23 +45,6 @@ def test_each_word_of_a_vendor_for_the_end_is_one_of_ours(
 ) -> None:
     end = completed(run(model, [Turn((Say("Hm."),), stop=word)])[0])
     assert (end.finish, end.raw_reason) == (finish, word)
-
-
-def test_a_turn_that_pauses_for_ever_ends() -> None:
-    events, requests = run(MESSAGES, lambda _: Turn((Say("."),), stop="pause_turn"))
-    assert (completed(events).raw_reason, len(requests)) == ("pause_turn", 9)
-
-
-def test_a_failure_after_a_pause_drops_what_came_before_it_and_begins_anew() -> None:
-    half = Turn((Say("One, "),), stop="pause_turn", tokens=Tokens(10, 5))
-    events, requests = run(MESSAGES, [half, Status(500), Say("All.")])
-    check_grammar(events)
-    (retry,) = [event for event in events if isinstance(event, Retrying)]
-    assert retry.partial is not None
-    assert without_extras(retry.partial) == (Text("One, "),)
-    assert retry.usage == Usage(10, output=5)
-    assert without_extras(completed(events).message) == (Text("All."),)
-    assert requests[2].body == requests[0].body
 
 
 def body(*frames: dict[str, Any]) -> Raw:
@@ -192,13 +151,6 @@ def test_an_empty_answer_to_more_than_the_window_is_an_overflow(model: str) -> N
     assert end.overflow
     assert "2000000 tokens" in end.message
     assert isinstance(run(model, [Turn((Say("Hi"),), tokens=Tokens(2_000_000, 5))])[0][-1], Complete)
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_a_refusal_without_a_word_is_an_overflow_only_of_a_long_conversation(model: str) -> None:
-    assert not failed(run(model, [Status(400, "")])[0]).overflow
-    assert failed(run(model, [Status(400, "")], ask(user("x" * 2_500_000)))[0]).overflow
-    assert not failed(run(model, [Status(400, "no")], ask(user("x" * 2_500_000)))[0]).overflow
 
 
 @pytest.mark.parametrize("model", MODELS)
