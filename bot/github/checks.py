@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -14,14 +13,12 @@ from github.CheckRunAnnotation import CheckRunAnnotation
 from github.CommitStatus import CommitStatus
 from github.GithubObject import NotSet
 from github.PaginatedList import PaginatedList
-from github.WorkflowJob import WorkflowJob
 
 from bot.contracts.plain_text import printable
 from bot.contracts.pulls import Annotation, FailedCheck, FailedStep
 from bot.github.bodies import fit
 from bot.github.downloads import Download, Downloads
 from bot.github.errors import GitHubError
-from bot.github.transport import stamp
 from bot.github.values import ACTIONS, CheckRunData, CheckRunDraft
 
 FAILED = ("failure", "timed_out", "startup_failure", "action_required")
@@ -50,7 +47,7 @@ class Checks(Downloads):
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
         """All failed checks of `sha`, the first three with annotations and the logs of Actions' jobs.
 
-        One request, and at most three more for each of these three.
+        One request, and at most two more for each of these three.
         """
         failed = [run for run in self.check_runs(repository, sha) if run.conclusion in FAILED]
         return [self._failed(repository, run, index < DETAILED) for index, run in enumerate(failed)]
@@ -76,23 +73,17 @@ class Checks(Downloads):
         return tuple(islice(self._each(check_run.get_annotations(), _annotation), ANNOTATIONS))
 
     def _steps(self, repository: str, job_id: int) -> tuple[FailedStep, ...]:
-        """Failed steps with their logs; if a log cannot be read, the error message is in its place."""
-        path = f"/repos/{repository}/actions/jobs/{job_id}"
-        job = WorkflowJob(self.requester, url=path)
-        times: tuple[StepTimes, ...] = ()
+        """Failed steps with their logs; if the log cannot be read, the error message is in its place."""
+        path = f"/repos/{repository}/actions/jobs/{job_id}/logs"
         try:
-            times = self._parsed(lambda: _failed_times(job))
-            return self._log(f"{path}/logs", times) if times else ()
+            with self._download(path) as download:
+                size = download.size or 0
+                if size <= LOG_LIMIT:
+                    return failed_steps(_first(download, LOG_LIMIT))
+            with self._download(path, {"Range": f"bytes={size - LOG_LIMIT}-"}) as download:
+                return failed_steps(_first(download, LOG_LIMIT))
         except GitHubError as error:
-            return tuple(FailedStep(step.name, str(error)) for step in times) or (FailedStep("", str(error)),)
-
-    def _log(self, path: str, times: tuple[StepTimes, ...]) -> tuple[FailedStep, ...]:
-        with self._download(path) as download:
-            size = download.size or 0
-            if size <= LOG_LIMIT:
-                return failed_steps(_first(download, LOG_LIMIT), times)
-        with self._download(path, {"Range": f"bytes={size - LOG_LIMIT}-"}) as download:
-            return failed_steps(_first(download, LOG_LIMIT), times)
+            return (FailedStep("", str(error)),)
 
     def create_check_run(
         self, repository: str, draft: CheckRunDraft, annotations: Sequence[Annotation]
@@ -173,16 +164,6 @@ def _annotation(one: CheckRunAnnotation) -> Annotation:
     )
 
 
-def _failed_times(job: WorkflowJob) -> tuple[StepTimes, ...]:
-    """The failed steps of a job, or its cancelled steps if none failed."""
-    steps = [step for step in job.steps or () if step.started_at and step.completed_at]
-    failed = [step for step in steps if step.conclusion in FAILED]
-    cut = [step for step in steps if step.conclusion == "cancelled"]
-    return tuple(
-        StepTimes(step.name, stamp(step.started_at), stamp(step.completed_at)) for step in failed or cut
-    )
-
-
 def _output(title: str, summary: str, annotations: Sequence[Annotation]) -> dict[str, Any]:
     return {
         "title": title[:255],
@@ -202,66 +183,44 @@ def _output(title: str, summary: str, annotations: Sequence[Annotation]) -> dict
 
 
 LINES = 200
+MOST_STEPS = 5
 # Characters of one line that are kept; a minified file in a log is one line.
 LINE_LIMIT = 1_000
 _PENDING = 1 << 14
 
-_STAMP = re.compile(r"\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z ?")
+_STAMP = re.compile(r"\A\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z ?")
+_RUN = "##[group]Run "
 _COMMAND = re.compile(r"##\[(group|endgroup|error|warning|notice|debug|command|section)\]")
 _PREFIXES = {"error": "Error: ", "warning": "Warning: ", "notice": "Notice: "}
 
 
-@dataclass(frozen=True, slots=True)
-class StepTimes:
-    """One failed step. Times are RFC 3339 with whole seconds, as GitHub gives them for steps."""
-
-    name: str
-    started_at: str
-    completed_at: str
-
-
-def failed_steps(pieces: Iterable[bytes], steps: Sequence[StepTimes]) -> tuple[FailedStep, ...]:
-    """The last 200 lines of each of `steps`, from the streamed bytes of the job's log."""
-    collected = [_Step(times) for times in steps]
-    second = ""
-    for line in lines_of(pieces):
-        stamp = _STAMP.match(line)
-        if stamp:
-            second, line = stamp.group(1), line[stamp.end() :]
-        for step in collected:
-            step.take(second, line)
-    return tuple(FailedStep(step.times.name, "\n".join(without_commands(step.lines))) for step in collected)
-
-
 class _Step:
-    """The lines between a step's first and last second.
+    """The last lines of a step, and those up to its last error."""
 
-    In the first second, what stands above its own `Run` belongs to the step before; in the last one, what stands
-    below its last error line belongs to the step after.
-    """
-
-    def __init__(self, times: StepTimes) -> None:
-        self.times = times
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.lines: deque[str] = deque(maxlen=LINES)
-        self._below: deque[str] = deque(maxlen=LINES)
-        self._begun = False
-        self._failed = False
+        self.until_error: list[str] = []
 
-    def take(self, second: str, line: str) -> None:
-        first, last = self.times.started_at[:19], self.times.completed_at[:19]
-        if not first <= second <= last:
-            return
-        if not self._begun and second == first and line.startswith("##[group]Run "):
-            self._begun = True
-            self.lines.clear()
-        if self._failed and second == last:
-            self._below.append(line)
-        else:
-            self.lines.append(line)
+
+def failed_steps(pieces: Iterable[bytes]) -> tuple[FailedStep, ...]:
+    """Return the last steps with an error, from the streamed bytes of a job's log: of each the last 200 lines up to its
+    last error. Without any, the end of the log. A step begins with what it runs, which is its name here."""
+    step = _Step("")
+    failed: deque[_Step] = deque(maxlen=MOST_STEPS)
+    for line in lines_of(pieces):
+        line = _STAMP.sub("", line, count=1)
+        if line.startswith(_RUN):
+            step = _Step(printable(line.removeprefix(_RUN)).strip())
+        step.lines.append(line)
         if line.startswith("##[error]"):
-            self.lines.extend(self._below)
-            self._below.clear()
-            self._failed = True
+            if not step.until_error:
+                failed.append(step)
+            step.until_error = list(step.lines)
+    shown = failed or ([step] if step.lines else [])
+    return tuple(
+        FailedStep(one.name, "\n".join(without_commands(one.until_error or one.lines))) for one in shown
+    )
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:

@@ -123,8 +123,7 @@ def test_of_a_huge_log_only_a_part_is_fetched(
     monkeypatch.setattr(checks, "LOG_LIMIT", 10_000)
     lines = [f"2026-01-02T03:04:07.0Z line {n}\n" for n in range(5_000)]
     blobs.content, blobs.ranges = "".join(lines).encode(), ranges
-    times = checks.StepTimes("test", "2026-01-02T03:04:06Z", "2026-01-02T03:04:08Z")
-    (step,) = github._log("/repos/octo/hello/actions/jobs/1/logs", (times,))
+    (step,) = github._steps(NAME, 1)
     shown = step.log.split("\n")
     # Where the server gives no ranges, the beginning is what there is.
     assert shown[-1] == "line 4999" if ranges else int(shown[-2].split()[1]) < 400

@@ -212,7 +212,7 @@ def test_failed_checks_with_the_log_of_the_failed_step(world: World) -> None:
         "too slow",
         (),
     )
-    assert len(world.forge.requests) == 5  # the log lies in a storage, which the fourth leads to
+    assert len(world.forge.requests) == 4  # the log lies in a storage, which the third leads to
 
 
 def test_a_log_that_is_gone_leaves_a_sentence(world: World) -> None:
@@ -220,7 +220,6 @@ def test_a_log_that_is_gone_leaves_a_sentence(world: World) -> None:
     world.forge.add_job(NAME, run, conclusion="failure", steps=[Step("Test", "failure", "no\n")])
     world.forge.expire_logs(NAME, run)
     (found,) = world.github.failed_checks(NAME, world.head)
-    assert found.steps[0].name == "Test"
     assert "it no longer exists" in found.steps[0].log
 
 
