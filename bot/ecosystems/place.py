@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.contracts.checkers import has_settings, uses_checker
+from bot.ecosystems.checkers import has_settings, uses_checker
 
 _ENVIRONMENTS = (".venv", "venv")
 _SMALL_FILE = 1 << 20

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from posixpath import join
 
-from bot.contracts.checkers import SETTINGS, has_settings
+from bot.ecosystems.checkers import SETTINGS, has_settings
 from bot.evidence.checkers import CHECKERS, Checker
 from bot.evidence.projects import (
     CONSIDERED,

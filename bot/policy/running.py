@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from bot.contracts.checkers import CHECKER_NAMES, LANGUAGE_SERVERS, MAX_WAIT, REMOVED_SERVERS
 from bot.contracts.request import Tier
+from bot.ecosystems.checkers import CHECKER_NAMES, LANGUAGE_SERVERS, MAX_WAIT, REMOVED_SERVERS
 from bot.policy.dangerous import NAMES
 from bot.policy.kinds import (
     FROZEN,
@@ -193,7 +193,7 @@ class ServerPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticsPolicy:
-    """Diagnostics of code. `wait` is in seconds for one edit; `servers` is by the names of `bot.contracts.checkers`.
+    """Diagnostics of code. `wait` is in seconds for one edit; `servers` is by the names of `bot.ecosystems.checkers`.
     `checkers` run before and after the change: `None` for those that the repository uses."""
 
     off: Truth = key(False, "No language servers, and no checkers before and after.")

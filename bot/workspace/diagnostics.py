@@ -7,10 +7,10 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
-from bot.contracts.checkers import LANGUAGE_SERVERS
 from bot.contracts.evidence import Answer, Problem, ServerUse
 from bot.contracts.plain_text import printable
 from bot.contracts.wire import WireError
+from bot.ecosystems.checkers import LANGUAGE_SERVERS
 
 _MOST_NUMBER = 1 << 40
 _LONGEST_PATH = 4096

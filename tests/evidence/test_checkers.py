@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.contracts.checkers import CHECKER_NAMES
+from bot.ecosystems.checkers import CHECKER_NAMES
 from bot.evidence.checker_selection import choose_checkers
 from bot.evidence.checkers import CHECKERS, sets_up
 

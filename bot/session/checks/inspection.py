@@ -14,10 +14,10 @@ from types import MappingProxyType
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
-from bot.contracts.checkers import uses_checker
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
 from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
+from bot.ecosystems.checkers import uses_checker
 from bot.evidence.checker_comparison import (
     Change,
     ProjectPair,

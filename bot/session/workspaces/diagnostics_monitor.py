@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from bot.agent.journal import Journal
 from bot.contracts import journal as lines
-from bot.contracts.checkers import LANGUAGE_SERVERS
 from bot.contracts.evidence import ServerUse
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.contracts.workspace_tools import SHELL
+from bot.ecosystems.checkers import LANGUAGE_SERVERS
 from bot.ecosystems.registry import server_commands
 from bot.policy.decide import decide
 from bot.policy.running import DiagnosticsPolicy

@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.checkers import CHECKED_SUFFIXES
 from bot.contracts.evidence import Answer, Problem, ServerUse
 from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.ecosystems.checkers import CHECKED_SUFFIXES
 from bot.ecosystems.record import Server
 from bot.ecosystems.registry import servers
 from bot.toolhost import files

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.contracts.checkers import CHECKED_SUFFIXES, LANGUAGE_SERVERS
+from bot.ecosystems.checkers import CHECKED_SUFFIXES, LANGUAGE_SERVERS
 from bot.ecosystems.place import Place
 from bot.ecosystems.record import Launch, Server
 from bot.ecosystems.registry import ecosystems, servers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.contracts.checkers import has_settings, uses_checker
+from bot.ecosystems.checkers import has_settings, uses_checker
 
 
 @pytest.mark.parametrize(
