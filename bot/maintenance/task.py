@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator
 from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.writes import MAX_LABEL, WriteCaps
-from bot.policy.kinds import As, Glob, Line, problem, raise_problems, whole
+from bot.policy.kinds import Glob, Line, problem, raise_problems, whole
 from bot.policy.limits import Budget
 from bot.policy.problems import Location
 from bot.policy.publishing import Label
@@ -127,8 +127,8 @@ class Task:
     labels: Annotated[tuple[Line, ...], _labels(10, 50)] = ()
     limits: Budget = field(default_factory=Budget)
     bring: Folders = ()
-    threads: Annotated[ThreadFilter | None, As(ThreadFilter)] = None
-    writes: Annotated[TaskWrites | None, As(Annotated[TaskWrites, AfterValidator(_closes_late)])] = None
+    threads: ThreadFilter | None = None
+    writes: Annotated[TaskWrites, AfterValidator(_closes_late)] | None = None
 
     @property
     def verb(self) -> str:

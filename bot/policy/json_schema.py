@@ -18,6 +18,10 @@ class _SchemaGenerator(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchema:
+        """No file can spell `None`."""
+        return self.generate_inner(schema["schema"])
+
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchema:
         """Leave out defaults that say nothing: null, empty text, and the defaults of a section's own keys."""
         described = super().default_schema(schema)

@@ -12,17 +12,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-    Strict,
-)
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from pydantic_core.core_schema import (
     CoreSchema,
+    bool_schema,
     float_schema,
     int_schema,
     no_info_before_validator_function,
@@ -51,6 +45,13 @@ class Scalar(str):
 
     __slots__ = ("is_plain",)
     is_plain: bool
+
+
+class Null:
+    """YAML's null. No key takes it: `None` in a key's type is its default, which no file can spell."""
+
+
+NULL = Null()
 
 
 def problem(message: str) -> PydanticCustomError:
@@ -99,34 +100,25 @@ class Kind:
         return self.described(handler(schema))
 
 
-@dataclass(frozen=True, slots=True)
-class As:
-    """An annotation for a type that a file cannot spell, such as one with `None`: it is read as `kind`."""
-
-    kind: Any
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return handler.generate_schema(self.kind)
-
-
 def _number(value: object) -> object:
     if not isinstance(value, Scalar) or not value.is_plain:
         return value
     return int(value) if _WHOLE.fullmatch(value) else float(value) if _DECIMAL.fullmatch(value) else value
 
 
+def _parsed(parse: Callable[[object], object], schema: CoreSchema) -> Kind:
+    """Return the kind of what `schema` takes once `parse` has read a scalar."""
+    return Kind(lambda _: no_info_before_validator_function(parse, schema))
+
+
 def whole(least: int, most: int) -> Kind:
     """Return the kind of a whole number."""
-    return Kind(
-        lambda _: no_info_before_validator_function(_number, int_schema(ge=least, le=most, strict=True))
-    )
+    return _parsed(_number, int_schema(ge=least, le=most, strict=True))
 
 
 def decimal(most: int) -> Kind:
     """Return the kind of a number from 0 on."""
-    return Kind(
-        lambda _: no_info_before_validator_function(_number, float_schema(ge=0, le=most, strict=True))
-    )
+    return _parsed(_number, float_schema(ge=0, le=most, strict=True))
 
 
 def truth(value: object) -> object:
@@ -134,7 +126,8 @@ def truth(value: object) -> object:
     return _TRUTH.get(value, value) if isinstance(value, Scalar) and value.is_plain else value
 
 
-Truth = Annotated[bool, BeforeValidator(truth), Strict()]
+TRUTH = _parsed(truth, bool_schema(strict=True))
+Truth = Annotated[bool, TRUTH]
 
 
 def _read(read: Callable[[object], object], schema: JsonSchema) -> Kind:
@@ -266,7 +259,7 @@ ONCE = Kind(
 
 ONE_OR_MORE = Kind(
     lambda inner: no_info_before_validator_function(
-        lambda value: [value] if isinstance(value, Scalar | None) else value, inner()
+        lambda value: [value] if isinstance(value, Scalar | Null) else value, inner()
     ),
     lambda described: {"anyOf": [described["items"], described]},
 )
@@ -296,7 +289,7 @@ class Short:
         return {"anyOf": [alone, inner]}
 
     def _whole(self, value: object) -> object:
-        whole = {self.key: value} if isinstance(value, Scalar | None) else value
+        whole = {self.key: value} if isinstance(value, Scalar | Null) else value
         if not isinstance(whole, dict):
             return value
         text = whole.get(self.key)

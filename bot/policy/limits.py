@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -14,7 +14,6 @@ from bot.contracts.request import Tier
 from bot.policy.egress import PRESETS
 from bot.policy.kinds import (
     ONCE,
-    As,
     JsonSchema,
     about,
     decimal,
@@ -34,18 +33,11 @@ Tokens = Annotated[int, whole(0, 1_000_000_000)]
 Commands = Annotated[int, whole(0, 100_000)]
 Output = Annotated[float, decimal(100_000)]
 Runs = Annotated[int, whole(0, 100_000)]
-MaybeUsd = Annotated[float | None, As(Usd)]
-MaybeMinutes = Annotated[float | None, As(Minutes)]
-MaybeTokens = Annotated[int | None, As(Tokens)]
-MaybeCommands = Annotated[int | None, As(Commands)]
-MaybeOutput = Annotated[float | None, As(Output)]
-MaybeRuns = Annotated[int | None, As(Runs)]
 VerbName = Annotated[str, one_of(NAMES)]
 Verbs = Annotated[frozenset[VerbName], word("all", frozenset(NAMES))]
 Egress = Annotated[tuple[Annotated[str, one_of(PRESETS)], ...], ONCE, word("none", ())]
-MaybeVerbs = Annotated[frozenset[str] | None, As(Verbs)]
-_MaybeTurns = Annotated[int | None, As(Annotated[int, whole(1, 1000)])]
-_SomeTokens = Annotated[int | None, As(Annotated[int, whole(1, 1_000_000_000)])]
+_SomeTurns = Annotated[int, whole(1, 1000)]
+_SomeTokens = Annotated[int, whole(1, 1_000_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +50,10 @@ class TierPolicy:
     turns: Annotated[Turns, about("How often one run may ask the model.")]
     minutes: Annotated[Minutes, about("How long one run may take.")]
     runs_a_day: Annotated[Runs, about("Runs that one person may start within a day.")]
-    usd_a_day: MaybeUsd = key(None, "What one person's runs may cost within a day, in USD.")
-    tokens: MaybeTokens = key(None, "Tokens of one run: input, cache and output together.")
-    commands: MaybeCommands = key(None, "How many commands the agent may run in one run.")
-    output: MaybeOutput = key(None, "What the agent's commands may print in one run, in MiB.")
+    usd_a_day: Usd | None = key(None, "What one person's runs may cost within a day, in USD.")
+    tokens: Tokens | None = key(None, "Tokens of one run: input, cache and output together.")
+    commands: Commands | None = key(None, "How many commands the agent may run in one run.")
+    output: Output | None = key(None, "What the agent's commands may print in one run, in MiB.")
     egress: Egress = key((), "Package registries that the sandbox may reach, by preset.")
 
 
@@ -107,17 +99,11 @@ class TierTable:
 def _over_defaults(value: object) -> object:
     if not isinstance(value, dict):
         return value
-    defaults = {tier.value: _fields(limits) for tier, limits in default_tiers().items()}
+    defaults = {tier.value: asdict(limits) for tier, limits in default_tiers().items()}
     return {
         name: {**defaults.get(name, defaults[Tier.LOCAL]), **own} if isinstance(own, dict) else own
         for name, own in value.items()
     }
-
-
-def _fields(limits: TierPolicy) -> dict[str, Any]:
-    """Return the fields with a value: no file can spell `None`."""
-    values = ((one.name, getattr(limits, one.name)) for one in fields(limits))
-    return {name: value for name, value in values if value is not None}
 
 
 def _with_local(tiers: Mapping[Tier, TierPolicy]) -> Mapping[Tier, TierPolicy]:
@@ -130,7 +116,7 @@ class Bot:
     """An account that may ask. Without `verbs` it may ask for what the tier `bot` may."""
 
     id: Annotated[int, whole(1, 10**15), about("The account's id, a number.")]
-    verbs: MaybeVerbs = key(None, "What it may ask for; by default what the tier `bot` may.")
+    verbs: Verbs | None = key(None, "What it may ask for; by default what the tier `bot` may.")
 
 
 def once_by_id(bots: tuple[Bot, ...]) -> tuple[Bot, ...]:
@@ -145,11 +131,11 @@ class Budget:
     `check_minutes` is for all rounds of checks of a run together; `None` is ten.
     """
 
-    usd: MaybeUsd = key(None, "The most that any run may cost, in USD.")
-    turns: _MaybeTurns = key(None, "How often any run may ask the model at most.")
-    minutes: MaybeMinutes = key(None, "How long any run may take at most.")
-    tokens: _SomeTokens = key(None, "Tokens of any run at most: input, cache and output together.")
-    commands: MaybeCommands = key(None, "How many commands the agent may run in any run.")
-    output: MaybeOutput = key(None, "What the agent's commands may print in any run, in MiB.")
-    runs_a_day: MaybeRuns = key(None, "Runs of everybody together within a day.")
-    check_minutes: MaybeMinutes = key(None, "How long the checks of a run may take, all rounds together.")
+    usd: Usd | None = key(None, "The most that any run may cost, in USD.")
+    turns: _SomeTurns | None = key(None, "How often any run may ask the model at most.")
+    minutes: Minutes | None = key(None, "How long any run may take at most.")
+    tokens: _SomeTokens | None = key(None, "Tokens of any run at most: input, cache and output together.")
+    commands: Commands | None = key(None, "How many commands the agent may run in any run.")
+    output: Output | None = key(None, "What the agent's commands may print in any run, in MiB.")
+    runs_a_day: Runs | None = key(None, "Runs of everybody together within a day.")
+    check_minutes: Minutes | None = key(None, "How long the checks of a run may take, all rounds together.")

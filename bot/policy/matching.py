@@ -59,16 +59,13 @@ def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Ru
     if plain is None:
         return None
     path_rules = [rule for rule in rules if isinstance(rule, PathRule)]
+    applicable = [rule for rule in path_rules if _is_for(rule, tool)]
     if len(plain) > _LONGEST_PATH:
         # No file has such a name: no glob is matched with it, and no rule allows it.
-        over = _strictest(
-            [one for one in path_rules if _is_for(one, tool) and one.effect is not Effect.ALLOW]
-        )
+        over = _strictest([rule for rule in applicable if rule.effect is not Effect.ALLOW])
         return None if over is None else (over, "")
-    rule = _strictest([rule for rule in path_rules if _is_for(rule, tool) and covers_path(rule, plain)])
-    if rule is None:
-        return None
-    return rule, _nearest_path(rule, path_rules, tool, plain)
+    decisive = _strictest([rule for rule in applicable if covers_path(rule, plain)])
+    return None if decisive is None else (decisive, _nearest_path(decisive, path_rules, tool, plain))
 
 
 def _is_for(rule: PathRule, tool: str) -> bool:
@@ -81,14 +78,13 @@ def _command(rules: Iterable[Rule], command: object) -> tuple[Rule, str] | None:
     if not shell_rules or not isinstance(command, str):
         return None
     shell = parse_shell(command)
-    rule = _strictest([rule for rule in shell_rules if _covers(rule, shell)])
-    if rule is None:
-        return None
-    return rule, _nearest_command(rule, shell_rules, shell)
-
-
-def _covers(rule: CommandRule | OpaqueRule, shell: ShellCommand) -> bool:
-    return shell.simple is None if isinstance(rule, OpaqueRule) else covers_shell(rule, shell)
+    covering = [
+        rule
+        for rule in shell_rules
+        if (shell.simple is None if isinstance(rule, OpaqueRule) else covers_shell(rule, shell))
+    ]
+    decisive = _strictest(covering)
+    return None if decisive is None else (decisive, _nearest_command(decisive, shell_rules, shell))
 
 
 def _strictest(matching: Sequence[AnyRule]) -> AnyRule | None:
@@ -103,12 +99,9 @@ def _nearest_path(rule: PathRule, rules: Sequence[PathRule], tool: str, path: st
         refusing = [one for one in rules if one.effect is not Effect.ALLOW and "view" in one.tools]
         if not any(covers_path(one, path) for one in refusing):
             return f"`view` of {path}"
-    welcome = [*rule.exceptions]
-    welcome += [
-        glob for one in rules if one.effect is Effect.ALLOW and tool in one.tools for glob in one.paths
-    ]
-    closest = difflib.get_close_matches(path[:_COMPARED], welcome, n=1, cutoff=0.0)
-    return f"`{tool}` under {closest[0]}" if closest else ""
+    allowing = [one for one in rules if one.effect is Effect.ALLOW and tool in one.tools]
+    closest = _closest(path, [*rule.exceptions, *(glob for one in allowing for glob in one.paths)])
+    return f"`{tool}` under {closest}" if closest else ""
 
 
 def _nearest_command(
@@ -120,20 +113,20 @@ def _nearest_command(
     if isinstance(rule, OpaqueRule):
         return _SIMPLE_FORM
     commands = [one for one in rules if isinstance(one, CommandRule)]
-    welcome = [*rule.exceptions]
-    for one in commands:
-        if one.effect is Effect.ALLOW:
-            welcome += one.commands
+    allowed = [pattern for one in commands if one.effect is Effect.ALLOW for pattern in one.commands]
     refusing = [one for one in commands if one.effect is not Effect.ALLOW]
     spelled = [
         " ".join(words)
-        for pattern in welcome
+        for pattern in (*rule.exceptions, *allowed)
         for words in islice(product(*map(sorted, pattern)), _MOST_SPELLINGS)
         if not any(covers_shell(one, ShellCommand(None, (words,))) for one in refusing)
     ]
-    tried = " ".join(shell.seen[0]) if shell.seen else ""
-    closest = difflib.get_close_matches(tried[:_COMPARED], spelled, n=1, cutoff=0.0)
-    return f"`{closest[0]}`" if closest else ""
+    closest = _closest(" ".join(shell.seen[0]) if shell.seen else "", spelled)
+    return f"`{closest}`" if closest else ""
+
+
+def _closest(tried: str, choices: Sequence[str]) -> str:
+    return next(iter(difflib.get_close_matches(tried[:_COMPARED], choices, n=1, cutoff=0.0)), "")
 
 
 def covers_path(rule: PathRule, path: str, written: str = "") -> bool:
@@ -146,21 +139,16 @@ def covers_path(rule: PathRule, path: str, written: str = "") -> bool:
     return _any_glob(rule.paths, plain) and not excepted
 
 
-def covers_command(rule: CommandRule, command: str) -> bool:
-    return covers_shell(rule, parse_shell(command))
-
-
 def covers_shell(rule: CommandRule, shell: ShellCommand) -> bool:
     """Whether `rule` covers the command. An `allow` must cover all commands of a simple one, other rules any visible
     one."""
     if rule.effect is Effect.ALLOW:
-        return shell.simple is not None and all(allows_words(rule, words) for words in shell.simple)
+        # Names are compared as written: `./git` is a file of the repository.
+        return shell.simple is not None and all(
+            _any_pattern(rule.commands, words) and not _any_pattern(rule.exceptions, words)
+            for words in shell.simple
+        )
     return any(_hits_words(rule, words) for words in shell.seen)
-
-
-def allows_words(rule: CommandRule, words: Words) -> bool:
-    """Compare the name as written: `./git` is a file of the repository."""
-    return _any_pattern(rule.commands, words) and not _any_pattern(rule.exceptions, words)
 
 
 def _hits_words(rule: CommandRule, words: Words) -> bool:

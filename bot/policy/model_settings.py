@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
 
 from bot.contracts.model import EFFORTS, ModelOverride, ThinkingKind
 from bot.contracts.request import Tier
-from bot.policy.kinds import FROZEN, ONCE, As, Truth, about, decimal, key, line, one_of, whole
+from bot.policy.kinds import FROZEN, ONCE, Truth, about, decimal, key, line, one_of, whole
 from bot.policy.limits import FILE_TIERS, VerbName
 
 _Value = TypeVar("_Value")
@@ -23,9 +24,7 @@ Model = Annotated[
 ]
 # A model's name with stars; nothing else is special to the matcher.
 _Price = Annotated[float, decimal(10_000)]
-_MaybePrice = Annotated[float | None, As(_Price)]
-_Size = Annotated[int | None, As(Annotated[int, whole(1, 100_000_000)])]
-_Flag = Annotated[bool | None, As(Truth)]
+_Size = Annotated[int, whole(1, 100_000_000)]
 _Effort = Annotated[str, one_of(EFFORTS)]
 
 
@@ -35,30 +34,28 @@ class Prices:
 
     input: Annotated[_Price, about("USD per million tokens sent.")]
     output: Annotated[_Price, about("USD per million tokens made.")]
-    cache_read: _MaybePrice = key(None, "USD per million tokens read from the cache; `input` if not said.")
-    cache_write: _MaybePrice = key(None, "USD per million tokens put into the cache; `input` if not said.")
+    cache_read: _Price | None = key(None, "USD per million tokens read from the cache; `input` if not said.")
+    cache_write: _Price | None = key(None, "USD per million tokens put into the cache; `input` if not said.")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
     """The keys of `models`, which become a `ModelOverride`."""
 
-    window: _Size = key(None, "Tokens that fit in a request.")
-    max_output: _Size = key(None, "Tokens of one answer at most.")
-    price: Annotated[Prices | None, As(Prices)] = key(None, "What it costs.")
-    vision: _Flag = key(None, "Whether it sees images.")
-    thinking: Annotated[ThinkingKind | None, As(ThinkingKind)] = key(None, "How it is asked to think.")
-    streams_tools: _Flag = key(None, "Whether it streams tool calls.")
-    min_cacheable: _Size = key(None, "Tokens that a prefix needs to be cached.")
-    allowed_tools: _Flag = key(None, "Whether a request may name the tools that are allowed now.")
-    forced_choice: _Flag = key(None, "Whether a request may force a tool.")
-    prefill: _Flag = key(None, "Whether the model continues a last message of its own.")
-    timeout: Annotated[int | None, As(Annotated[int, whole(1, 7_200)])] = key(
+    window: _Size | None = key(None, "Tokens that fit in a request.")
+    max_output: _Size | None = key(None, "Tokens of one answer at most.")
+    price: Prices | None = key(None, "What it costs.")
+    vision: Truth | None = key(None, "Whether it sees images.")
+    thinking: ThinkingKind | None = key(None, "How it is asked to think.")
+    streams_tools: Truth | None = key(None, "Whether it streams tool calls.")
+    min_cacheable: _Size | None = key(None, "Tokens that a prefix needs to be cached.")
+    allowed_tools: Truth | None = key(None, "Whether a request may name the tools that are allowed now.")
+    forced_choice: Truth | None = key(None, "Whether a request may force a tool.")
+    prefill: Truth | None = key(None, "Whether the model continues a last message of its own.")
+    timeout: Annotated[int, whole(1, 7_200)] | None = key(
         None, "Seconds to wait for the first byte of an answer; 900 if not said."
     )
-    efforts: Annotated[tuple[str, ...] | None, As(Annotated[tuple[_Effort, ...], ONCE])] = key(
-        None, "The levels of effort that it accepts."
-    )
+    efforts: Annotated[tuple[_Effort, ...], ONCE] | None = key(None, "The levels of effort that it accepts.")
 
 
 def _override(facts: ModelFacts) -> ModelOverride:
@@ -74,7 +71,11 @@ def _override(facts: ModelFacts) -> ModelOverride:
     return ModelOverride(context_window=facts.window, **known)
 
 
-Override = As(Annotated[ModelFacts, AfterValidator(_override)])
+class Override:
+    """The annotation of a `ModelOverride`: it is read as `ModelFacts`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(Annotated[ModelFacts, AfterValidator(_override)])
 
 
 _Fallback = Annotated[tuple[Model, ...], Field(max_length=5), ONCE]
@@ -84,13 +85,11 @@ _Fallback = Annotated[tuple[Model, ...], Field(max_length=5), ONCE]
 class ModelSettings:
     """How models are used. `None`: less specific settings decide."""
 
-    effort: Annotated[str | None, As(_Effort)] = key(
-        None, "How much the model thinks; the nearest lower level that it has."
-    )
-    fallback: Annotated[tuple[str, ...] | None, As(_Fallback)] = key(
+    effort: _Effort | None = key(None, "How much the model thinks; the nearest lower level that it has.")
+    fallback: _Fallback | None = key(
         None, "Models for the rest of a run whose model is down or over a limit, the first that answers."
     )
-    small: Annotated[str | None, As(Model)] = key(None, "The model that writes titles and summaries.")
+    small: Model | None = key(None, "The model that writes titles and summaries.")
 
 
 _TASK = line("the name of a task, its file's name without .md", r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -118,21 +118,11 @@ RUNNING_LETTERS = {
     "wget": re.compile("-[A-Za-z]*e"),
 }
 FIND_ACTIONS = ("-exec", "-ok", "-delete", "-fprint", "-fls")
-GIT_LONG_OPTIONS = (
-    "--config-env",
-    "--exec-path",
-    "--exec",
-    "--ext-diff",
-    "--textconv",
-    "--upload-pack",
-    "--receive-pack",
-    "--open-files-in-pager",
-    "--upload-archive",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--paginate",
+_GIT_LONG_OPTIONS = (
+    "--config-env --exec-path --exec --ext-diff --textconv --upload-pack --receive-pack --open-files-in-pager "
+    "--upload-archive --git-dir --work-tree --namespace --paginate"
 )
+GIT_LONG_OPTIONS = tuple(_GIT_LONG_OPTIONS.split())
 GIT_RUNNING_OPTIONS = {
     **dict.fromkeys(("diff", "log", "show", "blame"), ("--ext-diff", "--textconv")),
     **dict.fromkeys(("fetch", "pull", "clone", "ls-remote"), ("--upload-pack",)),
@@ -153,64 +143,18 @@ PIPE_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "python", "python3"
 HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 GIT_OPTIONS_WITH_ARGUMENT = frozenset({"-c", "-C", "--git-dir", "--work-tree"})
 
-# For warnings about `allow` rules.
-# By the first words of a command: the files of the repository that it runs or is configured by. The agent may change
-# them.
-RUNS_FILES: Mapping[tuple[str, ...], str] = {
-    **dict.fromkeys(
-        [("pytest",), ("py.test",), ("tox",), ("nox",)], "conftest.py, the tests and their settings"
-    ),
-    **dict.fromkeys(
-        [
-            (one, two)
-            for one in ("npm", "pnpm", "yarn")
-            for two in ("test", "t", "start", "build", "install", "ci")
-        ],
-        "the scripts in package.json",
-    ),
-    **dict.fromkeys(
-        [("cargo", two) for two in ("build", "check", "test", "bench", "clippy", "doc")], "build.rs"
-    ),
-    ("go", "test"): "the tests",
-    ("pip", "install"): "setup.py and the build system",
-    ("pip3", "install"): "setup.py and the build system",
-    **dict.fromkeys([("mvn",), ("gradle",), ("ant",), ("sbt",)], "the build file"),
-    **dict.fromkeys([("cmake",), ("ctest",), ("meson",), ("bazel",), ("buck2",)], "the build files"),
-    **dict.fromkeys([("docker", "build"), ("podman", "build")], "the Dockerfile"),
-    **dict.fromkeys(
-        [("jest",), ("vitest",), ("mocha",), ("eslint",), ("webpack",)], "its settings, which are code"
-    ),
-    **dict.fromkeys([("rspec",), ("phpunit",)], "the tests and their settings"),
-    ("mix", "test"): "the tests and their settings",
-    ("dotnet", "test"): "the tests",
-    ("dotnet", "build"): "the project file",
-    ("pre-commit",): "the hooks in .pre-commit-config.yaml",
-    ("git", "commit"): "the hooks of the clone",
-    ("terraform",): "the providers that its files name",
-    ("ansible-playbook",): "the playbook",
-}
-# Programs with subcommands that a rule for the program alone would allow by accident.
-MANY_SUBCOMMANDS: Mapping[str, str] = {
-    "git": "`git push` and `git commit` with its hooks",
-    "gh": "`gh api` and `gh pr merge`",
-    "npm": "`npm publish` and the scripts of packages",
-    "pnpm": "`pnpm publish`",
-    "yarn": "`yarn publish`",
-    "pip": "`pip install`, which runs what it fetches",
-    "pip3": "`pip3 install`, which runs what it fetches",
-    "cargo": "`cargo publish` and `cargo test`",
-    "go": "`go test` and `go install`",
-    "uv": "`uv publish` and `uv sync`",
-    "poetry": "`poetry publish`",
-    "docker": "`docker build` and `docker cp`",
-    "podman": "`podman build` and `podman cp`",
-    "kubectl": "`kubectl apply` and `kubectl delete`",
-    "bundle": "`bundle install`",
-    "dotnet": "`dotnet test` and `dotnet nuget push`",
-    "aws": "everything that its account may do",
-    "gcloud": "everything that its account may do",
-    "az": "everything that its account may do",
-    "apt": "`apt install`",
-    "apt-get": "`apt-get install`",
-    "brew": "`brew install`",
-}
+# For warnings about `allow` rules: commands that run files of the repository, or are configured by them; programs with
+# subcommands that a rule for the program alone would allow by accident.
+_RUNNING_FILES = (
+    "pytest|py.test|tox|nox|npm test|npm t|npm start|npm build|npm install|npm ci|pnpm test|pnpm t|pnpm start"
+    "|pnpm build|pnpm install|yarn test|yarn t|yarn start|yarn build|yarn install|cargo build|cargo check|cargo test"
+    "|cargo bench|cargo clippy|cargo doc|go test|pip install|pip3 install|mvn|gradle|ant|sbt|cmake|ctest|meson|bazel"
+    "|buck2|docker build|podman build|jest|vitest|mocha|eslint|webpack|rspec|phpunit|mix test|dotnet test|dotnet build"
+    "|pre-commit|git commit|terraform|ansible-playbook"
+)
+RUNNING_FILES = frozenset(tuple(command.split()) for command in _RUNNING_FILES.split("|"))
+_MANY_SUBCOMMANDS = (
+    "git gh npm pnpm yarn pip pip3 cargo go uv poetry docker podman kubectl bundle dotnet aws gcloud az apt "
+    "apt-get brew"
+)
+MANY_SUBCOMMANDS = frozenset(_MANY_SUBCOMMANDS.split())

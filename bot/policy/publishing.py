@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from bot.policy.kinds import (
     ONCE,
-    As,
+    TRUTH,
     Glob,
     Line,
     Truth,
@@ -35,7 +35,7 @@ class PullRequestPolicy:
     """A request may change `draft`, unless it is `always`."""
 
     keyword: Literal["Fixes", "Refs"] = key("Fixes", "How the pull request speaks of its issue.")
-    draft: Annotated[bool | Literal["always"], As(Annotated[Truth, word("always", "always")])] = key(
+    draft: Annotated[bool | Literal["always"], TRUTH, word("always", "always")] = key(
         True, "Whether it is a draft unless the command says otherwise; always: whatever the command says."
     )
     sign_off: Truth = key(False, "Add Signed-off-by to commit messages.")
@@ -57,7 +57,7 @@ class ReviewPolicy:
     """`on` are actions of a `pull_request` event. `request_changes` is what a review may do beyond commenting; it never
     approves."""
 
-    on: Annotated[frozenset[str], As(frozenset[_Review])] = key(
+    on: frozenset[_Review] = key(
         frozenset({"opened", "ready_for_review", "reopened", "synchronize"}),
         "What of a pull request starts a review that nobody asked for; [] for nothing.",
     )
@@ -88,10 +88,6 @@ class TriggersPolicy:
     failed_runs: Truth = key(False, "A failed run on a pull request asks for a fix, at most twice a head.")
 
 
-def _cap(most: int) -> As:
-    return As(Annotated[int, whole(0, most)])
-
-
 def _not_ours(label: str) -> str:
     if is_ours(label):
         raise problem(f"`{label[:40]}` starts this bot, so a run may not set it")
@@ -110,20 +106,22 @@ class WritesPolicy:
     """What runs may write on threads. The numbers stand in for the tier's; `verbs` may write without a task, and set
     `labels`."""
 
-    comment: Annotated[int | None, _cap(HIGHEST.comment)] = key(
+    comment: Annotated[int, whole(0, HIGHEST.comment)] | None = key(
         None, "Comments of one run at most, by itself."
     )
-    reply: Annotated[int | None, _cap(HIGHEST.reply)] = key(
+    reply: Annotated[int, whole(0, HIGHEST.reply)] | None = key(
         None, "Answers to review comments of one run at most."
     )
-    label: Annotated[int | None, _cap(HIGHEST.label)] = key(
+    label: Annotated[int, whole(0, HIGHEST.label)] | None = key(
         None, "Labels that one run may set and take off at most."
     )
-    close: Annotated[int | None, _cap(HIGHEST.close)] = key(None, "Issues that one run may close at most.")
-    close_pulls: Annotated[int | None, _cap(HIGHEST.close_pulls)] = key(
+    close: Annotated[int, whole(0, HIGHEST.close)] | None = key(
+        None, "Issues that one run may close at most."
+    )
+    close_pulls: Annotated[int, whole(0, HIGHEST.close_pulls)] | None = key(
         None, "Pull requests that one run may close at most."
     )
-    edit: Annotated[int | None, _cap(HIGHEST.edit)] = key(None, "Issues that one run may edit at most.")
+    edit: Annotated[int, whole(0, HIGHEST.edit)] | None = key(None, "Issues that one run may edit at most.")
     verbs: frozenset[Annotated[str, one_of(tuple(VERBS))]] = key(
         frozenset(), "What may write without a task, in the thread that was asked in."
     )

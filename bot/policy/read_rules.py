@@ -21,10 +21,11 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo
 
-from bot.policy.kinds import As, raise_problems
-from bot.policy.matching import covers_command, covers_path
+from bot.policy.kinds import raise_problems
+from bot.policy.matching import covers_path, covers_shell
 from bot.policy.problems import KEY, Location, Reading
 from bot.policy.rule import CommandRule, Effect, OpaqueRule, PathRule, Rule
+from bot.policy.shell import parse_shell
 from bot.policy.wrappers import allow_warning, runs_another
 
 MAX_RULES = 500
@@ -106,7 +107,11 @@ def _contradicted(rule: Rule) -> Iterator[tuple[Location, str]]:
         return
     for name, expected in (("examples", True), ("counterexamples", False)):
         for number, text in enumerate(getattr(rule, name)):
-            covers = covers_path(rule, text) if isinstance(rule, PathRule) else covers_command(rule, text)
+            covers = (
+                covers_path(rule, text)
+                if isinstance(rule, PathRule)
+                else covers_shell(rule, parse_shell(text))
+            )
             if covers != expected:
                 yield (
                     (name, number),
@@ -145,12 +150,7 @@ def _warn_of_allow_rules(rules: Sequence[Rule], reading: Reading) -> None:
                 reading.warnings.append(reading.problem(("rules", number, "commands", index), warning))
 
 
-RULES = As(
-    Annotated[
-        tuple[_OneRule, ...],
-        Field(max_length=MAX_RULES),
-        BeforeValidator(_named),
-        AfterValidator(_consistent),
-    ]
-)
-"""The annotation of the `rules` key."""
+Rules = Annotated[
+    tuple[_OneRule, ...], Field(max_length=MAX_RULES), BeforeValidator(_named), AfterValidator(_consistent)
+]
+"""The type of the `rules` key."""

@@ -16,7 +16,6 @@ from bot.policy.kinds import (
     FROZEN,
     ONCE,
     ONE_OR_MORE,
-    As,
     Glob,
     JsonSchema,
     Line,
@@ -208,7 +207,6 @@ class DiagnosticsPolicy:
         factory=dict,
         title=f"a mapping by name, one of {', '.join(LANGUAGE_SERVERS)}",
     )
-    checkers: Annotated[
-        tuple[str, ...] | None,
-        As(Annotated[tuple[Annotated[str, one_of(CHECKER_NAMES)], ...], ONCE, word("none", ())]),
-    ] = key(None, "What runs before and after; what is there, if not said.")
+    checkers: Annotated[tuple[Annotated[str, one_of(CHECKER_NAMES)], ...], ONCE, word("none", ())] | None = (
+        key(None, "What runs before and after; what is there, if not said.")
+    )

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from bot.policy.wrappers import Words, inner_commands, inner_shell_texts, runs_another
@@ -77,22 +77,15 @@ def parse_shell(command: str, *, seconds: float = MAX_PARSING) -> ShellCommand:
 
 def _seen(tree: Tree, command: str, seconds: float) -> tuple[Words, ...]:
     """Return the visible commands, then the commands in their words, level by level."""
-    plain = _in_tree(tree, command)
-    if (
-        "\\\n" in command
-        and (joined := syntax_tree(whole := command.replace("\\\n", ""), seconds)) is not None
-    ):
-        plain += [words for words in _in_tree(joined, whole) if words not in plain]
-    commands, end = list(plain), time.thread_time() + seconds
-    ahead = deque((words, 1) for words in plain)
-    while ahead and len(commands) < _MOST_SEEN and time.thread_time() < end:
-        outer, depth = ahead.popleft()
-        for words in islice(_inner_commands(outer, seconds), _MOST_SEEN - len(commands)):
-            commands.append(words)
-            if depth < _DEEPEST:
-                ahead.append((words, depth + 1))
-            if time.thread_time() > end:
-                break
+    level = _in_tree(tree, command)
+    if "\\\n" in command:
+        level += _in_text(command.replace("\\\n", ""), seconds)
+    commands, end = list[Words](), time.thread_time() + seconds
+    for _ in range(_DEEPEST + 1):
+        commands += level[: _MOST_SEEN - len(commands)]
+        inner = (words for outer in level for words in _inner_commands(outer, seconds))
+        in_time = takewhile(lambda _: time.thread_time() < end, inner)
+        level = list(islice(in_time, _MOST_SEEN - len(commands)))
     return tuple(commands)
 
 
@@ -104,8 +97,12 @@ def _in_tree(tree: Tree, command: str) -> list[Words]:
 def _inner_commands(words: Words, seconds: float) -> Iterator[Words]:
     yield from filter(None, inner_commands(words))
     for text in inner_shell_texts(words):
-        if (tree := syntax_tree(text, seconds)) is not None:
-            yield from _in_tree(tree, text)
+        yield from _in_text(text, seconds)
+
+
+def _in_text(text: str, seconds: float) -> list[Words]:
+    tree = syntax_tree(text, seconds)
+    return [] if tree is None else _in_tree(tree, text)
 
 
 def syntax_tree(command: str, seconds: float) -> Tree | None:
@@ -187,9 +184,7 @@ def _seen_words(node: Node, source: str) -> Words:
         inner = child.children[0] if child.type == "command_name" and child.children else child
         if not words and source[inner.start_byte : inner.end_byte] == "!":
             continue
-        word = _literal(inner, source)
-        if word is None:
-            word = _unescaped(inner, source)
+        word = _in_sight(inner, source)
         if word is None:
             break
         words.append(word)
@@ -205,31 +200,24 @@ def _after_redirects(node: Node) -> list[Node]:
     return [child for one in redirects for child in one.children_by_field_name("destination")[1:]]
 
 
-def _unescaped(node: Node, source: str) -> str | None:
-    """Return the value of a word with backslashes, such as `\\curl`, or with `{}`; for rules that deny."""
+def _in_sight(node: Node, source: str) -> str | None:
+    """Return the value of a word, also of one with backslashes, such as `\\curl`, or with `{}`; for rules that deny."""
+    if (literal := _literal(node, source)) is not None:
+        return literal
     text = source[node.start_byte : node.end_byte]
     if "{}" in text and all(map(_is_plain, text.replace("{}", ""))):
         return text
     if node.type == "ansi_c_string":
-        return _escapes(text[2:-1])
+        # `$'...'`, if it is ASCII.
+        with suppress(UnicodeError):
+            return text[2:-1].encode("ascii").decode("unicode_escape")
     if node.type == "word" and "\\" in text and not node.children:
         plain = _ESCAPED.sub(r"\1", text)
         return plain if all(map(_is_plain, plain)) else None
     if node.type == "concatenation":
-        parts = [
-            part if (part := _literal(child, source)) is not None else _unescaped(child, source)
-            for child in node.children
-        ]
+        parts = [_in_sight(child, source) for child in node.children]
         return None if None in parts else "".join(filter(None, parts))
     return None
-
-
-def _escapes(text: str) -> str | None:
-    """Return the value of `$'...'` if it is ASCII."""
-    try:
-        return text.encode("ascii").decode("unicode_escape")
-    except UnicodeError:
-        return None
 
 
 def _literal(node: Node, source: str) -> str | None:

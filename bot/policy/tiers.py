@@ -1,4 +1,4 @@
-"""The default policy, and the budget of one run."""
+"""The budget of one run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ from bot.policy.values import Policy
 Limit = TypeVar("Limit", int, float)
 
 _MIB = 1024 * 1024
-
-
-def default_policy() -> Policy:
-    return Policy(source="")
 
 
 @dataclass(frozen=True, slots=True)

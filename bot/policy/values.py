@@ -16,7 +16,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.model import ModelOverride
 from bot.contracts.request import Tier
-from bot.policy.kinds import FROZEN, ONCE, As, Short, Truth, key, line, one_of, whole, word
+from bot.policy.kinds import FROZEN, ONCE, Short, Truth, key, line, one_of, whole, word
 from bot.policy.limits import Bot, Budget, TierPolicy, TierTable, default_tiers, once_by_id
 from bot.policy.model_settings import Model, ModelSettingsPolicy, Override
 from bot.policy.publishing import (
@@ -28,8 +28,7 @@ from bot.policy.publishing import (
     TriggersPolicy,
     WritesPolicy,
 )
-from bot.policy.read_rules import RULES
-from bot.policy.rule import Rule
+from bot.policy.read_rules import Rules
 from bot.policy.running import (
     AgentPolicy,
     AttachmentsPolicy,
@@ -56,9 +55,9 @@ _Models = Annotated[
 class OptionsPolicy:
     """Limits on the options of a command. `models` are names, or globs of them; `None` allows all."""
 
-    models: Annotated[
-        tuple[str, ...] | None, As(Annotated[tuple[_Models, ...], Field(max_length=50), ONCE])
-    ] = key(None, "What --model may ask for; by default any that the job's keys reach.")
+    models: Annotated[tuple[_Models, ...], Field(max_length=50), ONCE] | None = key(
+        None, "What --model may ask for; by default any that the job's keys reach."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class Policy:
     )
     budget: Budget = key(Budget(), "Caps for every run, whoever asks.")
     options: OptionsPolicy = key(OptionsPolicy(), "What the options of a command may ask for.")
-    rules: Annotated[tuple[Rule, ...], RULES] = key(
+    rules: Rules = key(
         (),
         "What tools may do where; the strictest rule that matches wins, whatever the order.",
         title="a list of rules",
@@ -120,11 +119,11 @@ class Policy:
         (), "Servers that tests need, started inside the sandbox, each round its own."
     )
     bring: Folders = key((), "Folders that earlier steps of the workflow prepared, brought into the sandbox.")
-    history: Annotated[
-        int | Literal["full"], As(Annotated[int, whole(1, 1_000_000), word("full", "full")])
-    ] = key(1, "Commits that come along; full for tools that compute a version from git.")
+    history: Annotated[int | Literal["full"], whole(1, 1_000_000), word("full", "full")] = key(
+        1, "Commits that come along; full for tools that compute a version from git."
+    )
     model: Model = key("", "The model of runs in Actions, unless the request or the workflow names one.")
-    models: Annotated[Mapping[Model, Annotated[ModelOverride, Override]], FROZEN] = key(
+    models: Annotated[Mapping[Model, Annotated[ModelOverride, Override()]], FROZEN] = key(
         None,
         "What is known better here of models than in the program's own table.",
         factory=dict,

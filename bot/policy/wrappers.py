@@ -21,14 +21,16 @@ from bot.policy.programs import (
     MANY_SUBCOMMANDS,
     PREFIXES,
     PREFIXES_WITH_ARGUMENT,
+    RUNNING_FILES,
     RUNNING_LETTERS,
     RUNNING_OPTIONS,
     RUNNING_OTHERS,
     RUNNING_SUBCOMMANDS,
-    RUNS_FILES,
     SHELLS,
 )
 from bot.policy.rule import CommandPattern
+
+Words = tuple[str, ...]
 
 # `gcc-12`, `perl5.36-x86_64-linux-gnu`, `x86_64-linux-gnu-gcc`, `vim.tiny`: another name of the same program.
 _MACHINE = r"[a-z0-9_]+-(?:[a-z]+-)?(?:linux|elf|musl|w64|pc|apple|darwin)[a-z0-9_-]*?"
@@ -55,13 +57,11 @@ def names_of(name: str) -> set[str]:
 
 
 def _runs_another(name: str, arguments: Sequence[str]) -> bool:
-    if name in RUNNING_OTHERS:
+    subcommands, options = RUNNING_SUBCOMMANDS.get(name, frozenset()), RUNNING_OPTIONS.get(name, ())
+    letters = RUNNING_LETTERS.get(name)
+    if name in RUNNING_OTHERS or not subcommands.isdisjoint(arguments):
         return True
-    if name in RUNNING_SUBCOMMANDS and any(argument in RUNNING_SUBCOMMANDS[name] for argument in arguments):
-        return True
-    if name in RUNNING_OPTIONS and any(_is_option(argument, RUNNING_OPTIONS[name]) for argument in arguments):
-        return True
-    if name in RUNNING_LETTERS and any(RUNNING_LETTERS[name].match(argument) for argument in arguments):
+    if any(_is_option(one, options) or (letters is not None and letters.match(one)) for one in arguments):
         return True
     if name == "find":
         return any(argument.startswith(FIND_ACTIONS) for argument in arguments)
@@ -85,7 +85,8 @@ def _is_option(argument: str, options: Sequence[str]) -> bool:
     """Whether `argument` is one of `options`. A long option may be abbreviated, a value may directly follow a
     letter."""
     if argument.startswith("--"):
-        return len(argument) > 2 and _begins_one(argument.partition("=")[0], options)
+        name = argument.partition("=")[0]
+        return len(argument) > 2 and any(full.startswith(name) for full in options)
     return any(argument.startswith(option) for option in options if not option.startswith("--"))
 
 
@@ -100,20 +101,10 @@ def _git_runs_another(arguments: Sequence[str]) -> bool:
     return any(
         "::" in argument
         or argument.startswith(("-O", "-x", "-c"))
-        or (
-            len(argument) > 3
-            and argument.startswith("--")
-            and _begins_one(argument.partition("=")[0], GIT_LONG_OPTIONS)
-        )
+        or (len(argument) > 3 and argument.startswith("--") and _is_option(argument, GIT_LONG_OPTIONS))
         for argument in arguments
     )
 
-
-def _begins_one(option: str, options: Sequence[str]) -> bool:
-    return any(full.startswith(option) for full in options)
-
-
-Words = tuple[str, ...]
 
 _SHELL_TEXT = re.compile(r"[\s;&|<>()$`{}]")
 _NUMBER = re.compile(r"[0-9.]+[a-z]?")
@@ -181,23 +172,18 @@ _MOST_SPELLINGS = 200
 def allow_warning(pattern: CommandPattern, *, opaque_is_ruled: bool) -> str:
     """Return a warning for `policy check` about what an `allow` rule of `pattern` also covers, or does not cover; empty
     for none. `opaque_is_ruled`: another rule denies opaque commands or asks about them."""
-    for words in islice(product(*(sorted(token) for token in pattern)), _MOST_SPELLINGS):
-        warning = _words_warning(words, opaque_is_ruled)
-        if warning:
-            return warning
-    return ""
+    spelled = islice(product(*(sorted(token) for token in pattern)), _MOST_SPELLINGS)
+    return next(filter(None, (_words_warning(words, opaque_is_ruled) for words in spelled)), "")
 
 
-def _words_warning(words: tuple[str, ...], opaque_is_ruled: bool) -> str:
+def _words_warning(words: Words, opaque_is_ruled: bool) -> str:
     name, spelled = words[0], " ".join(words[:2])
     if "/" in name:
         return f"`{name}` is a file, and one of the repository does what the agent last wrote into it"
-    for begin in (words[:1], words[:2]):
-        if begin in RUNS_FILES:
-            command = " ".join(begin)
-            return f"`{command}` runs {RUNS_FILES[begin]}, which the agent may change: so it may run anything by this"
+    if not RUNNING_FILES.isdisjoint((words[:1], words[:2])):
+        return f"`{spelled}` runs files of the repository, which the agent may change: so it may run anything by this"
     if len(words) == 1 and name in MANY_SUBCOMMANDS:
-        return f"`{name}` by itself covers {MANY_SUBCOMMANDS[name]} too; name the subcommands that are meant"
+        return f"`{name}` by itself covers every subcommand; name those that are meant"
     parts = running_parts(words)
     if parts and not opaque_is_ruled:
         some = ", ".join(f"`{part}`" for part in parts[:2])

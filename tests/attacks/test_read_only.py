@@ -12,7 +12,7 @@ import pytest
 
 from bot.contracts.outcome import Status
 from bot.contracts.request import Tier
-from bot.policy.tiers import default_policy
+from bot.policy.load import load_policy
 from bot.session.context.profiles import profile_of
 from bot.session.tools.toolbox import Gatekeeper
 from bot.workspace.client import Question
@@ -72,7 +72,7 @@ def test_a_tool_host_that_was_taken_over_is_denied_every_write(tmp_path: Path) -
     """Its question is what it likes; the answer in a reading run is no, whatever the policy says."""
     for verb in ("plan", "explain", "review"):
         profile = profile_of(make_request(verb=verb))
-        gatekeeper = Gatekeeper(default_policy(), Tier.MAINTAINER, str(tmp_path), lambda line: None, profile)
+        gatekeeper = Gatekeeper(load_policy(None), Tier.MAINTAINER, str(tmp_path), lambda line: None, profile)
         for tool in ("edit", "write", "bash", "view", "made_up"):
             answer = gatekeeper.answer(Question(tool, (("x.py", "change"),), "+x"))
             assert not answer.allow, (verb, tool)
@@ -81,7 +81,7 @@ def test_a_tool_host_that_was_taken_over_is_denied_every_write(tmp_path: Path) -
 
 def test_a_call_of_a_masked_tool_is_denied_at_dispatch_too(tmp_path: Path) -> None:
     profile = profile_of(make_request(verb="explain"))
-    gatekeeper = Gatekeeper(default_policy(), Tier.MAINTAINER, str(tmp_path), lambda line: None, profile)
+    gatekeeper = Gatekeeper(load_policy(None), Tier.MAINTAINER, str(tmp_path), lambda line: None, profile)
     for tool in ("edit", "write", "describe_change", "submit_plan", "ask_user"):
         assert not gatekeeper.permit(tool, {}).allow, tool
     assert gatekeeper.permit("view", {"path": "x"}).allow

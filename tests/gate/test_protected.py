@@ -17,7 +17,6 @@ from bot.policy.load import load_policy
 from bot.policy.protected import SERVICES
 from bot.policy.publishing import DetectorPolicy, DiffPolicy
 from bot.policy.running import AgentPolicy
-from bot.policy.tiers import default_policy
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench, copy_of_bench
 
@@ -228,7 +227,7 @@ def test_the_policy_or_a_person_lets_most_files_be_deleted(twenty: Bench) -> Non
     lets = load_policy("version: 1\ndiff: {deletions: true}\n")
     for rule in (
         may_write(lets, Tier.MAINTAINER),
-        may_write(default_policy(), Tier.LOCAL, deletions=True),
+        may_write(load_policy(None), Tier.LOCAL, deletions=True),
     ):
         assert twenty.judge(may_write=rule).withheld == ()
 
@@ -304,14 +303,14 @@ def test_every_service_has_a_pattern_of_lower_case() -> None:
 
 
 POLICY = dataclasses.replace(
-    default_policy(),
+    load_policy(None),
     source="ops/agent.yml",
     agent=AgentPolicy(instructions=("RULES.md",)),
     detector=DetectorPolicy(rules="ops/Secrets.toml"),
     diff=DiffPolicy(binaries=("assets/**",), links=("docs/latest",), services=("netlify",)),
 )
 LETS = may_write(POLICY, Tier.MAINTAINER)
-LETS_NONE = may_write(default_policy(), Tier.MAINTAINER)
+LETS_NONE = may_write(load_policy(None), Tier.MAINTAINER)
 
 
 def test_a_binary_is_withheld_unless_the_policy_lets_it_out(desk: Bench) -> None:

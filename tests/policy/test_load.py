@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Tier
-from bot.policy.egress import PRESETS
 from bot.policy.limits import Budget
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.policy.publishing import Identity, PullRequestPolicy, ReviewPolicy
 from bot.policy.running import CheckSpec, SetupStep
 from bot.policy.tiers import RunBudget, run_budget
-from bot.policy.values import MaintenancePolicy, OptionsPolicy, Policy
+from bot.policy.values import MaintenancePolicy, Policy
 from bot.verbs.registry import NAMES
 
 WHOLE = """\
@@ -64,16 +63,6 @@ def _problems(text: str) -> list[str]:
     return str(caught.value).splitlines()
 
 
-def test_a_check_may_name_its_reports() -> None:
-    text = "version: 1\nchecks:\n  - {name: t, command: make t, junit: 'out/**/*.xml', coverage: cov.xml}\n"
-    assert load_policy(text).checks == (CheckSpec("t", "make t", 600, ("out/**/*.xml",), ("cov.xml",)),)
-
-
-@pytest.mark.parametrize("place", ["/etc/passwd", "../out.xml", "a/../b", "a\\b", "''"])
-def test_a_report_lies_in_the_repository(place: str) -> None:
-    assert _problems(f"version: 1\nchecks:\n  - {{command: make t, junit: {place}}}\n")
-
-
 def test_a_whole_file_is_read() -> None:
     policy = load_policy(WHOLE)
     assert policy.model == "anthropic/claude-sonnet-5-5"
@@ -90,32 +79,6 @@ def test_a_whole_file_is_read() -> None:
     assert (policy.triggers.assignee, policy.triggers.failed_runs) == ("our-bot", True)
     assert policy.maintenance == MaintenancePolicy(open_pulls=2, back_off_days=30)
     assert policy.identity == Identity("Acme bot", "bot@acme.example")
-
-
-def test_what_options_may_ask_for_is_read() -> None:
-    policy = load_policy('options: {models: [anthropic/claude-haiku-4-5, "openai/*", "*/gpt-oss"]}')
-    assert policy.options == OptionsPolicy(("anthropic/claude-haiku-4-5", "openai/*", "*/gpt-oss"))
-    assert load_policy("options: {models: []}").options == OptionsPolicy(())
-    for text in ("version: 1", "options: {}"):
-        assert load_policy(text).options == OptionsPolicy(None)
-
-
-def test_more_models_than_anybody_lists_are_a_mistake() -> None:
-    assert len(load_policy(f"options: {{models: {_models(50)}}}").options.models or ()) == 50
-    [problem] = _problems(f"options: {{models: {_models(51)}}}")
-    assert problem.endswith("at most 50 are listed, and not 51")
-
-
-def _models(count: int) -> list[str]:
-    return [f"openai/m{number}" for number in range(count)]
-
-
-@pytest.mark.parametrize(
-    ("word", "draft", "always"), [("true", True, False), ("false", False, False), ("always", True, True)]
-)
-def test_a_draft_is_a_default_or_a_bound(word: str, draft: bool, always: bool) -> None:
-    rule = load_policy(f"pull_request: {{draft: {word}}}").pull_request
-    assert (bool(rule.draft), rule.always_draft) == (draft, always)
 
 
 def test_a_tier_changes_where_the_file_says_so() -> None:
@@ -138,10 +101,9 @@ def test_nothing_is_pushed_or_approved_or_started_where_the_file_does_not_say_so
     assert policy.forks == "suggestions"
     assert not policy.review.request_changes
     assert not (policy.triggers.labels or policy.triggers.assignee or policy.triggers.failed_runs)
-
-
-def test_a_review_can_be_turned_off() -> None:
-    assert load_policy("review: {on: []}").review.on == frozenset()
+    assert (
+        {policy.tiers[tier].egress for tier in Tier} == {load_policy("setup: [make]").setup[0].egress} == {()}
+    )
 
 
 def test_a_bot_has_its_own_verbs_or_its_tiers() -> None:
@@ -364,11 +326,6 @@ def test_many_mistakes_of_every_kind_are_named_at_once_each_where_it_stands() ->
         assert {line.split(": ", 1)[1] for line in found} == {many[text] for text in by_key.values()}
 
 
-def test_the_files_own_name_is_in_the_message() -> None:
-    with pytest.raises(PolicyError, match=r"^other\.yml:1:1: "):
-        load_policy("[]", "other.yml")
-
-
 def test_a_file_over_the_limit_is_refused_unread() -> None:
     assert _problems("#" + "x" * 70_000) == [".github/agent.yml:1:1: the file is over 64 kB"]
 
@@ -406,29 +363,6 @@ def test_no_text_makes_the_reader_raise_anything_else(text: str) -> None:
         assert isinstance(load_policy(text), Policy)
 
 
-_PIECES = [
-    *[
-        "rules:",
-        "checks:",
-        "tiers:",
-        "effect: deny",
-        "paths: [a]",
-        "commands: [[a]]",
-        "opaque: true",
-        "examples: [x]",
-    ],
-    *["- ", "\n", "  ", "{", "}", "[", "]", "&a", "*a", "!", "'", ": ", "fix", "1", "#", "|", ">"],
-]
-
-
-@given(st.lists(st.sampled_from(_PIECES), max_size=30))
-def test_no_arrangement_of_a_policys_own_pieces_makes_the_reader_raise(pieces: list[str]) -> None:
-    try:
-        load_policy("".join(pieces))
-    except PolicyError as error:
-        assert error.problems
-
-
 def test_a_run_gets_the_least_of_all_limits() -> None:
     policy = load_policy("budget: {usd: 3, minutes: 60, tokens: 9, commands: 900, output: 0.5}")
     assert run_budget(policy, Tier.MAINTAINER) == RunBudget(
@@ -446,12 +380,6 @@ def test_what_a_person_may_spend_within_a_day_is_their_tiers() -> None:
     assert (maintainer.usd_a_day, maintainer.tokens) == (None, None)
 
 
-def test_nothing_reaches_a_network_where_the_file_does_not_say_so() -> None:
-    policy = load_policy("setup: [make]")
-    assert {policy.tiers[tier].egress for tier in Tier} == {()}
-    assert policy.setup[0].egress == ()
-
-
 def test_egress_is_named_by_tier_and_by_step() -> None:
     policy = load_policy(
         "tiers: {maintainer: {egress: [python, node]}, schedule: {egress: none}}\n"
@@ -462,22 +390,8 @@ def test_egress_is_named_by_tier_and_by_step() -> None:
     assert policy.setup[0].egress == ("python",)
 
 
-def test_the_presets_are_those_that_have_hosts() -> None:
-    from bot.policy import egress
-
-    assert set(PRESETS) == set(egress.PRESETS)
-
-
-def test_the_detectors_rules_are_a_file_of_the_repository() -> None:
-    assert load_policy("detector: {rules: .github/secrets.toml}").detector.rules == ".github/secrets.toml"
-    assert load_policy(None).detector.rules == ""
-
-
-def test_a_request_can_lower_its_budget() -> None:
+def test_a_request_can_lower_its_budget_and_not_raise_it() -> None:
     assert run_budget(load_policy(None), Tier.MAINTAINER, 2).usd == 2
-
-
-def test_a_request_cannot_raise_its_budget() -> None:
     assert run_budget(load_policy(None), Tier.MAINTAINER, 500).usd == 5
 
 

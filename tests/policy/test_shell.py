@@ -18,10 +18,6 @@ def test_a_command_over_the_limit_is_opaque_and_never_parsed() -> None:
     assert parse_shell("echo " + "a" * MAX_COMMAND) == ShellCommand(None, ())
 
 
-def test_a_command_at_the_limit_is_parsed() -> None:
-    assert parse_shell("echo " + "a" * (MAX_COMMAND - 5)).simple is not None
-
-
 @pytest.mark.parametrize("command", ["", " ", "\n", "# only a note"])
 def test_nothing_to_run_is_not_proven_simple(command: str) -> None:
     assert parse_shell(command).simple is None
@@ -153,13 +149,6 @@ def test_no_letter_is_beyond_what_the_parsers_scanner_can_look_up() -> None:
     """In a process of its own: it was the end of it."""
     code = f"from bot.policy.shell import parse_shell\nfor c in {BEYOND_THE_TABLE!r} * 50: parse_shell('echo ' + c)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_letters_beyond_ascii_are_where_they_were() -> None:
-    assert parse_shell("grep \u00fcber '\U0001f600 x' | wc -l").simple == (
-        ("grep", "\u00fcber", "\U0001f600 x"),
-        ("wc", "-l"),
-    )
 
 
 def test_a_command_that_takes_the_parser_too_long_is_opaque() -> None:

@@ -1,0 +1,226 @@
+"""Single keys of the policy file: what each value becomes, and what is refused, with its place."""
+
+from __future__ import annotations
+
+import re
+from operator import attrgetter
+
+import pytest
+
+from bot.contracts.model import ModelOverride
+from bot.contracts.request import Tier
+from bot.policy.load import load_policy
+from bot.policy.model_settings import ModelSettings
+from bot.policy.problems import PolicyError
+from bot.policy.running import (
+    AgentPolicy,
+    CheckSpec,
+    DiagnosticsPolicy,
+    SandboxLimits,
+    ServerPolicy,
+    StopHookPolicy,
+)
+from bot.policy.values import OptionsPolicy
+from bot.session.workspaces.start import in_bytes
+from bot.toolhost.resource_limits import ResourceLimits
+
+INSTRUCTIONS = (
+    "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"
+)  # fmt: skip
+MODEL = """
+models:
+  ollama/qwen3-coder:
+    window: 256000
+    max_output: 32000
+    price: { input: 1.5, output: 6, cache_read: 0.1, cache_write: 2 }
+    vision: true
+    thinking: "budget"
+    streams_tools: true
+    min_cacheable: 2048
+    allowed_tools: false
+    forced_choice: false
+"""
+DIAGNOSTICS = """
+diagnostics:
+  off: true
+  wait: 1
+  servers: {ty: {command: .venv/bin/ty server}, biome: {off: true}}
+  checkers: [ruff, mypy]
+"""
+HOOK = "{todos: false, diagnostics: false, checks: false}"
+
+READ = [
+    ("", "attachments.tiers", {Tier.MAINTAINER}),
+    ("attachments: {}", "attachments.tiers", {Tier.MAINTAINER}),
+    ("attachments: {tiers: [contributor, bot]}", "attachments.tiers", {Tier.CONTRIBUTOR, Tier.BOT}),
+    ("attachments: {tiers: []}", "attachments.tiers", frozenset()),
+    ("", "agent", AgentPolicy(StopHookPolicy(True, True, True), INSTRUCTIONS)),
+    (
+        f"agent: {{stop_hook: {HOOK}, instructions: [RULES.md]}}",
+        "agent",
+        AgentPolicy(StopHookPolicy(False, False, False), ("RULES.md",)),
+    ),
+    ("agent: {instructions: []}", "agent.instructions", ()),
+    ("diagnostics: {}", "diagnostics", DiagnosticsPolicy(False, 2.0, {}, None)),
+    (
+        DIAGNOSTICS,
+        "diagnostics",
+        DiagnosticsPolicy(
+            True,
+            1.0,
+            {"ty": ServerPolicy(".venv/bin/ty server"), "biome": ServerPolicy(off=True)},
+            ("ruff", "mypy"),
+        ),
+    ),
+    ("diagnostics: {checkers: none}", "diagnostics.checkers", ()),
+    ("diagnostics: {checkers: []}", "diagnostics.checkers", ()),
+    ("sandbox: {limits: {file: 16}}", "sandbox.limits", SandboxLimits(file=16)),
+    (
+        MODEL,
+        "models",
+        {
+            "ollama/qwen3-coder": ModelOverride(
+                256_000, 32_000, 1.5, 6.0, 0.1, 2.0, True, "budget", True, 2048, False, False
+            )
+        },
+    ),
+    ("models: { openai/x: { window: 9 } }", "models", {"openai/x": ModelOverride(9)}),
+    # Without prices for the cache nothing of it is cheaper.
+    (
+        "models: { openai/x: { price: { input: 3, output: 9 } } }",
+        "models",
+        {"openai/x": ModelOverride(None, None, 3.0, 9.0, 3.0, 3.0)},
+    ),
+    (
+        "models: {vllm/x: {efforts: [low, high]}}",
+        "models",
+        {"vllm/x": ModelOverride(efforts=("low", "high"))},
+    ),
+    (
+        'options: {models: [anthropic/claude-haiku-4-5, "openai/*", "*/gpt-oss"]}',
+        "options",
+        OptionsPolicy(("anthropic/claude-haiku-4-5", "openai/*", "*/gpt-oss")),
+    ),
+    ("options: {models: []}", "options", OptionsPolicy(())),
+    ("options: {}", "options", OptionsPolicy(None)),
+    (
+        "checks: [{name: t, command: make t, junit: 'out/**/*.xml', coverage: cov.xml}]",
+        "checks",
+        (CheckSpec("t", "make t", 600, ("out/**/*.xml",), ("cov.xml",)),),
+    ),
+    ("review: {on: []}", "review.on", frozenset()),
+    ("detector: {rules: .github/secrets.toml}", "detector.rules", ".github/secrets.toml"),
+    ("", "detector.rules", ""),
+    ("pull_request: {draft: true}", "pull_request.always_draft", False),
+    ("pull_request: {draft: always}", "pull_request.always_draft", True),
+]
+
+
+@pytest.mark.parametrize(("text", "key", "value"), READ)
+def test_a_key_is_read(text: str, key: str, value: object) -> None:
+    assert attrgetter(key)(load_policy(text)) == value
+
+
+WRONG = [
+    ("attachments: {tier: [bot]}", "`tier`"),
+    ("attachments: {tiers: [schedule]}", "`schedule` is not one of"),
+    ("attachments: {tiers: [local]}", "`local` is not one of"),
+    ("attachments: {tiers: [bot, bot]}", "listed twice"),
+    ("attachments: {tiers: maintainer}", "expected a list"),
+    ("attachments: [maintainer]", "expected a mapping"),
+    ("agent: {stop_hok: {}}", "`stop_hok`"),
+    ("agent: {stop_hook: {todos: maybe}}", "expected true or false"),
+    ("agent: {instructions: [../AGENTS.md]}", "expected the name of a file"),
+    ("agent: {instructions: [/AGENTS.md]}", "expected the name of a file"),
+    ("agent: {instructions: ['..']}", "expected the name of a file"),
+    ("agent: {instructions: [A.md, A.md]}", "listed twice"),
+    ("diagnostics: {servers: {tyy: {off: true}}}", "`tyy` is not one of"),
+    ("diagnostics: {servers: {cargo: {off: true}}}", "`cargo` was removed"),
+    ("diagnostics: {servers: {ty: {args: x}}}", "unknown key `args`"),
+    ("diagnostics: {wait: 31s}", "at most 30 seconds"),
+    ("diagnostics: {wait: 0}", "expected a time"),
+    ("diagnostics: {checkers: [ruff, ruff]}", "listed twice"),
+    ("diagnostics: {checkers: ['../x']}", "is not one of"),
+    ("sandbox: {limits: {memory: 65537}}", "from 64 to 65,536"),
+    ("sandbox: {limits: {processes: 10001}}", "from 10 to 10,000"),
+    ("sandbox: {limits: {disk: -1}}", "from 1"),
+    ("sandbox: {limits: {open_files: 5}}", "unknown key `open_files`"),
+    ("models: [a]", "expected a mapping"),
+    ("models: { qwen: {} }", "expected provider/name"),
+    ("models: { openai/x: { windows: 9 } }", "windows"),
+    ("models: { openai/x: { window: 0 } }", "whole number from 1"),
+    ("models: { openai/x: { window: } }", "whole number from 1"),
+    ("models: { openai/x: { price: { input: 3 } } }", "has no `output`"),
+    ("models: { openai/x: { price: 3 } }", "expected a mapping"),
+    ("models: { openai/x: { vision: yes } }", "expected true or false"),
+    ("models: { openai/x: { thinking: hard } }", "off, adaptive, budget"),
+    ("models:\n  openai/x: {}\n  openai/x: {}", "twice"),
+    ("model_settings: {effort: highest}", "`highest` is not one of"),
+    ("model_settings: {effort: [low]}", "found a list"),
+    ("model_settings: {fallback: gpt-6.2-sol}", "expected a list"),
+    ("model_settings: {fallback: [gpt-6.2-sol]}", "expected provider/name"),
+    ("model_settings: {fallback: [a/b, a/b]}", "listed twice"),
+    ("model_settings: {fallback: [a/b, a/c, a/d, a/e, a/f, a/g]}", "at most 5"),
+    ("model_settings: {small: haiku}", "expected provider/name"),
+    ("model_settings: {verbs: {fixx: {effort: low}}}", "`fixx` is not one of"),
+    ("model_settings: {verbs: {fix: {verbs: {}}}}", "unknown key `verbs`"),
+    ("model_settings: {tiers: {local: {effort: low}}}", "`local` is not one of"),
+    ("model_settings: {tasks: {../x: {effort: low}}}", "expected the name of a task"),
+    (f"options: {{models: {[f'openai/m{n}' for n in range(51)]}}}", "at most 50 are listed, and not 51"),
+    *(
+        (f"checks: [{{command: make t, junit: {place}}}]", "agent.yml:1:")
+        for place in ("/etc/passwd", "../out.xml", "a/../b", "a\\b", "''")
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), WRONG)
+def test_a_wrong_value_is_refused_with_its_place(text: str, why: str) -> None:
+    with pytest.raises(PolicyError, match=re.escape(why)) as caught:
+        load_policy(text)
+    assert re.match(r"\.github/agent\.yml:\d+:\d+: ", str(caught.value))
+
+
+def test_limits_of_the_sandbox_are_by_default_those_of_the_tool_host() -> None:
+    host = ResourceLimits()._asdict()
+    assert in_bytes(load_policy("version: 1").sandbox.limits) == {
+        name: host[name] for name in ("memory", "processes", "file", "disk")
+    }
+
+
+SETTINGS = """
+model: anthropic/claude-opus-5-5
+model_settings:
+  effort: low
+  fallback: [openai/gpt-6.2-sol, anthropic/claude-sonnet-5-5]
+  small: anthropic/claude-haiku-5-5
+  tiers:
+    contributor: {effort: minimal, fallback: []}
+    maintainer: {effort: high}
+  verbs:
+    review: {effort: max}
+  tasks:
+    update-dependencies: {small: openai/gpt-6-luna}
+"""
+ALL = ("openai/gpt-6.2-sol", "anthropic/claude-sonnet-5-5")
+HAIKU = "anthropic/claude-haiku-5-5"
+
+
+@pytest.mark.parametrize(
+    ("verb", "tier", "task", "settings"),
+    [
+        ("fix", Tier.BOT, "", ModelSettings("low", ALL, HAIKU)),
+        ("fix", Tier.CONTRIBUTOR, "", ModelSettings("minimal", (), HAIKU)),
+        ("review", Tier.CONTRIBUTOR, "", ModelSettings("max", (), HAIKU)),
+        ("fix", Tier.LOCAL, "", ModelSettings("high", ALL, HAIKU)),
+        ("fix", Tier.SCHEDULE, "update-dependencies", ModelSettings("low", ALL, "openai/gpt-6-luna")),
+        ("review", Tier.SCHEDULE, "another", ModelSettings("max", ALL, HAIKU)),
+    ],
+)
+def test_a_tasks_settings_come_before_a_verbs_and_those_before_a_tiers(
+    verb: str, tier: Tier, task: str, settings: ModelSettings
+) -> None:
+    policy = load_policy(SETTINGS)
+    assert policy.model_settings.of(verb, tier, task) == settings
+    assert policy.model_names == ("anthropic/claude-opus-5-5", *ALL, HAIKU, "openai/gpt-6-luna")
+    assert load_policy("version: 1").model_settings.of(verb, tier, task) == ModelSettings()
