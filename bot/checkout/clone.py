@@ -21,6 +21,7 @@ from bot.checkout.objects import check_tree
 from bot.checkout.pull import OBJECT_ID, PullHead, fetch_pull, mark_diff_base
 from bot.contracts.plain_text import quoted_names
 from bot.contracts.regular_files import read_regular
+from bot.ecosystems.registry import ecosystems
 
 History = int | Literal["full"]
 
@@ -228,13 +229,6 @@ def _branch_or_base(branch: str) -> str:
     return branch if _PLAIN_BRANCH.fullmatch(branch) else "base"
 
 
-_VERSION_TOOLS = {
-    "setuptools-scm": re.compile(rb"setuptools[_-]scm|use_scm_version"),
-    "hatch-vcs": re.compile(rb"hatch-vcs|\[tool\.hatch\.version\][^\[]*source\s*=\s*[\"']vcs"),
-    "versioneer": re.compile(rb"\bversioneer\b"),
-    "poetry-dynamic-versioning": re.compile(rb"poetry-dynamic-versioning"),
-}
-_VERSION_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 _LARGEST_READ = 1 << 20
 _GITLINK = "160000"
 _POINTER = b"version https://git-lfs.github.com/spec/"
@@ -261,8 +255,13 @@ def _lfs_note(tree: Path) -> str:
 def _version_note(tree: Path, history: History) -> str:
     if history != 1:
         return ""
-    text = b"\n".join(_read(os.path.join(tree, name), _LARGEST_READ) for name in _VERSION_FILES)
-    tools = [name for name, sign in _VERSION_TOOLS.items() if sign.search(text)]
+    tools = [
+        tool
+        for one in ecosystems()
+        for tool in one.version_tools(
+            lambda name: _read(os.path.join(tree, name), _LARGEST_READ).decode(errors="replace")
+        )
+    ]
     if not tools:
         return ""
     return (

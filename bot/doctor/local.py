@@ -13,6 +13,7 @@ from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.sandbox import Canary, SandboxInfo
 from bot.doctor.finding import Finding, State
+from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
 from bot.environment.detection import Detection, Step
 from bot.maintenance.task import FOLDER
@@ -39,16 +40,7 @@ _MAX_FILE = 256 * 1024
 _MOST_FILES = 50_000
 _WARNINGS = 3
 _WARN_DAYS = 60
-_NOT_SOURCE = {
-    ".git",
-    "node_modules",
-    ".venv",
-    "venv",
-    ".tox",
-    ".nox",
-    "target",
-    "vendor",
-}
+_NOT_SOURCE = {".git", *(name for one in ecosystems() for name in one.folders)}
 
 
 def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = False) -> list[Finding]:

@@ -5,57 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
+from bot.ecosystems.registry import ecosystems
 from bot.environment.detection import CIStep, Detection, source_of
 
-
-class _Tool(NamedTuple):
-    """An action that installs a toolchain: its commit and version, the inputs that choose a version or an architecture,
-    and those that turn off what else it does by default."""
-
-    pin: str
-    inputs: str
-    off: Mapping[str, str] = {}
-
-
-TOOLS = {
-    "actions/setup-python": _Tool(
-        "5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0", "python-version architecture"
-    ),
-    "actions/setup-node": _Tool(
-        "820762786026740c76f36085b0efc47a31fe5020 # v7.0.0",
-        "node-version architecture",
-        {"package-manager-cache": "false"},
-    ),
-    "actions/setup-java": _Tool(
-        "c5195efecf7bdfc987ee8bae7a71cb8b11521c00 # v4.7.1",
-        "java-version distribution java-package architecture",
-    ),
-    "actions/setup-go": _Tool(
-        "924ae3a1cded613372ab5595356fb5720e22ba16 # v6.5.0", "go-version architecture", {"cache": "false"}
-    ),
-    "actions/setup-dotnet": _Tool("", "dotnet-version architecture"),
-    "astral-sh/setup-uv": _Tool(
-        "c771a70e6277c0a99b617c7a806ffedaca235ff9 # v9.0.0",
-        "version python-version",
-        {"enable-cache": "false"},
-    ),
-    "pnpm/action-setup": _Tool("26f6d4f2c533a43e6b5da0b4a5dd983f98f7b49a # v6.0.4", "version"),
-    "oven-sh/setup-bun": _Tool(
-        "0c5077e51419868618aeaa5fe8019c62421857d6 # v2", "bun-version", {"no-cache": "true"}
-    ),
-    "denoland/setup-deno": _Tool("667a34cdef165d8d2b2e98dde39547c9daac7282 # v2", "deno-version"),
-    "ruby/setup-ruby": _Tool(
-        "95ef2b042f9d7a56d8268cba8559e2842e2ad01b # v1.321.0", "ruby-version", {"bundler-cache": "false"}
-    ),
-    "shivammathur/setup-php": _Tool("", "php-version"),
-    "dtolnay/rust-toolchain": _Tool(
-        "4cda84d5c5c54efe2404f9d843567869ab1699d4 # stable", "toolchain components"
-    ),
-}
+TOOLS = {name: action for one in ecosystems() for name, action in one.actions.items()}
 _SYSTEM = re.compile(r"(sudo )?apt(-get)? (update|install)( [\w.+:~=-]+)*")
 _RUST_VERSION = re.compile(r"[\d.]+|beta|nightly[\d-]*")
 _SUPERFLUOUS = ("dtolnay/rust-toolchain@", "actions-rs/", "softprops/")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.jvm import ASSERTION, SKIP, TEST
 from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Ecosystem, Files, Setup, Suite, uses
+from bot.ecosystems.record import Action, Ecosystem, Files, Setup, Suite, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -63,4 +63,7 @@ ECOSYSTEM = Ecosystem(
     },
     hosts=("api.nuget.org",),
     runs={"dotnet": "run exec fsi script"},
+    interpreters=("dotnet",),
+    actions={"actions/setup-dotnet": Action("", "dotnet-version architecture")},
+    passed=("DOTNET_ROOT",),
 )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.record import (
+    Action,
     Added,
     Dependencies,
     Ecosystem,
@@ -230,4 +231,17 @@ ECOSYSTEM = Ecosystem(
     sensitive={"dependency manifest": "go.mod go.work", "lock file": "go.sum go.work.sum"},
     hosts=("proxy.golang.org", "sum.golang.org"),
     runs={"go": "run generate tool -toolexec --toolexec -exec --exec -vettool --vettool"},
+    interpreters=("go",),
+    also_read=("go.work",),
+    actions={
+        "actions/setup-go": Action(
+            "924ae3a1cded613372ab5595356fb5720e22ba16 # v6.5.0", "go-version architecture", {"cache": "false"}
+        )
+    },
+    passed=("GOROOT",),
+    # It would fetch from GitHub, which is on no list, what its proxy does not have.
+    online={"GOPROXY": "https://proxy.golang.org", "GOTOOLCHAIN": "local"},
+    index="GOPROXY",
+    build_caches=("~/.cache/go-build",),
+    forget="[ ! -d ~/.cache/go-build ] || date +%s%N > ~/.cache/go-build/testexpire.txt",
 )

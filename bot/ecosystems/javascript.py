@@ -14,6 +14,7 @@ from bot.ecosystems.outline import METHOD, TYPES
 from bot.ecosystems.place import Place
 from bot.ecosystems.record import (
     HOST,
+    Action,
     Added,
     Dependencies,
     Ecosystem,
@@ -318,4 +319,24 @@ ECOSYSTEM = Ecosystem(
         "pnpm": f"run exec dlx {_RUNNING_OPTIONS}",
         "yarn": f"run exec dlx node {_RUNNING_OPTIONS}",
     },
+    interpreters=("node",),
+    also_read=(".nvmrc", "pnpm-lock.yaml"),
+    actions={
+        "actions/setup-node": Action(
+            "820762786026740c76f36085b0efc47a31fe5020 # v7.0.0",
+            "node-version architecture",
+            {"package-manager-cache": "false"},
+        ),
+        "pnpm/action-setup": Action("26f6d4f2c533a43e6b5da0b4a5dd983f98f7b49a # v6.0.4", "version"),
+        "oven-sh/setup-bun": Action(
+            "0c5077e51419868618aeaa5fe8019c62421857d6 # v2", "bun-version", {"no-cache": "true"}
+        ),
+        "denoland/setup-deno": Action("667a34cdef165d8d2b2e98dde39547c9daac7282 # v2", "deno-version"),
+    },
+    # pnpm would install anew before a script: a tree's files are newer than its record of the last install.
+    settings={"pnpm_config_verify_deps_before_run": "false"},
+    online={"npm_config_ignore_scripts": "true", "YARN_ENABLE_SCRIPTS": "false"},
+    authorities=("NODE_EXTRA_CA_CERTS",),
+    index="npm_config_registry",
+    downloads=("~/.npm/_cacache", "~/.cache/yarn", "~/.local/share/pnpm/store"),
 )

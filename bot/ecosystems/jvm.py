@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Ecosystem, Files, Setup, Suite, uses
+from bot.ecosystems.record import Action, Ecosystem, Files, Setup, Suite, uses
 
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
 _ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
@@ -41,6 +41,13 @@ ASSERTION = (
 SKIP = r"@(?:Ignore|Disabled)|\bassum\w+\s*\(|\benabled\s*=\s*false|\[\s*Ignore|\bSkip\s*="
 TEST = r"@(?:Test|ParameterizedTest|RepeatedTest)\b|\[\s*(?:Fact|Theory|Test|TestMethod)\b"
 """With annotations, in Java and in C#."""
+
+
+# Maven 3.9 asks for the last one, older ones do not.
+_PROXY = (
+    "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort={proxy} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort={proxy} "
+    "-Daether.connector.http.useSystemProperties=true"
+)
 
 
 ECOSYSTEM = Ecosystem(
@@ -116,4 +123,18 @@ ECOSYSTEM = Ecosystem(
         "configuration": "gradlew.bat mvnw.cmd",
     },
     hosts=("repo.maven.apache.org", "repo1.maven.org", "plugins.gradle.org", "plugins-artifacts.gradle.org"),
+    interpreters=("java",),
+    actions={
+        "actions/setup-java": Action(
+            "c5195efecf7bdfc987ee8bae7a71cb8b11521c00 # v4.7.1",
+            "java-version distribution java-package architecture",
+        )
+    },
+    passed=("JAVA_HOME",),
+    # Java takes the home from the list of users otherwise, and reads no variable for a proxy.
+    settings=dict.fromkeys(("MAVEN_OPTS", "GRADLE_OPTS"), "-Duser.home={home}"),
+    online={"MAVEN_OPTS": _PROXY},
+    build_caches=("~/.gradle/caches",),
+    forget="rm -rf ~/.gradle/caches/build-cache-*",
+    copied={"pom.xml": ".m2/repository"},
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Dependencies, Ecosystem, Files, Suite, table, uses
+from bot.ecosystems.record import Action, Dependencies, Ecosystem, Files, Suite, table, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
@@ -115,4 +115,6 @@ ECOSYSTEM = Ecosystem(
     dependencies=Dependencies(manifests={"composer.json": (json.loads, _declared)}),
     sensitive={"dependency manifest": "composer.json", "lock file": "composer.lock"},
     runs={"composer": "exec run run-script"},
+    interpreters=("php",),
+    actions={"shivammathur/setup-php": Action("", "php-version")},
 )

@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bot.contracts.name_patterns import is_one_of
@@ -17,6 +17,7 @@ from bot.ecosystems.python_related import related
 from bot.ecosystems.python_tests import RUNNERS
 from bot.ecosystems.record import (
     HOST,
+    Action,
     Added,
     Dependencies,
     Ecosystem,
@@ -35,10 +36,15 @@ VENV = ".venv"
 _MANAGERS = ("uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox")
 _GROUPS = ("test", "tests", "testing", "dev", "develop")
 _REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
-_VERSION_FROM_GIT = re.compile(
-    r"setuptools[_-]scm|hatch-vcs|poetry-dynamic-versioning|versioningit|dunamai|flit[_-]scm|setuptools-git-versioning"
-    r"|vcs[_-]versioning|\bpbr\b|source\s*=\s*[\"']scm[\"']"
-)
+_VERSION_TOOLS = {
+    "setuptools-scm": (
+        r"setuptools[_-]scm|use_scm_version|vcs[_-]versioning|setuptools-git-versioning|source\s*=\s*[\"']scm[\"']"
+    ),
+    "hatch-vcs": r"hatch-vcs|\[tool\.hatch\.version\][^\[]*source\s*=\s*[\"']vcs",
+    "versioneer": r"\bversioneer\b",
+    "poetry-dynamic-versioning": "poetry-dynamic-versioning",
+    **{name: rf"\b{name.replace('-', '[-_]')}\b" for name in ("versioningit", "dunamai", "flit-scm", "pbr")},
+}
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -71,7 +77,7 @@ def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
     used = " ".join((*lines, *checks))
     managers = [name for name in _MANAGERS if re.search(rf"(^|[\s&]){name} ", used)]
     first = [f"python -m pip install -q {' '.join(managers)}"] if managers else []
-    scm = [_NEWEST_TAG] if version_tool(files) else []
+    scm = [_NEWEST_TAG] if version_tools(lambda name: files.text(name) or "") else []
     make = [f"python3 -m venv {VENV}", f". {VENV}/bin/activate"]
     return Setup(" && ".join((*scm, *make, *first, *lines)), ("python",), VENV)
 
@@ -117,10 +123,9 @@ _NEWEST_TAG = (
 )
 
 
-def version_tool(files: Files) -> str:
-    """Return the tool that computes the version from git tags, or an empty string."""
-    texts = (files.text(name) or "" for name in ("pyproject.toml", "setup.cfg", "setup.py"))
-    return next((match[0] for text in texts if (match := _VERSION_FROM_GIT.search(text))), "")
+def version_tools(read: Callable[[str], str]) -> list[str]:
+    text = "\n".join(map(read, ("pyproject.toml", "setup.cfg", "setup.py")))
+    return [tool for tool, sign in _VERSION_TOOLS.items() if re.search(sign, text)]
 
 
 _FILES = {".py": "python", ".pyi": "python"}
@@ -398,4 +403,29 @@ ECOSYSTEM = Ecosystem(
         "pyright": "--pythonpath -p --project",
         "pylint": "--init-hook --load-plugins",
     },
+    interpreters=("python3", "python"),
+    also_read=("requirements-dev.txt",),
+    actions={
+        "actions/setup-python": Action(
+            "5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0", "python-version architecture"
+        ),
+        "astral-sh/setup-uv": Action(
+            "c771a70e6277c0a99b617c7a806ffedaca235ff9 # v9.0.0",
+            "version python-version",
+            {"enable-cache": "false"},
+        ),
+    },
+    bundled=("ruff", "ty"),
+    settings={
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_PROGRESS_BAR": "off",
+        "PYTHONUNBUFFERED": "1",
+        "TQDM_DISABLE": "1",
+    },
+    online={"PIP_ONLY_BINARY": ":all:"},
+    authorities=("REQUESTS_CA_BUNDLE", "PIP_CERT"),
+    version_tools=version_tools,
+    index="PIP_INDEX_URL",
+    build_caches=("~/.cache/mypy",),
+    downloads=("~/.cache/pip", "~/.cache/uv"),
 )

@@ -66,6 +66,10 @@ class Pin(NamedTuple):
     pattern: str = r"^\s*(?P<version>[\w.+-]+)"
 
 
+def no_version_tools(read: Callable[[str], str]) -> list[str]:
+    return []
+
+
 def no_checks(files: Files) -> Iterator[str]:
     return iter(())
 
@@ -194,6 +198,15 @@ class Dependencies:
     lists: tuple[str, str, str] = ("(?!)", "", "")
 
 
+class Action(NamedTuple):
+    """`pin` is its commit and version, `inputs` are those that choose a version or an architecture, `off` turns
+    off what else it does by default."""
+
+    pin: str
+    inputs: str
+    off: Mapping[str, str] = {}
+
+
 def table(data: Any, *keys: str) -> dict[str, Any]:
     """Return the table at `keys`, an empty one if the value is no table."""
     for key in keys:
@@ -216,29 +229,37 @@ class Ecosystem:
     the files, as patterns of names, that say what an install installs. `kept` are the folders in a home where installs
     leave packages, `installed` those of them that hold their own path, and `packages` the folders of packages in a
     tool's own folder. `compiles`: its test command builds what it needs. `suffixes` are those of its sources. `test`,
-    `install` and `egress` are for advice to people.
-    `reports` are the JUnit files that its tools write by themselves. `counts` are lines by which its test runners say
-    how many tests ran, with groups of `ran`, `passed`, `failed`, `errors` and `skipped`, for those without a report.
+    `install` and `egress` are for advice to people. `reports` are the JUnit files that its tools write by themselves.
+    `counts` are lines by which its test runners say how many tests ran, with groups of `ran`, `passed`, `failed`,
+    `errors` and `skipped`, for those without a report.
 
     `tools` are the folders of version managers in a home, shown whole, each with the variable by which it is found, if
     it needs one. `caches` are the folders of downloads there, as patterns: one with a setting (`VARIABLE=value`) that
     names the home, `{home}`, is read where it is, any other is linked from the HOME inside. Named are only those that
-    their tools read without writing beside them. `pins` tell where a shim has no version.
-    `folders` are the names of the folders of installed packages in a checkout. `offline` are variables that make its
-    tools use what is installed, or fail at once, where there is no network.
-    `runners` read the output of its test runners, `forms` that of its checkers, by the name of the format. `related`
-    finds the tests in a work tree that are related to changed files: paths, or names of packages.
-    `bins` are the folders of a checkout in which a project has installed programs. `checking` are variables with which
-    a checker downloads nothing; `{tmp}` is a folder outside the tree. `formats` maps names of files whose suffix
-    does not say so to JSON or TOML. `outline` maps suffixes to the pattern with which a definition begins;
-    `definitions` parses them where that is better, `None` if the file does not parse.
+    their tools read without writing beside them. `pins` tell where a shim has no version. `folders` are the names of
+    the folders of installed packages in a checkout. `offline` are variables that make its tools use what is installed,
+    or fail at once, where there is no network. `runners` read the output of its test runners, `forms` that of its
+    checkers, by the name of the format. `related` finds the tests in a work tree that are related to changed files:
+    paths, or names of packages. `bins` are the folders of a checkout in which a project has installed programs.
+    `checking` are variables with which a checker downloads nothing; `{tmp}` is a folder outside the tree. `formats`
+    maps names of files whose suffix does not say so to JSON or TOML. `outline` maps suffixes to the pattern with which
+    a definition begins; `definitions` parses them where that is better, `None` if the file does not parse.
     `steers_tests` takes a file's path in lower case, the lines that a change adds to it, its content, and whether it is
     new, and returns whether a test runner may load it. `sensitive` maps kinds of files to patterns of names in lower
     case. `sections` maps files that configure several programs to the pattern of those whose settings a reviewer should
     see: of a section's name in a group, of a key in JSON. `leftovers` are what tools leave in a tree, as in .gitignore.
-    `hosts` are the registries of the preset `egress`. `runs` maps programs to the subcommands and options that run
-    other commands.
-    `copies` is advice for tests that do not use the tree's code: where its copies are, and how they are avoided."""
+    `interpreters` are its programs whose version matters to what is installed. `also_read` are files besides manifests
+    and pins that `setup` reads. `actions` are those of GitHub Actions that install its toolchain. `bundled` are
+    programs that came with ours and are shown inside. `passed` are variables of the user's environment that it needs.
+    `settings` are those of every command, where nobody answers a question or sees progress; `{home}` is the HOME
+    inside. `online` are those with network access, added to a variable with options; `{proxy}` is the proxy's port.
+    `authorities` are the names for files of trusted certificates, `index` for the address of a mirror. `version_tools`
+    takes a function that reads a file, and returns the tools that compute a version from git's history. `build_caches`
+    are folders in the HOME that the workspaces of a run share, `forget` is the command after which no test result in
+    them counts, `downloads` are folders of what is installed. `copied` maps a manifest to the folder in the HOME that
+    its tool writes in while it reads: it is copied. `hosts` are the registries of the preset `egress`. `runs` maps
+    programs to the subcommands and options that run other commands. `copies` is advice for tests that do not use the
+    tree's code: where its copies are, and how they are avoided."""
 
     name: str
     manifests: tuple[str, ...] = ()
@@ -281,6 +302,20 @@ class Ecosystem:
     sensitive: Mapping[str, str] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
     leftovers: tuple[str, ...] = ()
+    interpreters: tuple[str, ...] = ()
+    also_read: tuple[str, ...] = ()
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    bundled: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    online: Mapping[str, str] = field(default_factory=dict)
+    authorities: tuple[str, ...] = ()
+    index: str = ""
+    version_tools: Callable[[Callable[[str], str]], list[str]] = no_version_tools
+    build_caches: tuple[str, ...] = ()
+    forget: str = ""
+    downloads: tuple[str, ...] = ()
+    copied: Mapping[str, str] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     runs: Mapping[str, str] = field(default_factory=dict)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.outline import MODULES
-from bot.ecosystems.record import Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
+from bot.ecosystems.record import Action, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
 from bot.ecosystems.test_results import (
     FAILED,
     NUMBERED,
@@ -139,4 +139,10 @@ ECOSYSTEM = Ecosystem(
     sensitive={"dependency manifest": "gemfile *.gemspec", "lock file": "gemfile.lock"},
     hosts=("rubygems.org", "index.rubygems.org"),
     runs={"rbenv": "exec shell", "bundle": "exec", "gem": "exec"},
+    interpreters=("ruby",),
+    actions={
+        "ruby/setup-ruby": Action(
+            "95ef2b042f9d7a56d8268cba8559e2842e2ad01b # v1.321.0", "ruby-version", {"bundler-cache": "false"}
+        )
+    },
 )

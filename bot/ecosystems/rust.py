@@ -11,6 +11,7 @@ from typing import Any
 
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
 from bot.ecosystems.record import (
+    Action,
     Added,
     Dependencies,
     Ecosystem,
@@ -289,4 +290,10 @@ ECOSYSTEM = Ecosystem(
     sections={"cargo.toml": r"(?:workspace\.)?(lints)\b"},
     hosts=("index.crates.io", "static.crates.io"),
     runs={"cargo": "run r --config", **dict.fromkeys(("rustc", "rustdoc"), "-C --codegen -Z")},
+    actions={
+        "dtolnay/rust-toolchain": Action(
+            "4cda84d5c5c54efe2404f9d843567869ab1699d4 # stable", "toolchain components"
+        )
+    },
+    authorities=("CARGO_HTTP_CAINFO",),
 )

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from bot.ecosystems.python import version_tool
 from bot.ecosystems.record import Use, use_of_name
 from bot.ecosystems.registry import ecosystem_of, ecosystems, use_of
 from bot.environment.detection import (
@@ -44,17 +43,6 @@ _NO_PROJECT = re.compile(
     r"(?i)(test|example|fixture|sample|doc|bench|fuzz|demo|script|tool|third_?party|vendor)"
 )
 _VERSION = r"\A\s*v?(\d[\w./*-]*)\s*\Z|^{}(?:js|lang)?\s+(\d[\w.]*)$"
-_ALWAYS_READ = {
-    ".nvmrc",
-    ".node-version",
-    ".python-version",
-    ".ruby-version",
-    ".tool-versions",
-    "pnpm-lock.yaml",
-    "requirements.txt",
-    "requirements-dev.txt",
-    "go.work",
-}
 _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
 _MIXED = "it installs and checks in one command that cannot be taken apart"
@@ -77,7 +65,11 @@ def detect(paths: Collection[str], text: Callable[[str], str | None]) -> Detecti
 
 def files_read(paths: Collection[str]) -> list[str]:
     """Return the files that detection may read, for callers that fetch them all at once."""
-    named = _ALWAYS_READ | {name for one in ecosystems() for name in one.manifests}
+    named = {
+        name
+        for one in ecosystems()
+        for name in (*one.manifests, *one.also_read, *(pin.file for pin in one.pins))
+    }
     return [
         path
         for path in paths
@@ -117,6 +109,13 @@ class _Detector:
             for step in setup
             if of_jobs and step.compiles and not self.workflows.copilot
         ]
+        installed = {preset for step in setup for preset in step.egress}
+        versions = [
+            tool
+            for one in ecosystems()
+            if one.egress in installed
+            for tool in one.version_tools(lambda name: self.read.text(name) or "")
+        ]
         return Detection(
             tuple(dict.fromkeys(setup)),
             tuple(self.checks),
@@ -125,7 +124,7 @@ class _Detector:
             ),
             tuple(self.read.unread.values()),
             tuple(self.prepare),
-            version_tool(self.read) if any(step.egress == ("python",) for step in setup) else "",
+            next(iter(versions), ""),
         )
 
     def _job(self, steps: Sequence[CIStep]) -> None:

@@ -21,14 +21,12 @@ MOST_BYTES = 2 << 30
 FACTS, WORKSPACE, HOME, OUTSIDE = "facts", "workspace", "home", "outside"
 """The members of the file: a text, and the folders that were in the workspace, in the home, and at their own path."""
 
-_PROGRAMS = ("python3", "python", "node", "ruby", "php", "java", "go", "dotnet")
-
 
 def facts(workspace: str, variables: Mapping[str, str], listing: bytes) -> str:
     """Return what must be the same in both jobs, one line each: places, image, interpreters, and the lock files of a
     commit. `listing` is git's `ls-tree -r -z` of it."""
     path = variables.get("PATH", "")
-    found = ((name, shutil.which(name, path=path)) for name in _PROGRAMS)
+    found = ((name, shutil.which(name, path=path)) for one in ecosystems() for name in one.interpreters)
     lines = {
         "workspace": workspace,
         "home": os.path.expanduser("~"),

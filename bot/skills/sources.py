@@ -15,10 +15,11 @@ from typing import NamedTuple, Protocol
 
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_at
+from bot.ecosystems.registry import ecosystems
 
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 10
-_IGNORED_FOLDERS = frozenset({".git", "node_modules", "__pycache__"})
+_IGNORED_FOLDERS = frozenset({".git", *(name.rstrip("/") for one in ecosystems() for name in one.leftovers)})
 
 
 class Kind(Enum):

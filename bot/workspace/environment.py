@@ -11,11 +11,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bot.ecosystems.registry import ecosystems
 from bot.workspace.sandbox import toolchains
 from bot.workspace.sandbox.confinement import Dependencies, EnvironmentFolder
 from bot.workspace.sandbox.toolchains import Toolchains
 
-_FROM_HOST = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "JAVA_HOME", "GOROOT", "DOTNET_ROOT")
+_FROM_HOST = ("LANG", "LC_ALL", "LC_CTYPE", "TZ")
 
 _ALWAYS = {
     "DEBIAN_FRONTEND": "noninteractive",
@@ -26,15 +27,9 @@ _ALWAYS = {
     "LESS": "-R",
     "MANPAGER": "cat",
     "PAGER": "cat",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    "PIP_PROGRESS_BAR": "off",
-    "PYTHONUNBUFFERED": "1",
     "TERM": "dumb",
-    "TQDM_DISABLE": "1",
-    "pnpm_config_verify_deps_before_run": "false",
 }
-"""No pager, editor, prompt or progress bar: nobody is there to see or answer one. pnpm would install the packages anew
-before a script, since a tree's files are newer than its record of the last install."""
+"""No pager, editor, prompt or progress bar: nobody is there to see or answer one."""
 
 _SECRET_NAME = re.compile(r"(?i)token|secret|passw|credential|private|api_?key|(^|_)(key|pat|auth)($|_)")
 _RULED_OUT = re.compile(r"(?i)(GITHUB|ACTIONS|RUNNER|LD|GIT|BASH|SLASH_AGENT)_|PYTHON|NODE_OPTIONS$|ENV$")
@@ -53,16 +48,15 @@ def build(
     (`LD_PRELOAD`, `GIT_DIR`), is left out even so.
     """
     toolset = tools or resolve(source)
-    names = (*_FROM_HOST, *toolchains.selections(), *(name for name in allowed if may_pass(name)))
+    needed = (name for one in ecosystems() for name in one.passed)
+    names = (*_FROM_HOST, *needed, *toolchains.selections(), *(name for name in allowed if may_pass(name)))
     variables = {name: source[name] for name in names if name in source}
     variables.setdefault("LANG", "C.UTF-8")
     if (environment := source.get("VIRTUAL_ENV")) and Path(environment) in toolset.folders:
         variables["VIRTUAL_ENV"] = environment
-    java = f"-Duser.home={home}"  # Java takes it from the list of users otherwise
     variables |= {
         **_ALWAYS,
-        "MAVEN_OPTS": java,
-        "GRADLE_OPTS": java,
+        **{name: text.format(home=home) for one in ecosystems() for name, text in one.settings.items()},
         **toolset.variables,
         "PATH": toolset.path,
         "HOME": str(home),

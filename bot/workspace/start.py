@@ -50,7 +50,7 @@ PROGRAMS = f"{_INSIDE}/programs"
 _MODULES = ("__init__.py", "contracts", "ecosystems", "toolhost")
 """The parts of this package that are visible inside."""
 
-CHECKERS = ("ruff", "ty")
+CHECKERS = tuple(name for one in ecosystems() for name in one.bundled)
 
 _ELF = b"\x7fELF"
 _HANDSHAKE_LIMIT = 60.0
@@ -208,10 +208,13 @@ def _of_network(egress: EgressAccess | None, variables: Mapping[str, str]) -> di
     if egress is None:
         return {name: value for one in ecosystems() for name, value in one.offline.items()}
     added = egress.variables()
-    java = {
-        name: f"{variables[name]} {added[name]}" for name in ("MAVEN_OPTS", "GRADLE_OPTS") if name in added
+    options = {
+        name: f"{variables[name]} {added[name]}"
+        for one in ecosystems()
+        for name in one.settings
+        if name in added
     }
-    return {**added, **java}
+    return {**added, **options}
 
 
 def link_caches(caches: Sequence[tuple[Path, str]], home: Path) -> None:

@@ -1,4 +1,4 @@
-"""The caches that the workspaces of one run share: Go's, Gradle's, mypy's, cargo's `target`; and the HOME of setup.
+"""The caches that the workspaces of one run share, cargo's `target` among them; and the HOME of setup.
 
 No workspace writes where another one reads: each gets a copy. Copies are made of the checkout, of `setup:` or of the
 first round on the base, never of a changed tree or the model's files.
@@ -12,13 +12,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.ecosystems.registry import ecosystems
 from bot.workspace.sandbox.confinement import EnvironmentFolder
 from bot.workspace.sandbox.hidden_paths import credentials_in
 from bot.workspace.sandbox.toolchains import SYSTEM_PATH
 from bot.workspace.start import BROUGHT
 
 _HOME = "~"
-_IN_HOME = ("~/.cache/go-build", "~/.gradle/caches", "~/.cache/mypy")
+_IN_HOME = tuple(folder for one in ecosystems() for folder in one.build_caches)
 _LARGEST = 4096
 """MiB of one cache: to copy this takes about ten seconds."""
 
@@ -44,14 +45,8 @@ cp -a --remove-destination -- "$s"/. .
 # Cargo goes by time: the files of this tree are newer than whatever was built from others.
 _TOUCH = "git -c core.fsmonitor= -c core.hooksPath=/dev/null ls-files -z | xargs -0r touch -ch --\n"
 # No test result of another round counts as one of this round.
-_FORGET = """\
-cd ~ && rm -rf .gradle/caches/build-cache-*
-[ ! -d .cache/go-build ] || date +%s%N > .cache/go-build/testexpire.txt
-true
-"""
-FORGET_DOWNLOADS = (
-    "rm -rf ~/.npm/_cacache ~/.cache/pip ~/.cache/uv ~/.cache/yarn ~/.local/share/pnpm/store; true"
-)
+_FORGET = "".join(f"{one.forget}\n" for one in ecosystems() if one.forget) + "true\n"
+FORGET_DOWNLOADS = f"rm -rf {' '.join(folder for one in ecosystems() for folder in one.downloads)}; true"
 """For the HOME that `setup:` leaves: what its package managers downloaded is installed."""
 
 
@@ -88,11 +83,11 @@ def checkout_caches(folders: Sequence[EnvironmentFolder]) -> Iterator[BuildCache
 
 
 def downloads(tracked: Collection[str], source: Mapping[str, str]) -> Iterator[BuildCache]:
-    """Maven's repository in the user's home, if the checkout has a project of Maven's, which writes beside what it
-    reads."""
-    if "HOME" in source and any(path.rpartition("/")[2] == "pom.xml" for path in tracked):
-        folder = Path(os.path.expanduser("~")) / ".m2/repository"
-        yield from _if_plain([BuildCache(folder, "~/.m2/repository", _LARGEST_COPY, linked=True)])
+    """The folders of the user's home that the tools of this checkout write in while they read them."""
+    names = {path.rpartition("/")[2] for path in tracked} if "HOME" in source else set()
+    folders = [folder for one in ecosystems() for manifest, folder in one.copied.items() if manifest in names]
+    home = Path(os.path.expanduser("~"))
+    yield from _if_plain([BuildCache(home / one, f"~/{one}", _LARGEST_COPY, linked=True) for one in folders])
 
 
 def round_caches(home: Path, tree: Path, targets: Sequence[str]) -> Iterator[BuildCache]:

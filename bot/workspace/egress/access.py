@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import NoSandboxError
+from bot.ecosystems.registry import ecosystems
 from bot.policy.egress import Mirror, targets
 
 if TYPE_CHECKING:
@@ -51,36 +52,18 @@ _PROXY = {
     **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
 }
 
-# Java reads no such variables. Maven 3.9 asks for the last one, older ones do not.
-_MAVEN = " ".join(
-    (
-        *(f"-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={PORT}" for scheme in ("http", "https")),
-        "-Daether.connector.http.useSystemProperties=true",
-    )
-)
-
 # A package's own scripts would run with network access: a command that needs them must enable them (--no-binary,
-# --ignore-scripts=false). Go would fetch from GitHub, which is on no list, what its proxy does not have.
-_QUIET = {
-    "PIP_ONLY_BINARY": ":all:",
-    "npm_config_ignore_scripts": "true",
-    "YARN_ENABLE_SCRIPTS": "false",
-    "GOPROXY": "https://proxy.golang.org",
-    "GOTOOLCHAIN": "local",
-    "MAVEN_OPTS": _MAVEN,
-}
+# --ignore-scripts=false).
+_ONLINE = {name: text.format(proxy=PORT) for one in ecosystems() for name, text in one.online.items()}
 
 CA_VARIABLES = (
     "SSL_CERT_FILE",
-    "REQUESTS_CA_BUNDLE",
     "CURL_CA_BUNDLE",
-    "PIP_CERT",
-    "NODE_EXTRA_CA_CERTS",
-    "CARGO_HTTP_CAINFO",
+    *(name for one in ecosystems() for name in one.authorities),
 )
 """Variables that name files of trusted certificates. The value of the first is used for those that are not set."""
 
-_INDEX = {"python": "PIP_INDEX_URL", "node": "npm_config_registry", "go": "GOPROXY"}
+_INDEX = {one.egress: one.index for one in ecosystems() if one.index}
 """The variables for mirrors. Cargo has none: a repository with a mirror names it in its own configuration."""
 
 
@@ -102,7 +85,7 @@ class EgressAccess:
         whole = self.authorities.get(CA_VARIABLES[0])
         trusted = dict.fromkeys(CA_VARIABLES, whole) if whole else {}
         named = {name: str(path) for name, path in {**trusted, **self.authorities}.items()}
-        return {**_PROXY, **_QUIET, **own, **named}
+        return {**_PROXY, **_ONLINE, **own, **named}
 
     def files(self) -> Sequence[Path]:
         """The files that must be visible inside."""
