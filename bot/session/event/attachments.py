@@ -16,9 +16,9 @@ from bot.contracts.threads import Account, TextKind
 from bot.events.admission import RejectedActor, resolve_actor
 from bot.github.client import GitHub, connect
 from bot.github.values import RenderedText
-from bot.run.attachments import Attachments
-from bot.run.value import Run
+from bot.session.context.attachments import Attachments
 from bot.session.context.github_env import GitHubEnvironment
+from bot.session.context.run import Run
 
 _REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
 
