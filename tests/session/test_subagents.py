@@ -23,7 +23,7 @@ from bot.contracts.request import RunLimits
 from bot.session.tools.run_models import RunModels
 from bot.session.tools.skills import RunSkills, SkillModels
 from bot.session.tools.subagents import RunSubagents
-from bot.session.tools.toolbox import Gatekeeper
+from bot.session.tools.toolbox import CallTracker, Gatekeeper
 from tests.skills.corpus import skill
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
@@ -92,7 +92,7 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -
         models = RunModels(run, run.connect())
         skills = RunSkills(run, SkillModels(str, run.policy, None))
         gatekeeper = Gatekeeper(run.policy, run.tier, "", journal.write, run.profile)
-        subagents = RunSubagents(run, models, unused, gatekeeper, unused, skills, unused)
+        subagents = RunSubagents(run, models, unused, gatekeeper, unused, skills, CallTracker())
         subagents.parent = ConversationContext(
             *(run.connect(), "", unused, journal, RunLimits(turns=7), run.cancel),
             stop_on_denial=True,
