@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
@@ -12,21 +13,17 @@ PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28")
 
 
 def main() -> int:
-    uv = Path(sys.executable).parent / "uv"
-    failed = 0
-    with tempfile.TemporaryDirectory() as target:
-        for python in PYTHONS:
-            for platform in PLATFORMS:
-                command = [
-                    uv, "pip", "install", "--quiet", "--dry-run", "--no-deps", "--require-hashes",
-                    "--only-binary", ":all:", "--target", target, "--python-version", python,
-                    "--python-platform", platform, "-r", "requirements.lock",
-                ]  # fmt: skip
-                done = subprocess.run(
-                    [str(word) for word in command], capture_output=True, text=True, check=False
-                )
-                failed += done.returncode != 0
-                print(f"{python}  {platform:24}  {'ok' if done.returncode == 0 else done.stderr.strip()}")
+    uv, failed = Path(sys.executable).parent / "uv", 0
+    for python, platform in product(PYTHONS, PLATFORMS):
+        with tempfile.TemporaryDirectory() as target:
+            command = [
+                uv, "pip", "install", "--quiet", "--dry-run", "--no-deps", "--require-hashes", "--only-binary", ":all:",
+                "--target", target, "--python-version", python, "--python-platform", platform,
+                "-r", "requirements.lock",
+            ]  # fmt: skip
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        failed += done.returncode != 0
+        print(f"{python}  {platform:24}  {'ok' if done.returncode == 0 else done.stderr.strip()}")
     return 1 if failed else 0
 
 

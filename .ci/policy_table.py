@@ -11,42 +11,21 @@ from bot.policy.read_policy import schema
 
 SCHEMA = schema()
 
-# Who reads a key, and when. "asking": before anything is installed; "run": the job that holds the model's key;
-# "publishing": the job that holds the token, which trusts nothing of the run; "maintenance": what is due on a schedule.
-_READERS = {
-    "version": "all",
-    "tiers": "asking, run, publishing",
-    "bots": "asking",
-    "budget": "asking, run",
-    "options": "asking",
-    "rules": "run, publishing",
-    "on_deny": "run",
-    "checks": "run",
-    "setup": "run",
-    "bring": "run",
-    "run_services": "run",
-    "history": "run",
-    "model": "run",
-    "models": "run",
-    "model_settings": "run",
-    "agent": "run",
-    "attachments": "run",
-    "diagnostics": "run",
-    "pull_request": "publishing",
-    "push_to_head": "publishing",
-    "forks": "publishing",
-    "dispatch": "publishing",
-    "review": "asking, run, publishing",
-    "thread_author": "asking",
-    "triggers": "asking",
+# The keys by who reads them, and when. "asking": before anything is installed; "run": the job that holds the model's
+# key; "publishing": the job that holds the token, which trusts nothing of the run; "maintenance": what is due on a
+# schedule.
+_READ_WHEN = {
+    "all": "version",
+    "asking": "bots options thread_author triggers",
+    "asking, run": "budget",
+    "asking, run, publishing": "tiers review",
+    "run": "on_deny checks setup bring run_services history model models model_settings agent attachments diagnostics"
+    " dangerous sandbox",
+    "run, publishing": "rules writes diff detector identity",
+    "publishing": "pull_request push_to_head forks dispatch",
     "maintenance": "maintenance",
-    "writes": "run, publishing",
-    "diff": "run, publishing",
-    "dangerous": "run",
-    "sandbox": "run",
-    "detector": "run, publishing",
-    "identity": "run, publishing",
 }
+_READERS = {key: readers for readers, keys in _READ_WHEN.items() for key in keys.split()}
 
 
 def as_table() -> str:

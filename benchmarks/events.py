@@ -16,8 +16,7 @@ from statistics import median
 from benchmarks.session import ROOT
 from benchmarks.table import Row
 from bot.contracts.request import Request
-from bot.events.event import read_event
-from bot.events.event_request import EventRequest, parse_event_request
+from bot.events.read_event import read_event
 from bot.events.resolve_request import build_request
 from bot.github.client import connect
 from bot.policy.load import load_policy
@@ -67,9 +66,7 @@ def thread(comments: int, runs: int) -> Iterator[Row]:
             github = connect(sample.run_token, forge.api_url)
             before = len(forge.requests)
             started = time.monotonic()
-            event_request = parse_event_request(read_event("issue_comment", file))
-            assert isinstance(event_request, EventRequest)
-            request = build_request(event_request, github, lambda: policy)
+            request = build_request(read_event("issue_comment", file), github, lambda: policy)
             took.append((time.monotonic() - started) * 1000)
             calls = len(forge.requests) - before
             if not isinstance(request, Request):

@@ -1,16 +1,15 @@
 """The action's first step: may this go on? Before anything is installed, in about a tenth of a second.
 
-Usage: first.py, in a step with the event's environment and a token in SLASH_AGENT_GITHUB_TOKEN. Standard library
-and our own standard-library modules only. It says `go` and `reason` as outputs of the step, and where it goes on for
-somebody who asked in a comment, they get an answer at once: a reaction, and for a maintainer the progress comment,
-whose id is the output `comment`. With SLASH_AGENT_MODE=gate it says `gate` in place of `go`: what another job of the
-workflow, which may have to wait, is given as SLASH_AGENT_GATE, and looks at nothing again.
+Usage: first.py, in a step with the event's environment and a token in SLASH_AGENT_GITHUB_TOKEN. It imports the
+standard library and our modules that need no other. Its outputs are `go` and `reason`. Where it goes on for somebody
+who asked in a comment, they get an answer at once: a reaction, and for a maintainer the progress comment, whose id is
+the output `comment`. With SLASH_AGENT_MODE=gate the output is `gate` in place of `go`: another job of the workflow,
+which may have to wait, is given it as SLASH_AGENT_GATE and checks nothing again. The output `commit` of a gate is what
+a job without secrets may install from: the base, or the head of a pull request of this repository whose lock files
+differ from the base's; never a fork's head.
 
-It lets nobody in: everything is checked again, with the whole policy, by the program that is then installed. It only
-keeps out who would be refused there. Where it cannot tell, it lets that check decide.
-
-With SLASH_AGENT_MODE=gate it also says, as the output `commit`, from what a job without secrets may install: the base,
-or the head of a pull request of this repository whose lock files differ from the base's. A fork's head is none.
+It lets nobody in: the program that is then installed checks everything again, with the whole policy. It only keeps out
+people who would be refused there; where it cannot tell, that check decides.
 
 At most three API calls where it is silent, four where it refuses, four where it goes on; two more for a pull request
 in a gate.
@@ -27,7 +26,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,22 +35,17 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError  # noqa: E402
 from bot.contracts.request import Tier  # noqa: E402
 from bot.environment.prepared import is_lock_file  # noqa: E402
 from bot.events.admission import no_access  # noqa: E402
-from bot.events.event import ISSUE_COMMENT, REVIEW_COMMENT, read_event  # noqa: E402
-from bot.events.event_request import (  # noqa: E402
-    Cause,
-    EventRequest,
-    NoRequest,
-    WorkflowInputs,
-    parse_event_request,
-)
+from bot.events.event_request import ISSUE_COMMENT, REVIEW_COMMENT, Cause, EventRequest  # noqa: E402
+from bot.events.event_request import NoRequestError, WorkflowInputs  # noqa: E402
 from bot.events.payload import Account  # noqa: E402
+from bot.events.read_event import read_event  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
 from bot.github.stdlib_api import Api, ApiError  # noqa: E402
 from bot.policy.load import policy_file  # noqa: E402
 from bot.publish.thread.markers import PROGRESS, REFUSED, mark, marked, notice_recipient, request_key  # noqa: E402
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, verbs_of  # noqa: E402
 
-# What is off until the policy has such a key.
+# Off until the policy has such a key.
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
 # What GitHub says of people who surely are on a repository's list, and of no stranger. Only the order of the
 # questions depends on it.
@@ -74,7 +67,7 @@ class Decision:
 
 
 class Check:
-    """What of the full check needs nothing installed. `association` is the payload's word on whoever wrote a
+    """The part of the full check that needs nothing installed. `association` is the payload's word on the author of a
     command; of a pull request it is the word on its author, who need not be who pushes to it."""
 
     def __init__(self, event_request: EventRequest, association: str, api: Api, policy: str) -> None:
@@ -85,18 +78,17 @@ class Check:
         self.base = f"/repos/{event_request.repository.name}"
 
     def decide(self) -> Decision:
-        """Whether it is worth going on: what intake would refuse is refused here."""
-        event_request = self.event_request
-        key = CONFIGURED.get(event_request.cause)
+        """Whether it is worth going on: what the program would refuse is refused here."""
+        request = self.event_request
+        author, sender, subject = request.actor, request.sender, request.subject
+        key = CONFIGURED.get(request.cause)
+        is_draft = request.cause is Cause.PULL_REQUEST and subject is not None and subject.draft
         if key and key not in self.policy:
             return Decision(False, f"{self.file} has no `{key}`.")
-        if self._is_draft and "drafts" not in self.policy:
-            return Decision(
-                False, "The pull request is a draft; it is reviewed when it is ready, or when asked."
-            )
-        if event_request.tier is not None:
-            return Decision(True, f"The event `{event_request.trigger.event}` is looked at.")
-        author, sender = event_request.actor, event_request.sender
+        if is_draft and "drafts" not in self.policy:
+            return Decision(False, "The pull request is a draft; it is reviewed when it is ready, or when asked.")
+        if request.tier is not None:
+            return Decision(True, f"The event `{request.trigger.event}` is looked at.")
         if author is None:
             return Decision(False, "Whoever asked is a deleted account.")
         if sender is not None and sender.id != author.id:
@@ -130,19 +122,13 @@ class Check:
             return Decision(True, f"{login} has no right here, and {self.file} speaks of such people.")
         if command is None or command.near_miss:
             return Decision(False, f"{login} has no right here, so nothing that they do sets anything off.")
-        was_told = self._was_told_today(author.id)
-        if command.verb in verbs_of(Tier.OUTSIDER) and not was_told:
-            return Decision(True, f"{login} may ask for {command.verb} once a day.")
-        if was_told:
+        if self._was_told_today(author.id):
             return Decision(False, f"{login} may not give commands here, and was told today.")
-        pull = self.event_request.subject is not None and self.event_request.subject.is_pull_request
+        if command.verb in verbs_of(Tier.OUTSIDER):
+            return Decision(True, f"{login} may ask for {command.verb} once a day.")
         verb = DEFAULT if command.problem or command.verb in INSTANT else command.verb
-        return Decision(False, no_access(login, verb, on_pull=pull, policy_file=self.file), refuse=True)
-
-    @property
-    def _is_draft(self) -> bool:
-        subject = self.event_request.subject
-        return self.event_request.cause is Cause.PULL_REQUEST and subject is not None and subject.draft
+        on_pull = self.event_request.on_pull
+        return Decision(False, no_access(login, verb, on_pull=on_pull, policy_file=self.file), refuse=True)
 
     @cached_property
     def policy(self) -> str:
@@ -159,7 +145,8 @@ class Check:
         newest = f"since={since}&sort=created&direction=desc&per_page={PAGE}"
         _, answer = self.api.get(f"{self.base}/issues/comments?{newest}")
         comments = answer or []
-        was_told = any(is_bots(comment) and notice_recipient(body_of(comment)) == str(account) for comment in comments)
+        ours = (one for one in comments if (one.get("user") or {}).get("type") == "Bot")
+        was_told = any(notice_recipient(str(one.get("body") or "")) == str(account) for one in ours)
         return was_told or len(comments) >= PAGE
 
 
@@ -168,56 +155,59 @@ class Greeting:
 
     def __init__(self, event_request: EventRequest, api: Api, environment: Mapping[str, str]) -> None:
         self.base = f"/repos/{event_request.repository.name}"
-        self.event_request = event_request
+        self.number = event_request.number
+        self.trigger = event_request.trigger
+        self.key = request_key(self.trigger.event, self.trigger.comment_id)
         self.api = api
-        self.run = environment.get("GITHUB_RUN_ID", "")
-        self.server = environment.get("GITHUB_SERVER_URL", "")
-        self.job = environment.get("GITHUB_REPOSITORY", "")
+        self.environment = environment
 
     def react(self, content: str = "eyes") -> None:
-        trigger = self.event_request.trigger
-        kind = "pulls" if trigger.event == REVIEW_COMMENT else "issues"
-        self.api.post(f"{self.base}/{kind}/comments/{trigger.comment_id}/reactions", {"content": content})
+        kind = "pulls" if self.trigger.event == REVIEW_COMMENT else "issues"
+        self.api.post(
+            f"{self.base}/{kind}/comments/{self.trigger.comment_id}/reactions", {"content": content}
+        )
 
     def answer(self, text: str, **fields: str | int) -> None:
-        """A comment in the conversation."""
-        trigger = self.event_request.trigger
-        marker = mark(REFUSED, request=request_key(trigger.event, trigger.comment_id), **fields)
-        self.api.post(
-            f"{self.base}/issues/{self.event_request.number}/comments", {"body": marked(text, marker)}
-        )
+        """Comment in the conversation."""
+        self._comment(text, mark(REFUSED, request=self.key, **fields))
 
     def begin(self, *, queued: bool) -> str:
         """Write the progress comment; its id. `queued` is for a run that may have to wait for one before it."""
-        key = request_key(self.event_request.trigger.event, self.event_request.trigger.comment_id)
         text = QUEUED if queued else "**Working on it**\n\n- getting ready"
-        fields = {"request": key, "state": "on"}
-        if self.run:
-            text += f"\n\n[Follow the run]({self.server}/{self.job}/actions/runs/{self.run})"
-            fields["run"] = self.run
+        fields = {"request": self.key, "state": "on"}
+        names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
+        server, job, run = (self.environment.get(name, "") for name in names)
+        if run:
+            text += f"\n\n[Follow the run]({server}/{job}/actions/runs/{run})"
+            fields["run"] = run
         if queued:
             fields["queued"] = "yes"
-        body = marked(text, mark(PROGRESS, **fields))
-        created = self.api.post(f"{self.base}/issues/{self.event_request.number}/comments", {"body": body})
-        return str(created["id"])
+        return str(self._comment(text, mark(PROGRESS, **fields))["id"])
+
+    def _comment(self, text: str, marker: str) -> dict[str, object]:
+        return self.api.post(f"{self.base}/issues/{self.number}/comments", {"body": marked(text, marker)})
 
 
 def main(environment: Mapping[str, str]) -> ExitCode:
     actions = Actions(environment, sys.stdout)
-    name, payload = environment.get("GITHUB_EVENT_NAME", ""), Path(environment.get("GITHUB_EVENT_PATH", ""))
-    event_request = parse_event_request(read_event(name, payload), inputs(environment))
-    if isinstance(event_request, NoRequest):
-        return end(actions, event_request.reason, "no_change")
-    verdict, _, comment = environment.get("SLASH_AGENT_GATE", "").partition(" ")
+    given = environment.get
+    name, payload = given("GITHUB_EVENT_NAME", ""), Path(given("GITHUB_EVENT_PATH", ""))
+    words = ("GITHUB_REPOSITORY", "SLASH_AGENT_INSTRUCTION", "SLASH_AGENT_TASK")
+    inputs = WorkflowInputs(*(given(word, "") for word in words))
+    try:
+        event_request = read_event(name, payload, inputs)
+    except NoRequestError as error:
+        return end(actions, error.reason, "no_change")
+    verdict, _, comment = given("SLASH_AGENT_GATE", "").partition(" ")
     if verdict == GO:
         say(actions, "A job of this workflow looked at it already.")
         return go_on(actions, comment, gate=False)
-    gate = environment.get("SLASH_AGENT_MODE") == "gate"
-    token = environment.get("SLASH_AGENT_GITHUB_TOKEN", "")
+    gate = given("SLASH_AGENT_MODE") == "gate"
+    token = given("SLASH_AGENT_GITHUB_TOKEN", "")
     if not token:
         raise UsageError("There is no GitHub token: give the action's input github-token.")
-    api = Api(environment.get("GITHUB_API_URL", "https://api.github.com"), token)
-    policy = policy_file(environment.get("SLASH_AGENT_POLICY", ""))
+    api = Api(given("GITHUB_API_URL", "https://api.github.com"), token)
+    policy, command = policy_file(given("SLASH_AGENT_POLICY", "")), event_request.command
     try:
         decision = Check(event_request, association(payload), api, policy).decide()
     except ApiError as error:
@@ -226,37 +216,37 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     comment = respond(event_request, decision, api, environment, actions)
     if not decision.go:
         return end(actions, decision.reason, "refused")
-    if event_request.command and is_near_miss(event_request, decision):
-        return end(actions, event_request.command.problem, "refused")
+    if command and is_near_miss(event_request, decision):
+        return end(actions, command.problem, "refused")
     say(actions, decision.reason)
-    if gate and not is_reading(event_request) and (commit := commit_to_prepare(event_request, api, environment)):
+    # A verb without setup installs nothing.
+    profile = VERBS[command.verb].profile if command else None
+    installs = command is None or (profile is not None and profile.setup)
+    if gate and installs and (commit := commit_to_prepare(event_request, api, environment)):
         actions.set_output("commit", commit)
-    actions.set_output("verb", event_request.command.verb if event_request.command else "")
+    actions.set_output("verb", command.verb if command else "")
     return go_on(actions, comment, gate=gate)
 
 
 def respond(
-    event_request: EventRequest,
-    decision: Decision,
-    api: Api,
-    environment: Mapping[str, str],
-    actions: Actions,
+    event_request: EventRequest, decision: Decision, api: Api, environment: Mapping[str, str], actions: Actions
 ) -> str:
-    """Tell whoever asked. The id of the progress comment, empty where there is none."""
+    """Answer the person who asked. The id of the progress comment, empty where there is none."""
     # A job that is done again has said all this at its first attempt.
     if environment.get("SLASH_AGENT_DRY_RUN") == "true" or environment.get("GITHUB_RUN_ATTEMPT", "1") != "1":
         return ""
     command, trigger = event_request.command, event_request.trigger
     greeting = Greeting(event_request, api, environment)
+    is_off = environment.get("SLASH_AGENT_PROGRESS") == "false"
     try:
         if decision.refuse and event_request.actor and event_request.number:
             greeting.answer(decision.reason, to=event_request.actor.id)
-        if command is None or not (decision.go and trigger.comment_id) or is_off(environment):
+        if command is None or not (decision.go and trigger.comment_id) or is_off:
             return ""
         if is_near_miss(event_request, decision):
             greeting.answer(command.problem)
         try:
-            # Whoever is not known yet may be told by the program, which then reacts.
+            # To people who are not known yet the program may answer, which then reacts.
             if not command.near_miss or decision.known:
                 greeting.react("confused" if command.problem else "eyes")
         except ApiError as error:
@@ -269,17 +259,10 @@ def respond(
     return ""
 
 
-def is_reading(event_request: EventRequest) -> bool:
-    """Whether the command is one that installs nothing."""
-    profile = VERBS[event_request.command.verb].profile if event_request.command else None
-    return event_request.command is not None and not (profile and profile.setup)
-
-
 def commit_to_prepare(event_request: EventRequest, api: Api, environment: Mapping[str, str]) -> str:
     """The commit or branch whose code may run in a job without secrets. Empty where that would be a fork's, or where
     GitHub does not say. On servers that may not know `cache-mode` a head could write the cache, so it is the base."""
-    subject = event_request.subject
-    if subject is None or not subject.is_pull_request:
+    if not event_request.on_pull:
         return event_request.repository.default_branch
     pull_path = f"/repos/{event_request.repository.name}/pulls/{event_request.number}"
     try:
@@ -298,17 +281,8 @@ def commit_to_prepare(event_request: EventRequest, api: Api, environment: Mappin
 
 def is_near_miss(event_request: EventRequest, decision: Decision) -> bool:
     """Whether somebody who may command wrote something that is no command, and can be told so here."""
-    command = event_request.command
-    return (
-        command is not None
-        and command.near_miss
-        and decision.known
-        and event_request.trigger.event == ISSUE_COMMENT
-    )
-
-
-def is_off(environment: Mapping[str, str]) -> bool:
-    return environment.get("SLASH_AGENT_PROGRESS") == "false"
+    missed = event_request.command is not None and event_request.command.near_miss
+    return missed and decision.known and event_request.trigger.event == ISSUE_COMMENT
 
 
 def go_on(actions: Actions, comment: str, *, gate: bool) -> ExitCode:
@@ -336,27 +310,11 @@ def say(actions: Actions, reason: str) -> None:
     actions.set_output("reason", " ".join(reason.split()))
 
 
-def inputs(environment: Mapping[str, str]) -> WorkflowInputs:
-    return WorkflowInputs(
-        environment.get("GITHUB_REPOSITORY", ""),
-        environment.get("SLASH_AGENT_INSTRUCTION", ""),
-        environment.get("SLASH_AGENT_TASK", ""),
-    )
-
-
 def association(payload: Path) -> str:
     """GitHub's word in the payload on how the author stands to the repository."""
     data = json.loads(payload.read_bytes())
     written = data.get("comment") or data.get("review") or data.get("issue") or {}
     return str(written.get("author_association", ""))
-
-
-def is_bots(comment: Mapping[str, Any]) -> bool:
-    return bool((comment.get("user") or {}).get("type") == "Bot")
-
-
-def body_of(comment: Mapping[str, Any]) -> str:
-    return str(comment.get("body") or "")
 
 
 if __name__ == "__main__":

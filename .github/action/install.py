@@ -22,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DEVELOPMENT = "dev"
+CHECKED = ("--require-hashes", "--only-binary", ":all:")
 
 
 def blocks(lock: str) -> dict[str, str]:
@@ -35,11 +36,6 @@ def canonical(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def pinned(block: str) -> str:
-    """`name==version`, with its marker but without its hashes: the constraint file has those."""
-    return block.split("\\")[0].strip()
-
-
 def install_uv(block: str, folder: Path) -> Path:
     """The program uv in `folder`, with the hash that the lock has for it."""
     asked = folder / "uv.txt"
@@ -50,24 +46,8 @@ def install_uv(block: str, folder: Path) -> Path:
         venv.create(folder / "pip", with_pip=True)
         python = folder / "pip" / "bin" / "python"
     os.environ["PIP_ROOT_USER_ACTION"] = "ignore"  # it warns of what --target does not do
-    run(
-        python,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-compile",
-        "--no-cache-dir",
-        "--require-hashes",
-        "--only-binary",
-        ":all:",
-        "--target",
-        folder / "uv",
-        "-r",
-        asked,
-    )
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile"]
+    run(*pip, "--no-cache-dir", *CHECKED, "--target", folder / "uv", "-r", asked)
     return folder / "uv" / "bin" / "uv"
 
 
@@ -90,32 +70,15 @@ def main(target: Path, extras: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     more = of_extras(extras, project["optional-dependencies"])
     names = map(canonical, (*project["dependencies"], *more))
-    roots = [pinned(packages[name]) for name in dict.fromkeys(names)]
+    # `name==version`, with its marker but without its hashes: the constraint file has those.
+    roots = [packages[name].split("\\")[0].strip() for name in dict.fromkeys(names)]
     python = target / "bin" / "python"
     with tempfile.TemporaryDirectory(prefix="slash-agent-install-") as folder:
         uv = install_uv(packages["uv"], Path(folder))
         run(uv, "venv", "--quiet", "--clear", "--no-project", "--python", sys.executable, target)
-        run(
-            uv,
-            "pip",
-            "install",
-            "--quiet",
-            "--no-config",
-            "--python",
-            python,
-            "--require-hashes",
-            "--only-binary",
-            ":all:",
-            "-c",
-            lock,
-            *roots,
-        )
-    site = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
+        run(uv, "pip", "install", "--quiet", "--no-config", "--python", python, *CHECKED, "-c", lock, *roots)
+    print_site = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    site = subprocess.run(print_site, capture_output=True, text=True, check=True).stdout.strip()
     Path(site, "slash_agent.pth").write_text(f"{ROOT}\n")
 
 
@@ -124,9 +87,7 @@ def run(*command: object) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", type=Path, metavar="VENV")
     parser.add_argument("--extras", default="", metavar="NAME,...")
     given = parser.parse_args()

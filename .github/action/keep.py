@@ -21,31 +21,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bot.environment.prepared import (  # noqa: E402
-    FACTS,
-    HOME,
-    MOST_BYTES,
-    OUTSIDE,
-    WORKSPACE,
-    facts,
-    is_lock_file,
-    kept_at_their_path,
-    kept_in_home,
-)
+from bot.environment.prepared import FACTS, HOME, MOST_BYTES, OUTSIDE, WORKSPACE, facts, is_lock_file  # noqa: E402
+from bot.environment.prepared import kept_at_their_path, kept_in_home  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
 from bot.policy.egress import PRESETS, targets  # noqa: E402
 
 # Where a registry of somebody's own is named.
-SETTINGS = (
-    ".npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    "pip.conf",
-    ".pypirc",
-    "uv.toml",
-    "nuget.config",
-    ".bundle/config",
-)
+SETTINGS = (".npmrc", ".yarnrc", ".yarnrc.yml", "pip.conf", ".pypirc", "uv.toml", "nuget.config", ".bundle/config")
 IN_HOME = (*SETTINGS, ".config/pip/pip.conf", ".m2/settings.xml", ".cargo/config.toml", ".gradle/init.gradle")
 REGISTRY = re.compile(r"(?i)registry|index_url|goproxy|mirror")
 ADDRESS = re.compile(r"https?://(?:[^/@\s\"'<>]*@)?([\w.-]+)")
@@ -64,8 +46,8 @@ def main(file: Path, variables: Mapping[str, str]) -> None:
     if size > MOST_BYTES:
         actions.print(f"Nothing is kept: it is {size >> 20:,} MiB, and {MOST_BYTES >> 20:,} is the most.")
         return
+    text = facts(str(workspace), variables, listing).encode()
     with tarfile.open(file, "w", format=tarfile.GNU_FORMAT) as tar:
-        text = facts(str(workspace), variables, listing).encode()
         member = tarfile.TarInfo(FACTS)
         member.size = len(text)
         tar.addfile(member, io.BytesIO(text))

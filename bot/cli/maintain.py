@@ -30,7 +30,6 @@ from bot.session.event.maintain import (
     plan_repositories,
     put_dashboards,
     run_results,
-    utc_now,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     actions = Actions(os.environ, sys.stderr)
     where = read_github_environment(os.environ)
     host_of = _hosts(where, Access.COMMENT if arguments.dashboard else Access.READ, actions)
-    now = utc_now()
+    now = datetime.now(UTC)
     run = MaintenanceRun(
         _repositories(arguments.repositories),
         now,

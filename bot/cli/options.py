@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bot.contracts.errors import UsageError
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS
-from bot.events.command import MOST_CHECK_MINUTES
+from bot.events.command import OPTIONS
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 _SANDBOXES = ("auto", "strict", "landlock", "off")
@@ -89,8 +89,8 @@ def add_local_run(parser: argparse.ArgumentParser) -> None:
 
 def check_minutes(text: str) -> str:
     """Minutes for checks, as `Request.options` has them."""
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MOST_CHECK_MINUTES):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {MOST_CHECK_MINUTES}")
+    if not re.fullmatch(OPTIONS[CHECK_MINUTES].form, text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 120")
     return text
 
 

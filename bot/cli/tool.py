@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bot.cli.options import add_sandbox
 from bot.contracts.errors import ExitCode
-from bot.session.local.run_tool import ToolRunOptions, as_json, run_tool
+from bot.session.local.run_tool import as_json, run_tool
 
 EXAMPLE = """slash-agent tool grep '{"pattern": "def main"}' --root ."""
 
@@ -27,13 +27,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    call = ToolRunOptions(
-        tool=arguments.name,
-        arguments=arguments.arguments,
-        root=arguments.root,
-        policy=arguments.policy,
+    result = run_tool(
+        arguments.name,
+        arguments.arguments,
+        arguments.root,
+        os.environ,
+        policy_file=arguments.policy,
         sandbox=arguments.sandbox,
         assume_read=arguments.assume_read,
     )
-    print(as_json(run_tool(call, os.environ), os.environ))
+    print(as_json(result, os.environ))
     return ExitCode.DONE

@@ -14,7 +14,7 @@ from bot.cli.terminal.printer import Printer, encodable, one_line
 from bot.contracts.formatting import count_of, exit_text
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import last_line
-from bot.session.local.trial import TrialCallbacks, try_checks
+from bot.session.local.trial import try_checks
 
 if TYPE_CHECKING:
     from bot.session.local.trial import Trial
@@ -40,7 +40,7 @@ def try_with_progress(root: Path, policy_text: str, stream: TextIO) -> list[Tria
     )
     line = _Line(stream, printer)
     try:
-        return try_checks(root, policy_text, os.environ, TrialCallbacks(line.begin, line.end), 60 * MINUTES)
+        return try_checks(root, policy_text, os.environ, line.begin, line.end, 60 * MINUTES)
     finally:
         line.end("not possible", 0)
 

@@ -9,14 +9,13 @@ since a login can pass to another account. What each tier may do by default: `bo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import Account, Permission, ThreadReader
 from bot.events.command import Command
-from bot.events.event_request import Cause, EventRequest, NoRequest
+from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.verbs.registry import started_by
 
 if TYPE_CHECKING:
@@ -52,8 +51,8 @@ def option_refusal(policy: Policy, options: Mapping[str, str]) -> str:
     return ""
 
 
-def command_for(policy: Policy, event_request: EventRequest) -> Command | NoRequest:
-    """Return the command in the event, or the one that the policy derives from it."""
+def command_for(policy: Policy, event_request: EventRequest) -> Command:
+    """Return the command in the event, or the one that the policy derives from it. Raises `NoRequestError`."""
     if event_request.command is not None:
         return event_request.command
     cause, detail = event_request.cause, event_request.detail
@@ -77,7 +76,9 @@ def command_for(policy: Policy, event_request: EventRequest) -> Command | NoRequ
         case _:
             instruction = FIX_FAILED_RUN
             why = "" if policy.triggers.failed_runs else "the policy makes no command of a failed run"
-    return NoRequest(f"Nothing to do: {why}.") if why else Command(verb, instruction)
+    if why:
+        raise NoRequestError(why)
+    return Command(verb, instruction)
 
 
 def _login(login: str) -> str:
@@ -85,56 +86,41 @@ def _login(login: str) -> str:
     return login.casefold().removesuffix("[bot]")
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedActor:
-    """An account that gets no answer in the thread. `reason` is one sentence for the log."""
-
-    reason: str
-
-
-def identify_actor(
-    event_request: EventRequest, reader: ThreadReader, bots: Collection[int]
-) -> Actor | RejectedActor:
-    """Return the responsible account with its tier. Calls the API once, for a bot never.
+def identify_actor(event_request: EventRequest, reader: ThreadReader, bots: Collection[int]) -> Actor:
+    """Return the responsible account with its tier. Calls the API once, for a bot never. Raises `RefusedError` for an
+    account that gets no answer in the thread.
 
     If the policy requests the run (a schedule, a failed run), the tier is the event's and no account is looked up.
     """
-    actor = event_request.actor
-    if event_request.tier is not None:
-        return (
-            Actor(actor.login, actor.id, event_request.tier)
-            if actor
-            else Actor(event_request.tier.value, 0, event_request.tier)
-        )
+    actor, sender, tier = event_request.actor, event_request.sender, event_request.tier
+    if tier is not None:
+        return Actor(actor.login, actor.id, tier) if actor else Actor(tier.value, 0, tier)
     if actor is None:
-        return RejectedActor("The account that gave the command is deleted.")
-    if event_request.sender is not None and event_request.sender.id != actor.id:
-        return RejectedActor(
-            f"{event_request.sender.login} sent this event, but {actor.login} wrote what asks."
-        )
-    if event_request.sender is not None and _looks_like_bot(event_request.sender):
+        raise _unanswered("The account that gave the command is deleted.")
+    if sender is not None and sender.id != actor.id:
+        raise _unanswered(f"{sender.login} sent this event, but {actor.login} wrote what asks.")
+    if sender is not None and _looks_like_bot(sender):
         return _bot(actor, bots)
     return resolve_actor(actor, event_request.repository.name, reader, bots)
 
 
-def resolve_actor(
-    account: Account, repository: str, reader: ThreadReader, bots: Collection[int]
-) -> Actor | RejectedActor:
-    """Return `account` with its tier in `repository`, checked by id."""
+def resolve_actor(account: Account, repository: str, reader: ThreadReader, bots: Collection[int]) -> Actor:
+    """Return `account` with its tier in `repository`, checked by id. Raises `RefusedError`."""
     if _looks_like_bot(account):
         return _bot(account, bots)
-    permission = reader.permission(repository, account.login)
+    permission, login = reader.permission(repository, account.login), account.login
     if permission.user_id != account.id:
-        return RejectedActor(
-            f"GitHub knows {account.login} as account {permission.user_id or 'none'}, not as {account.id}."
-        )
+        known = permission.user_id or "none"
+        raise _unanswered(f"GitHub knows {login} as account {known}, not as {account.id}.")
     if permission.kind == "Bot":
         return _bot(account, bots)
     if permission.kind != "User":
-        return RejectedActor(
-            f"{account.login} is an account of type {permission.kind or 'unknown'}, not a person."
-        )
-    return Actor(account.login, account.id, tier_of(permission))
+        raise _unanswered(f"{login} is an account of type {permission.kind or 'unknown'}, not a person.")
+    return Actor(login, account.id, tier_of(permission))
+
+
+def _unanswered(reason: str) -> RefusedError:
+    return RefusedError(reason, in_thread=False)
 
 
 def tier_of(permission: Permission) -> Tier:
@@ -153,12 +139,10 @@ def _looks_like_bot(account: Account) -> bool:
     return account.kind == "Bot" or account.login.endswith("[bot]")
 
 
-def _bot(account: Account, bots: Collection[int]) -> Actor | RejectedActor:
+def _bot(account: Account, bots: Collection[int]) -> Actor:
     if account.id in bots:
         return Actor(account.login, account.id, Tier.BOT)
-    return RejectedActor(
-        f"{account.login} is a bot, and the policy's `bots` does not list its id {account.id}."
-    )
+    raise _unanswered(f"{account.login} is a bot, and the policy's `bots` does not list its id {account.id}.")
 
 
 def no_access(login: str, verb: str, *, on_pull: bool, policy_file: str) -> str:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from bot.contracts.nearest import nearest
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS
@@ -26,19 +27,42 @@ from bot.events.quotation import split_quotation
 from bot.verbs.record import Earlier
 from bot.verbs.registry import DEFAULT, NAMES, VERBS, needs
 
-# Option name -> description of its value for messages; empty for an option without a value.
-OPTIONS: Mapping[str, str] = {
-    "model": "a model's name, as in `--model anthropic/claude-sonnet-5-5`",
-    "budget": "an amount in USD, as in `--budget 2`",
-    "base": "a branch's name, as in `--base main`",
-    "draft": "",
-    "no-draft": "",
-    "dry-run": "",
-    "full": "",
-    CHECK: "the name of a check, with hyphens for blanks, as in `--check unit-tests`",
-    NO_CHECKS: "",
-    CHECK_MINUTES: "whole minutes from 1 to 120, as in `--check-minutes 15`",
-    "sha": "the full id of the head commit: all 40 hex digits, or 64 in a SHA-256 repository",
+
+class Option(NamedTuple):
+    """What an option needs, for messages, and the form of its value; both empty for an option without a value."""
+
+    needs: str = ""
+    form: str = ""
+
+
+# Names that git's check-ref-format refuses, and names that git would not read as a branch: another ref (`refs/`,
+# `pull/`: a fork's head) or an object id.
+_NOT_A_BRANCH = (
+    r".*(?:[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|/\.)|\.|[-/]|@$|refs/|pull/|HEAD$|.*[./]$"
+    r"|[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?$"
+)
+OPTIONS: Mapping[str, Option] = {
+    "model": Option(
+        "a model's name, as in `--model anthropic/claude-sonnet-5-5`", r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}"
+    ),
+    "budget": Option("an amount in USD, as in `--budget 2`", r"\$?(?=.*[1-9])[0-9]{1,6}(?:\.[0-9]{1,4})?"),
+    "base": Option("a branch's name, as in `--base main`", rf"(?s)(?!{_NOT_A_BRANCH}).{{1,250}}"),
+    "draft": Option(),
+    "no-draft": Option(),
+    "dry-run": Option(),
+    "full": Option(),
+    CHECK: Option(
+        "the name of a check, with hyphens for blanks, as in `--check unit-tests`",
+        r"[\w.:/@+-][\w .:/@+-]{0,79}",
+    ),
+    NO_CHECKS: Option(),
+    CHECK_MINUTES: Option(
+        "whole minutes from 1 to 120, as in `--check-minutes 15`", r"0*(?:[1-9][0-9]?|1[01][0-9]|120)"
+    ),
+    "sha": Option(
+        "the full id of the head commit: all 40 hex digits, or 64 in a SHA-256 repository",
+        r"[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?",
+    ),
 }
 
 PLAN = "plan"
@@ -48,15 +72,10 @@ _ADDRESS = "/agent"
 _CODE_INDENT = re.compile(r" {4}| {0,3}\t")
 _BLANK_BRAILLE = "\u2800"  # looks like a space and is none to `str.strip`
 _WORD = re.compile(r"\S+")
-_CHECK_NAME = re.compile(r"[\w.:/@+-][\w .:/@+-]{0,79}")
-MOST_CHECK_MINUTES = 120
 _OPTION = re.compile(r"--([A-Za-z][A-Za-z-]*)(?:=(.*))?", re.DOTALL)
 # Some keyboards replace two hyphens by an en or em dash.
 _DASH = re.compile(r"[\u2013\u2014](?=[A-Za-z])")
-_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
-_SHA = re.compile(r"[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?")
 _HASH = re.compile(r"`?([0-9a-fA-F]{8,64})`?[.,:;]?")
-_AMOUNT = re.compile(r"\$?([0-9]{1,6}(?:\.[0-9]{1,4})?)")
 # Up to four polite words or mentions, then the token in any case.
 _MISSED = re.compile(
     r" {0,3}((?:(?:@[\w-]+|please|pls|plz|hey|hi|hello|okay|ok|so|now|and|then|can|could|would|you|kindly|thanks)"
@@ -68,12 +87,6 @@ _FENCE = re.compile(r" {0,3}(?:```|~~~)")
 _WORDS = re.compile(r"[^\W_]+")
 _ELEMENT = re.compile(
     r"<(pre|code|blockquote|details|kbd|samp)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
-)
-# Names that git's check-ref-format refuses, and names that git would not read as a branch: another ref (`refs/`,
-# `pull/`: a fork's head) or an object id.
-_NOT_A_BRANCH = re.compile(
-    r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|[./]$|^[-/]|^@$|^refs/|^pull/|^HEAD$"
-    r"|^[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?$"
 )
 
 
@@ -253,9 +266,9 @@ def _read_leading(words: Sequence[str], position: int, options: dict[str, str]) 
     while position < len(words) and (match := _OPTION.fullmatch(words[position])):
         name, value = match.group(1), match.group(2)
         position += 1
-        if OPTIONS.get(name) and value is None:
+        if name in OPTIONS and OPTIONS[name].form and value is None:
             if position == len(words):
-                raise _ProblemError(f"`--{name}` needs {OPTIONS[name]}.")
+                raise _ProblemError(f"`--{name}` needs {OPTIONS[name].needs}.")
             value = words[position]
             position += 1
         _set_option(name, value, options)
@@ -283,43 +296,22 @@ def _is_option(word: str, *, takes_next: bool) -> bool:
     name = match.group(1) if match.group(1) in OPTIONS else nearest(match.group(1), OPTIONS, slips=1)
     if not name:
         return False
-    return (bool(OPTIONS[name]) and match.group(2) is None) == takes_next
+    return (bool(OPTIONS[name].form) and match.group(2) is None) == takes_next
 
 
 def _set_option(name: str, value: str | None, options: dict[str, str]) -> None:
     if name not in OPTIONS:
         intended = nearest(name, OPTIONS)
         raise _ProblemError(f"There is no option `--{_quotable(name)}`; `--{intended}` is the nearest.")
-    if not OPTIONS[name]:
-        if value is not None:
-            raise _ProblemError(f"`--{name}` takes no value.")
-        key, value = ("draft", "false") if name == "no-draft" else (name, "true")
-    else:
-        key, value = name, _option_value(name, value or "")
+    needs, form = OPTIONS[name]
+    if not form and value is not None:
+        raise _ProblemError(f"`--{name}` takes no value.")
+    if form and not re.fullmatch(form, value or ""):
+        raise _ProblemError(f"`--{name}` needs {needs}.")
+    key, text = ("draft", "false") if name == "no-draft" else (name, value or "true")
     if key in options:
         raise _ProblemError(f"`--{key}` is given twice.")
-    options[key] = value
-
-
-def _option_value(name: str, value: str) -> str:
-    if name == "budget" and (amount := _AMOUNT.fullmatch(value)) and float(amount.group(1)) > 0:
-        return amount.group(1)
-    if name == "model" and _MODEL.fullmatch(value):
-        return value
-    if name == "sha" and _SHA.fullmatch(value):
-        return value.lower()
-    if name == CHECK and _CHECK_NAME.fullmatch(value):
-        return value
-    if (
-        name == CHECK_MINUTES
-        and value.isascii()
-        and value.isdigit()
-        and 1 <= int(value[:4]) <= MOST_CHECK_MINUTES
-    ):
-        return value
-    if name == "base" and value and len(value) <= 250 and not _NOT_A_BRANCH.search(value):
-        return value
-    raise _ProblemError(f"`--{name}` needs {OPTIONS[name]}.")
+    options[key] = text.removeprefix("$") if name == "budget" else text.lower() if name == "sha" else text
 
 
 def _join_words(words: Sequence[str]) -> str:

@@ -8,41 +8,34 @@ from typing import TYPE_CHECKING
 from bot.contracts.pulls import ReviewThread
 from bot.contracts.request import Request, Tier, Trigger
 from bot.contracts.threads import ThreadReader
-from bot.events.admission import RejectedActor, command_for, identify_actor
+from bot.events.admission import command_for, identify_actor
 from bot.events.command import PLAN, Command
-from bot.events.event_request import EventRequest, NoRequest
-from bot.events.resolve_request import (
-    complete_event_request,
-    read_shown_command,
-    resolve_instruction,
-)
+from bot.events.event_request import EventRequest, NoRequestError, RefusedError
+from bot.events.resolve_request import complete_event_request, read_shown_command, resolve_instruction
 from bot.events.thread_html import EditedTextError, ThreadHtml
 from bot.verbs.registry import MODEL_VERBS
 
 if TYPE_CHECKING:
     from bot.policy.values import Policy
 
+NO_COMMAND = "the event, which holds no command,"
+
 
 def difference(
-    request: Request,
-    event_request: EventRequest | NoRequest,
-    reader: ThreadReader,
-    load_policy: Callable[[], Policy] | None = None,
+    request: Request, event_request: EventRequest, reader: ThreadReader, load_policy: Callable[[], Policy]
 ) -> str:
     """Return what in `request` differs from the event and from GitHub's data on the actor, or empty.
 
-    `load_policy` is called if the policy derives the command from the event; without it such an event has no
-    command. The thread's texts are not compared, since nothing depends on them. Whether a pull request still has the
-    head in `request` is checked by the push. Raises what `reader` raises.
+    `load_policy` is called if the policy derives the command from the event. The thread's texts are not compared, since
+    nothing depends on them. Whether a pull request still has the head in `request` is checked by the push. Raises what
+    `reader` raises.
     """
-    if isinstance(event_request, NoRequest):
-        return "the event, which holds no command,"
-    command = event_request.command
-    if command is None and load_policy is not None:
-        policy_command = command_for(load_policy(), event_request)
-        command = policy_command if isinstance(policy_command, Command) else None
-    if command is None or command.problem:
-        return "the event, which holds no command,"
+    try:
+        command = event_request.command or command_for(load_policy(), event_request)
+    except NoRequestError:
+        return NO_COMMAND
+    if command.problem:
+        return NO_COMMAND
     event_request = complete_event_request(event_request, reader)
     if request.instruction != resolve_instruction(command, event_request):
         # Something in the source is not shown, so what the run was given is not the source.
@@ -56,8 +49,12 @@ def difference(
         if actual != expected:
             return label
     # Last, since it calls the API. Any bot passes: whether this one may was decided when the run began.
-    actor = identify_actor(event_request, reader, (event_request.actor.id,) if event_request.actor else ())
-    if isinstance(actor, RejectedActor) or actor != request.actor:
+    bots = (event_request.actor.id,) if event_request.actor else ()
+    try:
+        actor = identify_actor(event_request, reader, bots)
+    except RefusedError:
+        return "who asked"
+    if actor != request.actor:
         return "who asked"
     if request.trusted_sha and actor.tier is not Tier.MAINTAINER:
         return "the head that is vouched for"
@@ -87,8 +84,7 @@ def _command_rows(request: Request, event_request: EventRequest, command: Comman
 
 def _pull_rows(request: Request, event_request: EventRequest, command: Command) -> Iterator[Row]:
     pull = request.pull
-    on_pull = event_request.subject is not None and event_request.subject.is_pull_request
-    expects_pull = on_pull and command.verb in MODEL_VERBS
+    expects_pull = event_request.on_pull and command.verb in MODEL_VERBS
     yield "the pull request", pull.number if pull else 0, event_request.number if expects_pull else 0
     if pull is None:
         base = command.options.get("base", event_request.repository.default_branch)

@@ -77,12 +77,8 @@ class Fields:
             raise self._wrong(path, value, "a positive whole number")
         return value
 
-    def count(self, path: str) -> int:
-        """Return a number that may be 0; 0 if missing."""
-        return self.number(path, default=0) if self._find(path) != 0 else 0
-
     def number_in_text(self, path: str) -> int:
-        """Return a number that may be text, as a workflow's inputs are; 0 if missing."""
+        """Return a number that may be 0, or text as a workflow's inputs are; 0 if missing."""
         value = self._find(path)
         if isinstance(value, str):
             value = int(value) if re.fullmatch(r"[0-9]{1,9}", value.strip()) else value.strip() or None
@@ -120,6 +116,10 @@ class Fields:
 
     def full_name(self, path: str) -> str:
         return self.matching(path, _FULL_NAME, "owner/name")
+
+    def name_of(self, repository: str) -> str:
+        """Return the name of a repository; empty if it was deleted."""
+        return self.full_name(f"{repository}.full_name") if self.has(repository) else ""
 
     def account(self, path: str) -> Account | None:
         """Return an account; `None` for a deleted one."""

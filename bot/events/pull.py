@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import PullReader
-from bot.events.event_request import OWN_BRANCHES, Cause, EventRequest, NoRequest, Refusal
+from bot.events.event_request import OWN_BRANCHES, Cause, EventRequest, NoRequestError, RefusedError
 from bot.verbs.registry import VERBS
 
 # GitHub lists at most so many files of a pull request.
@@ -33,57 +33,47 @@ class PullTarget:
 
 def read_pull_target(
     event_request: EventRequest, verb: str, named_sha: str, actor: Actor, reader: PullReader
-) -> PullTarget | Refusal | NoRequest:
-    """Read the pull request of `event_request`. `named_sha` is the value of `--sha`, or empty."""
+) -> PullTarget:
+    """Read the pull request of `event_request`. `named_sha` is the value of `--sha`, or empty. Raises `RefusedError`,
+    and `NoRequestError` for an event that the next push causes again."""
     repository = event_request.repository.name
     pull = reader.pull(repository, event_request.number)
-    refusal = pull_refusal(pull, verb, event_request)
-    if refusal is not None:
-        return refusal
+    _check_state(pull, verb, event_request)
     if event_request.head_sha not in ("", pull.head_sha):
         if event_request.cause in _HEAD_CAUSES:
-            return NoRequest(
-                f"Nothing to do: pull request #{pull.number} has a newer head commit than the one in this event."
+            raise NoRequestError(
+                f"pull request #{pull.number} has a newer head commit than the one in this event"
             )
         pull = replace(pull, head_sha=event_request.head_sha)
-    if named_sha and (refusal := _sha_refusal(pull, named_sha, actor)):
-        return refusal
+    if named_sha:
+        _check_sha(pull, named_sha, actor)
     target = PullTarget(pull, trusted_sha=named_sha)
     return target if event_request.head_sha else _head_at_trigger(target, event_request, reader)
 
 
-def pull_refusal(pull: PullRequest, verb: str, event_request: EventRequest) -> Refusal | None:
-    """Return why a run cannot work on a pull request in this state, or `None`."""
+def _check_state(pull: PullRequest, verb: str, event_request: EventRequest) -> None:
+    """Refuse a pull request in a state that a run cannot work on."""
     name = f"Pull request #{pull.number}"
-    if pull.locked:
-        return Refusal(f"{name} is locked, so no comment can be posted on it.", in_thread=False)
-    if pull.state is PullState.MERGED and not VERBS[verb].on_closed:
-        return Refusal(
-            f"{name} is merged already. For further work, write the command in an issue.", in_thread=True
-        )
-    if pull.state is PullState.CLOSED and not VERBS[verb].on_closed:
-        return Refusal(
-            f"{name} is closed. Reopen it and repeat the command, or write it in an issue.", in_thread=True
-        )
-    if VERBS[verb].reviews and pull.changed_files > MAX_REVIEWED_FILES:
-        return Refusal(
-            f"{name} changes {pull.changed_files:,} files; a review covers at most {MAX_REVIEWED_FILES:,}. "
-            "Split it, or ask `/agent explain` about a part of it.",
-            in_thread=True,
-        )
     head = event_request.subject.head if event_request.subject else None
-    if head is not None and head.base_ref != pull.base_ref:
-        return Refusal(
-            f"The base branch of pull request #{pull.number} was changed after this command. "
-            "Check it and repeat the command.",
-            in_thread=True,
+    if pull.locked:
+        raise RefusedError(f"{name} is locked, so no comment can be posted on it.", in_thread=False)
+    if pull.state is PullState.MERGED and not VERBS[verb].on_closed:
+        raise RefusedError(f"{name} is merged already. For further work, write the command in an issue.")
+    if pull.state is PullState.CLOSED and not VERBS[verb].on_closed:
+        raise RefusedError(f"{name} is closed. Reopen it and repeat the command, or write it in an issue.")
+    if VERBS[verb].reviews and pull.changed_files > MAX_REVIEWED_FILES:
+        raise RefusedError(
+            f"{name} changes {pull.changed_files:,} files; a review covers at most {MAX_REVIEWED_FILES:,}. "
+            "Split it, or ask `/agent explain` about a part of it."
         )
-    return None
+    if head is not None and head.base_ref != pull.base_ref:
+        raise RefusedError(
+            f"The base branch of pull request #{pull.number} was changed after this command. "
+            "Check it and repeat the command."
+        )
 
 
-def _head_at_trigger(
-    target: PullTarget, event_request: EventRequest, reader: PullReader
-) -> PullTarget | Refusal:
+def _head_at_trigger(target: PullTarget, event_request: EventRequest, reader: PullReader) -> PullTarget:
     """Check that the present head was pushed before the trigger; with `--sha` not in the same second, either.
 
     The time is that of the head repository's activity list, which GitHub's server records for every push, forced or
@@ -99,36 +89,31 @@ def _head_at_trigger(
     pushes = reader.pushes(pull.head_repository, pull.head_ref) if pull.head_repository else None
     newest = max((push.at for push in pushes or ()), default="")
     if newest > triggered_at or (target.trusted_sha and newest == triggered_at):
-        return Refusal(
+        raise RefusedError(
             f"Somebody pushed to pull request #{pull.number} after this command; "
-            f"its head is now {pull.head_sha}. Check it and repeat the command.",
-            in_thread=True,
+            f"its head is now {pull.head_sha}. Check it and repeat the command."
         )
     if pushes and pushes[0].after == pull.head_sha:
         return target
     # No list, or one without the push that made this head.
     if target.trusted_sha:
-        return Refusal(
+        raise RefusedError(
             f"GitHub does not tell when the head of pull request #{pull.number} was pushed, so `--sha` cannot vouch "
-            "for it here. Repeat the command in a review of the pull request, whose event names the head.",
-            in_thread=True,
+            "for it here. Repeat the command in a review of the pull request, whose event names the head."
         )
     return replace(
         target, notes=("word of when the head was pushed: it may be newer than the command that asked",)
     )
 
 
-def _sha_refusal(pull: PullRequest, named_sha: str, actor: Actor) -> Refusal | None:
+def _check_sha(pull: PullRequest, named_sha: str, actor: Actor) -> None:
     if pull.head_sha != named_sha:
-        return Refusal(
+        raise RefusedError(
             f"`--sha {named_sha}` is not the head of pull request #{pull.number}, "
-            f"which is {pull.head_sha}. Check that commit and name it.",
-            in_thread=True,
+            f"which is {pull.head_sha}. Check that commit and name it."
         )
     if actor.tier is not Tier.MAINTAINER:
-        return Refusal(
+        raise RefusedError(
             "Only people with write access can use `--sha`, since it vouches for the code; "
-            f"{actor.login} has no write access.",
-            in_thread=True,
+            f"{actor.login} has no write access."
         )
-    return None

@@ -5,15 +5,16 @@ All of it is other people's text: cleaned and cut to budgets, with notes on what
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from bot.contracts.errors import AgentError
-from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewText, ReviewThread
+from bot.contracts.pulls import Comment, FailedCheck, FailedStep, ReviewText, ReviewThread
 from bot.contracts.request import Trigger
 from bot.contracts.threads import OWN_MARKER, PullReader, TextKind
-from bot.events.event import REVIEW, REVIEW_COMMENT
+from bot.events.event_request import REVIEW, REVIEW_COMMENT
 from bot.events.thread_html import ThreadHtml
 from bot.events.thread_text import CommentTime, TextCleaner, comment_time, count_notes
 
@@ -28,6 +29,17 @@ MAX_SUMMARY = 4_000
 MAX_LINE = 500
 MAX_ANNOTATIONS = 50
 _Item = TypeVar("_Item")
+_Omission = tuple[str, str]
+LATER = ("review comment", "written after the command")
+EDITED = ("review comment", "edited after the command")
+THREADS = ("review thread", f"over the {THREADS_BUDGET} characters that there is room for")
+LATER_REVIEWS = ("review", "written after the command")
+STRANGERS = ("review", "by people from outside the repository, which they may have edited since")
+REVIEWS = ("review", f"over the {REVIEWS_BUDGET} characters that there is room for")
+CHECKS = ("failed check", f"over the {FAILURES_BUDGET} characters that there is room for")
+ANNOTATIONS = ("annotation", f"over {MAX_ANNOTATIONS} a check")
+_OMISSIONS = (LATER, EDITED, THREADS, LATER_REVIEWS, STRANGERS, REVIEWS, CHECKS, ANNOTATIONS)
+"""What may be left out, in the order of the notes."""
 _INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 
 
@@ -38,18 +50,6 @@ class PullContext:
     failures: tuple[FailedCheck, ...] = ()
     reviews: tuple[Comment, ...] = ()
     left_out: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Counts:
-    reviews: int = 0
-    later_reviews: int = 0
-    strangers: int = 0
-    after: int = 0
-    edited: int = 0
-    threads: int = 0
-    checks: int = 0
-    annotations: int = 0
 
 
 def read_pull_context(
@@ -77,11 +77,12 @@ def read_pull_context(
         failed_checks += context.tried(
             "commit statuses", lambda: reader.failed_statuses(repository, head_sha)
         )
-    failures = _failures(failed_checks, context.counts, context.cleaner)
+    failures = context.failures(failed_checks)
     reviews = context.tried(
         "texts of reviews", lambda: context.reviews(reader.newest_reviews(repository, number))
     )
-    left_out = (*context.missing, *_omission_notes(context.counts), *context.cleaner.notes())
+    omitted = count_notes(*((context.counts[one], *one) for one in _OMISSIONS))
+    left_out = (*context.missing, *omitted, *context.cleaner.notes())
     return PullContext(anchor_thread, unresolved, failures, tuple(reviews), left_out)
 
 
@@ -92,7 +93,7 @@ class _ContextReader:
 
     trigger: Trigger
     html: ThreadHtml
-    counts: _Counts = field(default_factory=_Counts)
+    counts: Counter[_Omission] = field(default_factory=Counter)
     cleaner: TextCleaner = field(default_factory=TextCleaner)
     missing: list[str] = field(default_factory=list)
 
@@ -115,13 +116,13 @@ class _ContextReader:
                 continue
             time = comment_time(self.trigger, REVIEW, review.id, review.submitted_at, review.submitted_at)
             if time is CommentTime.AFTER:
-                counts.later_reviews += 1
+                counts[LATER_REVIEWS] += 1
             elif time is not CommentTime.BEFORE:
                 continue
             elif review.association not in _INSIDERS:
-                counts.strangers += 1
-            elif counts.reviews or size + len(review.body[:MAX_COMMENT]) > REVIEWS_BUDGET:
-                counts.reviews += 1
+                counts[STRANGERS] += 1
+            elif counts[REVIEWS] or size + len(review.body[:MAX_COMMENT]) > REVIEWS_BUDGET:
+                counts[REVIEWS] += 1
             else:
                 state = review.state.lower().replace("_", " ")
                 shown = self.html.shown(TextKind.REVIEW, review.id, review.body)
@@ -148,7 +149,7 @@ class _ContextReader:
         for thread in sorted(remaining, key=lambda thread: thread.comments[-1].created_at, reverse=True):
             size += len(thread.hunk[:MAX_HUNK]) + sum(len(comment.body) for comment in thread.comments)
             if size > THREADS_BUDGET:
-                self.counts.threads += 1
+                self.counts[THREADS] += 1
             else:
                 selected.append(thread)
         selected_ids = {id(thread) for thread in selected}
@@ -167,10 +168,49 @@ class _ContextReader:
                 shown = self.html.shown(TextKind.REVIEW_COMMENT, comment.id, comment.body, by_bot=by_bot)
                 comments.append(replace(comment, body=self.cleaner.shortened(shown, MAX_COMMENT)))
             elif time is CommentTime.AFTER:
-                self.counts.after += 1
+                self.counts[LATER] += 1
             elif time is CommentTime.EDITED:
-                self.counts.edited += 1
+                self.counts[EDITED] += 1
         return tuple(comments)
+
+    def failures(self, checks: Sequence[FailedCheck]) -> tuple[FailedCheck, ...]:
+        """Return the failed checks that fit, cleaned; the first in any case."""
+        cleaned: list[FailedCheck] = []
+        size = 0
+        for check in map(self._failure, checks):
+            size += len(check.summary) + sum(len(step.log) for step in check.steps)
+            size += sum(len(annotation.message) for annotation in check.annotations)
+            if size > FAILURES_BUDGET and cleaned:
+                self.counts[CHECKS] = len(checks) - len(cleaned)
+                break
+            cleaned.append(check)
+        return tuple(cleaned)
+
+    def _failure(self, check: FailedCheck) -> FailedCheck:
+        cleaner = self.cleaner
+        self.counts[ANNOTATIONS] += max(0, len(check.annotations) - MAX_ANNOTATIONS)
+        annotations = (
+            replace(
+                one,
+                path=_clean_path(one.path, cleaner),
+                message=cleaner.text(one.message, MAX_LINE),
+                title="",
+            )
+            for one in check.annotations[:MAX_ANNOTATIONS]
+        )
+        # The reason of a failure is at the end of a log.
+        steps = (
+            FailedStep(cleaner.line(step.name, MAX_LINE), _end_of(cleaner.text(step.log, len(step.log))))
+            for step in check.steps
+        )
+        return replace(
+            check,
+            name=cleaner.line(check.name, MAX_LINE),
+            url=cleaner.line(check.url, MAX_LINE),
+            summary=cleaner.text(check.summary, MAX_SUMMARY),
+            annotations=tuple(annotations),
+            steps=tuple(steps),
+        )
 
 
 def _contains_anchor(thread: ReviewThread, anchor: ReviewThread | None) -> bool:
@@ -188,46 +228,6 @@ def _clean_path(path: str, cleaner: TextCleaner) -> str:
     return path if path.isprintable() else cleaner.line(path, MAX_LINE)
 
 
-def _failures(
-    checks: Sequence[FailedCheck], counts: _Counts, cleaner: TextCleaner
-) -> tuple[FailedCheck, ...]:
-    cleaned: list[FailedCheck] = []
-    size = 0
-    for check in checks:
-        cleaned_check = _failure(check, counts, cleaner)
-        size += len(cleaned_check.summary) + sum(len(step.log) for step in cleaned_check.steps)
-        size += sum(len(annotation.message) for annotation in cleaned_check.annotations)
-        if size > FAILURES_BUDGET and cleaned:
-            counts.checks = len(checks) - len(cleaned)
-            break
-        cleaned.append(cleaned_check)
-    return tuple(cleaned)
-
-
-def _failure(check: FailedCheck, counts: _Counts, cleaner: TextCleaner) -> FailedCheck:
-    counts.annotations += max(0, len(check.annotations) - MAX_ANNOTATIONS)
-    return FailedCheck(
-        name=cleaner.line(check.name, MAX_LINE),
-        conclusion=check.conclusion,
-        url=cleaner.line(check.url, MAX_LINE),
-        summary=cleaner.text(check.summary, MAX_SUMMARY),
-        annotations=tuple(
-            Annotation(
-                path=_clean_path(annotation.path, cleaner),
-                line=annotation.line,
-                level=annotation.level,
-                message=cleaner.text(annotation.message, MAX_LINE),
-            )
-            for annotation in check.annotations[:MAX_ANNOTATIONS]
-        ),
-        # The reason of a failure is at the end of a log.
-        steps=tuple(
-            FailedStep(cleaner.line(step.name, MAX_LINE), _end_of(cleaner.text(step.log, len(step.log))))
-            for step in check.steps
-        ),
-    )
-
-
 def _end_of(log: str) -> str:
     if len(log) <= MAX_LOG:
         return log
@@ -236,20 +236,3 @@ def _end_of(log: str) -> str:
 
 def _clause(error: AgentError) -> str:
     return " ".join(str(error).rstrip(".").split())[:200]
-
-
-def _omission_notes(counts: _Counts) -> tuple[str, ...]:
-    return count_notes(
-        (counts.after, "review comment", "written after the command"),
-        (counts.edited, "review comment", "edited after the command"),
-        (counts.threads, "review thread", f"over the {THREADS_BUDGET} characters that there is room for"),
-        (counts.later_reviews, "review", "written after the command"),
-        (
-            counts.strangers,
-            "review",
-            "by people from outside the repository, which they may have edited since",
-        ),
-        (counts.reviews, "review", f"over the {REVIEWS_BUDGET} characters that there is room for"),
-        (counts.checks, "failed check", f"over the {FAILURES_BUDGET} characters that there is room for"),
-        (counts.annotations, "annotation", f"over {MAX_ANNOTATIONS} a check"),
-    )

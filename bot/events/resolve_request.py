@@ -1,4 +1,4 @@
-"""Turn an `EventRequest` into a `Request`, a `Refusal`, or `NoRequest`.
+"""Turn an `EventRequest` into a `Request`.
 
 Steps are in order of cost and trust: the policy, the actor, the actor's rights, and only then the text and the thread.
 A stranger learns only that they have no access.
@@ -10,24 +10,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.contracts.errors import ExitCode
 from bot.contracts.pulls import Comment
-from bot.contracts.request import POLICY_FILE, Actor, Request, Thread, Tier
-from bot.contracts.threads import Account, IssueData, PullReader, ThreadReader
-from bot.events.admission import (
-    RejectedActor,
-    command_for,
-    identify_actor,
-    no_access,
-    option_refusal,
-    permits,
-)
+from bot.contracts.request import POLICY_FILE, Actor, Request, Tier
+from bot.contracts.threads import Account, PullReader, ThreadReader
+from bot.events.admission import command_for, identify_actor, no_access, option_refusal, permits
 from bot.events.command import Command, shown_command
-from bot.events.event import Subject
-from bot.events.event_request import Cause, EventRequest, NoRequest, Refusal
+from bot.events.event_request import (
+    Cause,
+    EventRequest,
+    NoRequestError,
+    RefusedError,
+    Subject,
+    UsageRefusedError,
+)
 from bot.events.pull import PullTarget, read_pull_target
-from bot.events.pull_context import PullContext, read_pull_context
-from bot.events.thread_html import EditedTextError, ThreadHtml
+from bot.events.pull_context import read_pull_context
+from bot.events.thread_html import ThreadHtml
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread, build_thread
 from bot.verbs.record import Place
 from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, verbs_of
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 MOST_TRIES = 2
 """How often failed runs may start a fix of one head."""
 
-_LOCKED = Refusal("The conversation is locked, so no comment can be posted in it.", in_thread=False)
 _FOR_EVERYBODY = verbs_of(Tier.OUTSIDER)
 
 Tries = Callable[[str, int, str], int]
@@ -56,43 +53,36 @@ def build_request(
     load_policy: Callable[[], Policy],
     *,
     tries: Tries | None = None,
-) -> Request | Refusal | NoRequest:
-    """Build the request of a run, or return why there is none.
+) -> Request:
+    """Build the request of a run. Raises `NoRequestError` and `RefusedError` if there is none, and `AgentError` if
+    GitHub or the policy cannot be read.
 
     `load_policy` reads the policy and is called once, unless the conversation is locked. Without `tries`, a failed
-    run requests nothing. Raises `AgentError` if GitHub or the policy cannot be read.
+    run requests nothing.
     """
-    if _locked(event_request):
-        return _LOCKED
+    _check_unlocked(event_request)
     policy = load_policy()
     command = command_for(policy, event_request)
-    if isinstance(command, NoRequest):
-        return command
     actor = identify_actor(event_request, reader, policy.verbs_of_bots)
-    if isinstance(actor, RejectedActor):
-        return Refusal(actor.reason, in_thread=False)
-    refusal = _access_refusal(command, actor, event_request, policy)
-    if refusal is not None:
-        return _mute(refusal, actor, event_request)
-    if event_request.cause is Cause.FAILED_RUN and _tries_exhausted(event_request, tries):
-        return NoRequest(f"Nothing to do: the failed run's head was worked on {MOST_TRIES} times already.")
-    event_request = complete_event_request(event_request, reader)
-    if _locked(event_request):
-        return _LOCKED
-    refusal = placement_refusal(command, event_request)
-    if refusal is not None:
-        return _mute(refusal, actor, event_request)
     try:
-        request = _build(event_request, command, actor, reader)
-    except EditedTextError as error:
-        request = Refusal(str(error), in_thread=True)
-    return _mute(request, actor, event_request) if isinstance(request, Refusal) else request
+        _check_access(command, actor, event_request, policy)
+        if event_request.cause is Cause.FAILED_RUN and _tries_exhausted(event_request, tries):
+            raise NoRequestError(f"the failed run's head was worked on {MOST_TRIES} times already")
+        event_request = complete_event_request(event_request, reader)
+        _check_unlocked(event_request)
+        _check_place(command, event_request)
+        return _build(event_request, command, actor, reader)
+    except RefusedError as refusal:
+        # A bot gets no answer, since it might answer back, nor does an account that wrote no command.
+        is_person = actor.tier is not Tier.BOT and event_request.tier is None
+        refusal.in_thread &= is_person and event_request.cause is Cause.COMMAND and event_request.number > 0
+        raise
 
 
-def _access_refusal(
-    command: Command, actor: Actor, event_request: EventRequest, policy: Policy
-) -> Refusal | None:
-    own = _on_own_thread(event_request)
+def _check_access(command: Command, actor: Actor, event_request: EventRequest, policy: Policy) -> None:
+    subject, account = event_request.subject, event_request.actor
+    author = subject.author if subject else None
+    own = author is not None and account is not None and author.id == account.id
 
     def is_allowed(verb: str) -> bool:
         return permits(policy, actor, verb, on_own_thread=own)
@@ -101,45 +91,23 @@ def _access_refusal(
     if not any(is_allowed(verb) for verb in NAMES if verb not in _FOR_EVERYBODY) and not (
         requested and is_allowed(requested)
     ):
-        on_pull = event_request.subject is not None and event_request.subject.is_pull_request
         verb = requested if requested and requested not in INSTANT else DEFAULT
-        reason = no_access(actor.login, verb, on_pull=on_pull, policy_file=POLICY_FILE)
-        return Refusal(reason, in_thread=not command.near_miss)
+        reason = no_access(actor.login, verb, on_pull=event_request.on_pull, policy_file=POLICY_FILE)
+        raise RefusedError(reason, in_thread=not command.near_miss)
     if command.problem:
-        return Refusal(command.problem, in_thread=True, exit_code=ExitCode.USAGE)
+        raise UsageRefusedError(command.problem)
     if not is_allowed(command.verb):
-        return Refusal(
+        raise RefusedError(
             f"{actor.login} may not use `/agent {command.verb}` here: "
-            f"this repository's policy does not allow it for the tier {actor.tier}.",
-            in_thread=True,
+            f"this repository's policy does not allow it for the tier {actor.tier}."
         )
-    reason = option_refusal(policy, command.options)
-    return Refusal(reason, in_thread=True, exit_code=ExitCode.USAGE) if reason else None
+    if reason := option_refusal(policy, command.options):
+        raise UsageRefusedError(reason)
 
 
-def _on_own_thread(event_request: EventRequest) -> bool:
-    subject, actor = event_request.subject, event_request.actor
-    return (
-        subject is not None
-        and actor is not None
-        and subject.author is not None
-        and (subject.author.id == actor.id)
-    )
-
-
-def _mute(refusal: Refusal, actor: Actor, event_request: EventRequest) -> Refusal:
-    """Do not answer a bot, since it might answer back, nor an account that wrote no command."""
-    in_thread = (
-        refusal.in_thread
-        and actor.tier is not Tier.BOT
-        and event_request.cause is Cause.COMMAND
-        and event_request.number > 0
-    )
-    return replace(refusal, in_thread=in_thread and event_request.tier is None)
-
-
-def _locked(event_request: EventRequest) -> bool:
-    return event_request.subject is not None and event_request.subject.locked
+def _check_unlocked(event_request: EventRequest) -> None:
+    if event_request.subject is not None and event_request.subject.locked:
+        raise RefusedError("The conversation is locked, so no comment can be posted in it.", in_thread=False)
 
 
 def complete_event_request(event_request: EventRequest, reader: ThreadReader) -> EventRequest:
@@ -148,36 +116,34 @@ def complete_event_request(event_request: EventRequest, reader: ThreadReader) ->
         event_request = replace(event_request, repository=reader.repository(event_request.repository.name))
     if event_request.subject is None and event_request.number:
         issue = reader.issue(event_request.repository.name, event_request.number)
-        event_request = replace(event_request, subject=_subject_of(issue))
+        subject = Subject(
+            number=issue.number,
+            title=issue.title,
+            body=issue.body,
+            author=Account(issue.author.login, 0, issue.author.kind),
+            url=issue.url,
+            updated_at=issue.updated_at,
+            is_pull_request=issue.is_pull_request,
+            locked=issue.locked,
+        )
+        event_request = replace(event_request, subject=subject)
     return event_request
 
 
-def _subject_of(issue: IssueData) -> Subject:
-    return Subject(
-        number=issue.number,
-        title=issue.title,
-        body=issue.body,
-        author=Account(issue.author.login, 0, issue.author.kind),
-        url=issue.url,
-        updated_at=issue.updated_at,
-        is_pull_request=issue.is_pull_request,
-        locked=issue.locked,
-    )
-
-
-def placement_refusal(command: Command, event_request: EventRequest) -> Refusal | None:
-    """Return why a command has no meaning in this thread, or `None`."""
-    on_pull = event_request.subject is not None and event_request.subject.is_pull_request
+def _check_place(command: Command, event_request: EventRequest) -> None:
+    """Refuse a command that has no meaning in this thread."""
+    on_pull, verb = event_request.on_pull, f"`/agent {command.verb}`"
     places, reason = VERBS[command.verb].places, ""
     if on_pull and "base" in command.options:
         reason = "`--base` means nothing under a pull request: what comes of it is meant for the branch it goes to."
     elif not on_pull and places == {Place.PULL}:
-        reason = f"`/agent {command.verb}` looks at a pull request, and this is none."
+        reason = f"{verb} looks at a pull request, and this is none."
     elif not on_pull and "sha" in command.options:
         reason = "`--sha` names the head of a pull request, and this is none."
     elif event_request.subject is None and Place.REPOSITORY not in places:
-        reason = f"`/agent {command.verb}` needs an issue or a pull request to be about: give its `number`."
-    return Refusal(reason, in_thread=True, exit_code=ExitCode.USAGE) if reason else None
+        reason = f"{verb} needs an issue or a pull request to be about: give its `number`."
+    if reason:
+        raise UsageRefusedError(reason)
 
 
 def _tries_exhausted(event_request: EventRequest, tries: Tries | None) -> bool:
@@ -187,9 +153,7 @@ def _tries_exhausted(event_request: EventRequest, tries: Tries | None) -> bool:
     )
 
 
-def _build(
-    event_request: EventRequest, command: Command, actor: Actor, reader: PullReader
-) -> Request | Refusal | NoRequest:
+def _build(event_request: EventRequest, command: Command, actor: Actor, reader: PullReader) -> Request:
     subject, repository = event_request.subject, event_request.repository
     request = Request(
         verb=command.verb,
@@ -207,29 +171,25 @@ def _build(
     if command.verb in INSTANT:
         return replace(request, thread=bare_thread(subject))
     html = ThreadHtml(reader, repository.name, event_request.number)
-    if not subject.is_pull_request:
-        request = replace(request, thread=_thread(event_request, reader, html))
-        return _with_shown_command(request, event_request, command, html)
-    target = read_pull_target(event_request, command.verb, command.options.get("sha", ""), actor, reader)
-    if isinstance(target, Refusal | NoRequest):
-        return target
-    request = _with_pull(
-        replace(request, thread=_thread(event_request, reader, html)), event_request, target, reader
-    )
+    target = None
+    if subject.is_pull_request:
+        target = read_pull_target(event_request, command.verb, command.options.get("sha", ""), actor, reader)
+    comments = reader.newest_comments(html.repository, html.number)
+    request = replace(request, thread=build_thread(subject, event_request.trigger, comments, html))
+    if target is not None:
+        request = _with_pull(request, event_request, target, reader)
     return _with_shown_command(request, event_request, command, html)
 
 
 def _with_shown_command(
     request: Request, event_request: EventRequest, command: Command, html: ThreadHtml
-) -> Request | Refusal:
+) -> Request:
     """Return `request` with the instruction that people see. What its author quoted is the thread's last comment."""
     shown = read_shown_command(event_request, command, html)
     if shown is None:
-        return Refusal(
+        raise UsageRefusedError(
             "What GitHub shows of this text is not the command that its source holds. Write the command as plain text, "
-            "in the first line.",
-            in_thread=True,
-            exit_code=ExitCode.USAGE,
+            "in the first line."
         )
     request = replace(request, instruction=resolve_instruction(shown, event_request))
     if not shown.quoted or request.thread is None:
@@ -258,16 +218,11 @@ def resolve_instruction(command: Command, event_request: EventRequest) -> str | 
     return command.instruction or None
 
 
-def _thread(event_request: EventRequest, reader: ThreadReader, html: ThreadHtml) -> Thread:
-    assert event_request.subject is not None
-    comments = reader.newest_comments(html.repository, html.number)
-    return build_thread(event_request.subject, event_request.trigger, comments, html)
-
-
 def _with_pull(
     request: Request, event_request: EventRequest, target: PullTarget, reader: PullReader
 ) -> Request:
-    assert request.thread is not None
+    thread = request.thread
+    assert thread is not None
     context = read_pull_context(
         reader,
         request.repository,
@@ -277,19 +232,15 @@ def _with_pull(
         head_sha=target.pull.head_sha,
         with_failures=VERBS[request.verb].reads_failures,
     )
+    comments = sorted((*thread.comments, *context.reviews), key=lambda one: one.created_at)
+    left_out = (*thread.left_out, *target.notes, *context.left_out)
     return replace(
         request,
         base_ref=target.pull.base_ref,
         pull=target.pull,
         trusted_sha=target.trusted_sha,
-        thread=_with_pull_context(request.thread, target, context),
+        thread=replace(thread, comments=tuple(comments), left_out=left_out),
         anchor=context.anchor,
         unresolved=context.unresolved,
         failures=context.failures,
     )
-
-
-def _with_pull_context(thread: Thread, target: PullTarget, context: PullContext) -> Thread:
-    comments = sorted((*thread.comments, *context.reviews), key=lambda one: one.created_at)
-    left_out = (*thread.left_out, *target.notes, *context.left_out)
-    return replace(thread, comments=tuple(comments), left_out=left_out)

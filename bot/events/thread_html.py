@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.threads import TextKind, TextReader, without_own_mark
+from bot.events.event_request import RefusedError
 from bot.events.hygiene import CleanText, clean
 from bot.events.page_text import shown_text
 
@@ -17,10 +17,8 @@ _NAMES = {
 }
 
 
-class EditedTextError(AgentError):
-    """One sentence for the author of the command: a text is not the one that they saw."""
-
-    exit_code = ExitCode.REFUSED
+class EditedTextError(RefusedError):
+    """A text is not the one that the author of the command saw."""
 
 
 @dataclass(frozen=True, slots=True)

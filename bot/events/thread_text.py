@@ -11,8 +11,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Comment
 from bot.contracts.request import HIDDEN_TEXT_MARK, Thread, Trigger
 from bot.contracts.threads import CommentData, TextKind
-from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT, Subject
-from bot.events.event_request import is_own
+from bot.events.event_request import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT, Subject, is_own
 from bot.events.hygiene import CleanText, clean
 from bot.events.thread_html import ThreadHtml
 

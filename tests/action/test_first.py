@@ -20,11 +20,10 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Request
-from bot.events.event import read_event
 from bot.github.client import connect
 from bot.policy.load import load_policy
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.events.requests import build_request
+from tests.events.requests import Event, build_request
 from tests.support.runner import ROOT
 from tests.support.stage import Stage
 from tests.support.verb_runs import fork_pull
@@ -547,7 +546,7 @@ def test_nobody_is_kept_out_whom_the_full_check_lets_in(
     _, payload = stage.forge.comment(repo, number, REPORTER, f"/agent {verb}")
     token = stage.forge.token(permissions={"contents": "read", "issues": "write"}, repo=repo)
     github = connect(token, stage.forge.api_url)
-    event = read_event("issue_comment", stage.event_file(payload))
+    event = Event("issue_comment", payload)
     let_in = isinstance(build_request(event, github, lambda: load_policy(None)), Request)
     goes_on = first(stage, payload, SLASH_AGENT_GITHUB_TOKEN=token, GITHUB_REPOSITORY=repo).goes_on
     assert goes_on or not let_in

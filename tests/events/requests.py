@@ -1,16 +1,52 @@
-"""What comes of an event: the payload parsed, then the request built."""
+"""What comes of an event, as a value: its request, a refusal, or the reason why it asks for nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
+from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request
 from bot.contracts.threads import PullReader
 from bot.events import resolve_request
-from bot.events.event import Event
-from bot.events.event_request import NO_INPUTS, NoRequest, Refusal, WorkflowInputs, parse_event_request
+from bot.events.event_request import NO_INPUTS, EventRequest, NoRequestError, RefusedError, WorkflowInputs
+from bot.events.read_event import read_event
 from bot.policy.values import Policy
-from tests.support.threads import Threads
+from tests.support.threads import Threads, write_payload
+
+
+class Event(NamedTuple):
+    name: str
+    payload: Any
+
+
+@dataclass(frozen=True)
+class NoRequest:
+    reason: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    reason: str
+    in_thread: bool
+    exit_code: ExitCode = ExitCode.REFUSED
+
+
+def parse_event_request(event: Event, inputs: WorkflowInputs = NO_INPUTS) -> EventRequest | NoRequest:
+    with TemporaryDirectory() as folder:
+        try:
+            return read_event(event.name, write_payload(Path(folder), event.payload), inputs)
+        except NoRequestError as error:
+            return NoRequest(error.reason)
+
+
+def asked(name: str, payload: object, inputs: WorkflowInputs = NO_INPUTS) -> EventRequest:
+    parsed = parse_event_request(Event(name, payload), inputs)
+    assert isinstance(parsed, EventRequest), parsed
+    return parsed
 
 
 def build_request(
@@ -21,9 +57,14 @@ def build_request(
     inputs: WorkflowInputs = NO_INPUTS,
     tries: resolve_request.Tries | None = None,
 ) -> Request | Refusal | NoRequest:
-    if isinstance(reader, Threads):
-        reader.remember(event)
     parsed = parse_event_request(event, inputs)
     if isinstance(parsed, NoRequest):
         return parsed
-    return resolve_request.build_request(parsed, reader, load_policy, tries=tries)
+    if isinstance(reader, Threads):
+        reader.remember(parsed)
+    try:
+        return resolve_request.build_request(parsed, reader, load_policy, tries=tries)
+    except NoRequestError as error:
+        return NoRequest(error.reason)
+    except RefusedError as error:
+        return Refusal(str(error), error.in_thread, error.exit_code)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
-from bot.events.event import read_event
-from bot.events.event_request import NoRequest, Refusal
 from bot.policy.values import Policy
 from bot.verbs.registry import NAMES
-from tests.events.requests import build_request
+from tests.events.requests import Event, NoRequest, Refusal, build_request
 from tests.support.policies import admitting
 from tests.support.threads import (
     AT,
@@ -23,7 +20,6 @@ from tests.support.threads import (
     pull_payload,
     pull_request,
     run_payload,
-    write_payload,
 )
 
 VERBS = {
@@ -43,10 +39,9 @@ ON = admitting(
 OUTSIDER = Permission("read", 583231, "User", private=False, role="read")
 
 
-def _build(
-    folder: Path, name: str, payload: object, admission: Policy = ON, threads: Threads | None = None, tried: int = 0
+def _build(name: str, payload: object, admission: Policy = ON, threads: Threads | None = None, tried: int = 0
 ) -> Request | Refusal | NoRequest:  # fmt: skip
-    event = read_event(name, write_payload(folder, payload))
+    event = Event(name, payload)
     return build_request(event, threads or Threads(), lambda: admission, tries=lambda *_: tried)
 
 
@@ -65,9 +60,9 @@ EVENTS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", EVENTS)
-def test_the_policy_makes_a_command_of(tmp_path: Path, what: str) -> None:
+def test_the_policy_makes_a_command_of(what: str) -> None:
     name, payload, verb = EVENTS[what]
-    request = _build(tmp_path, name, payload)
+    request = _build(name, payload)
     assert isinstance(request, Request)
     assert (request.verb, request.repository) == (verb, "acme/calc")
     assert request.trigger is not None
@@ -75,72 +70,72 @@ def test_the_policy_makes_a_command_of(tmp_path: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", EVENTS)
-def test_off_until_the_policy_says_so(tmp_path: Path, what: str) -> None:
+def test_off_until_the_policy_says_so(what: str) -> None:
     name, payload, _ = EVENTS[what]
     threads = Threads()
-    ignored = _build(tmp_path, name, payload, OFF, threads)
+    ignored = _build(name, payload, OFF, threads)
     assert isinstance(ignored, NoRequest)
     assert ignored.reason.startswith("Nothing to do: the policy ")
     assert threads.calls == []
 
 
 @pytest.mark.parametrize("what", [what for what in EVENTS if what != "a failed run"])
-def test_who_sets_it_off_needs_the_verb_and_is_refused_in_silence(tmp_path: Path, what: str) -> None:
+def test_who_sets_it_off_needs_the_verb_and_is_refused_in_silence(what: str) -> None:
     name, payload, _ = EVENTS[what]
-    refusal = _build(tmp_path, name, payload, threads=Threads(OUTSIDER))
+    refusal = _build(name, payload, threads=Threads(OUTSIDER))
     assert isinstance(refusal, Refusal)
     assert not refusal.in_thread
 
 
-def test_another_label_asks_for_nothing(tmp_path: Path) -> None:
-    ignored = _build(tmp_path, "issues", issue_payload("labeled", label={"name": "bug"}))
+def test_another_label_asks_for_nothing() -> None:
+    ignored = _build("issues", issue_payload("labeled", label={"name": "bug"}))
     assert ignored == NoRequest("Nothing to do: the policy makes no command of this label.")
 
 
-def test_somebody_elses_assignment_asks_for_nothing(tmp_path: Path) -> None:
+def test_somebody_elses_assignment_asks_for_nothing() -> None:
     payload = issue_payload("assigned", assignee={"login": "ada"})
-    assert isinstance(_build(tmp_path, "issues", payload), NoRequest)
+    assert isinstance(_build("issues", payload), NoRequest)
 
 
-def test_a_draft_is_reviewed_when_it_is_ready(tmp_path: Path) -> None:
+def test_a_draft_is_reviewed_when_it_is_ready() -> None:
     payload = pull_payload("opened", pull_request__draft=True)
-    ignored = _build(tmp_path, "pull_request", payload)
+    ignored = _build("pull_request", payload)
     assert isinstance(ignored, NoRequest)
     assert "draft" in ignored.reason
 
 
-def test_a_draft_is_reviewed_where_the_policy_says_so(tmp_path: Path) -> None:
+def test_a_draft_is_reviewed_where_the_policy_says_so() -> None:
     admission = admitting(VERBS, {}, reviews=("opened",), drafts=True)
     payload = pull_payload("opened", pull_request__draft=True)
-    assert isinstance(_build(tmp_path, "pull_request", payload, admission), Request)
+    assert isinstance(_build("pull_request", payload, admission), Request)
 
 
 @pytest.mark.parametrize(("tried", "built"), [(0, True), (1, True), (2, False), (9, False)])
-def test_a_failed_run_sets_off_two_fixes_a_head(tmp_path: Path, tried: int, built: bool) -> None:
-    answer = _build(tmp_path, "workflow_run", run_payload(), tried=tried)
+def test_a_failed_run_sets_off_two_fixes_a_head(tried: int, built: bool) -> None:
+    answer = _build("workflow_run", run_payload(), tried=tried)
     assert isinstance(answer, Request) is built
     if not built:
         assert answer == NoRequest("Nothing to do: the failed run's head was worked on 2 times already.")
 
 
 @pytest.mark.parametrize("what", ["a pull request", "a pull request's push", "a failed run"])
-def test_what_a_push_set_off_is_left_to_the_next_push_where_there_was_one(tmp_path: Path, what: str) -> None:
+def test_what_a_push_set_off_is_left_to_the_next_push_where_there_was_one(what: str) -> None:
     name, payload, _ = EVENTS[what]
     threads = Threads(pull_answer=pull_request(head_sha="d" * 40))
-    ignored = _build(tmp_path, name, payload, threads=threads)
+    ignored = _build(name, payload, threads=threads)
     assert ignored == NoRequest(
         "Nothing to do: pull request #7 has a newer head commit than the one in this event."
     )
 
 
-def test_nobody_counting_means_no_fix(tmp_path: Path) -> None:
-    event = read_event("workflow_run", write_payload(tmp_path, run_payload()))
+def test_nobody_counting_means_no_fix() -> None:
+    event = Event("workflow_run", run_payload())
     assert isinstance(build_request(event, Threads(), lambda: ON), NoRequest)
 
 
-def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name(tmp_path: Path) -> None:
+def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name() -> None:
     threads = Threads()
-    request = _build(tmp_path, "workflow_run", run_payload(), threads=threads)
+    request = _build("workflow_run", run_payload(), threads=threads)
     assert isinstance(request, Request)
     assert (request.actor.login, request.actor.tier) == ("octocat", Tier.SCHEDULE)
     assert not any(asked.startswith("permission") for asked in threads.calls)
@@ -152,35 +147,35 @@ def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name(tmp_
 OWN_THREAD = admitting(VERBS, {}, own_thread=frozenset({"explain"}))
 
 
-def test_an_outsider_may_on_their_own_thread_what_the_policy_gives(tmp_path: Path) -> None:
+def test_an_outsider_may_on_their_own_thread_what_the_policy_gives() -> None:
     payload = comment_payload("/agent explain it", issue__user={"login": "octocat", "id": 583231})
-    request = _build(tmp_path, "issue_comment", payload, OWN_THREAD, Threads(OUTSIDER))
+    request = _build("issue_comment", payload, OWN_THREAD, Threads(OUTSIDER))
     assert isinstance(request, Request)
     assert request.actor.tier is Tier.OUTSIDER
 
 
-def test_an_outsider_may_nothing_more_on_their_own_thread(tmp_path: Path) -> None:
+def test_an_outsider_may_nothing_more_on_their_own_thread() -> None:
     payload = comment_payload("/agent fix it", issue__user={"login": "octocat", "id": 583231})
-    refusal = _build(tmp_path, "issue_comment", payload, OWN_THREAD, Threads(OUTSIDER))
+    refusal = _build("issue_comment", payload, OWN_THREAD, Threads(OUTSIDER))
     assert isinstance(refusal, Refusal)
 
 
 @pytest.mark.parametrize("author", [{"login": "octocat", "id": 999}, None])
-def test_a_thread_is_ones_own_by_account_id(tmp_path: Path, author: object) -> None:
+def test_a_thread_is_ones_own_by_account_id(author: object) -> None:
     payload = comment_payload("/agent explain it", issue__user=author)
-    refusal = _build(tmp_path, "issue_comment", payload, OWN_THREAD, Threads(OUTSIDER))
+    refusal = _build("issue_comment", payload, OWN_THREAD, Threads(OUTSIDER))
     assert isinstance(refusal, Refusal)
 
 
-def test_the_author_of_a_thread_is_given_more_only_as_an_outsider(tmp_path: Path) -> None:
+def test_the_author_of_a_thread_is_given_more_only_as_an_outsider() -> None:
     contributor = Permission("read", 583231, "User", private=True, role="read")
     payload = comment_payload("/agent explain it", issue__user={"login": "octocat", "id": 583231})
-    assert isinstance(_build(tmp_path, "issue_comment", payload, OWN_THREAD, Threads(contributor)), Refusal)
+    assert isinstance(_build("issue_comment", payload, OWN_THREAD, Threads(contributor)), Refusal)
 
 
 @pytest.mark.parametrize("verb", ["help", "status"])
-def test_an_outsider_may_ask_for_help_without_the_thread_being_read(tmp_path: Path, verb: str) -> None:
+def test_an_outsider_may_ask_for_help_without_the_thread_being_read(verb: str) -> None:
     threads = Threads(OUTSIDER)
-    request = _build(tmp_path, "issue_comment", comment_payload(f"/agent {verb}"), OFF, threads)
+    request = _build("issue_comment", comment_payload(f"/agent {verb}"), OFF, threads)
     assert isinstance(request, Request)
     assert threads.calls == ["permission acme/calc octocat"]

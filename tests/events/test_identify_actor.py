@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
 from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import Permission
-from bot.events.admission import RejectedActor, identify_actor, tier_of
-from bot.events.event import read_event
-from bot.events.event_request import EventRequest, parse_event_request
-from tests.support.threads import WRITER, Threads, comment_payload, write_payload
-
-
-def _event(folder: Path, **changes: Any) -> EventRequest:
-    asked = parse_event_request(
-        read_event("issue_comment", write_payload(folder, comment_payload(**changes)))
-    )
-    assert isinstance(asked, EventRequest)
-    return asked
+from bot.events.admission import identify_actor, tier_of
+from bot.events.event_request import RefusedError
+from tests.events.requests import asked
+from tests.support.threads import WRITER, Threads, comment_payload
 
 
 def _permission(
@@ -48,39 +40,14 @@ def test_a_tier_comes_from_the_permission(permission: Permission, tier: Tier) ->
     assert tier_of(permission) is tier
 
 
-def test_a_writer_is_a_maintainer(tmp_path: Path) -> None:
-    assert identify_actor(_event(tmp_path), Threads(), ()) == Actor("octocat", 583231, Tier.MAINTAINER)
-
-
-def test_the_payloads_association_counts_for_nothing(tmp_path: Path) -> None:
-    event = _event(tmp_path, comment__author_association="OWNER")
-    actor = identify_actor(event, Threads(_permission("read")), ())
-    assert isinstance(actor, Actor)
-    assert actor.tier is Tier.OUTSIDER
-
-
-def test_a_login_that_passed_to_another_account_is_refused(tmp_path: Path) -> None:
-    answer = Permission("admin", 999, "User", private=False)
-    assert identify_actor(_event(tmp_path), Threads(answer), ()) == RejectedActor(
-        "GitHub knows octocat as account 999, not as 583231."
-    )
-
-
-def test_an_account_that_github_does_not_know_is_refused(tmp_path: Path) -> None:
-    answer = Permission("none", 0, "", private=False)
-    assert isinstance(identify_actor(_event(tmp_path), Threads(answer), ()), RejectedActor)
-
-
-def test_a_deleted_account_is_refused_without_asking(tmp_path: Path) -> None:
-    threads = Threads()
-    assert isinstance(identify_actor(_event(tmp_path, comment__user=None), threads, ()), RejectedActor)
-    assert threads.calls == []
-
-
-@pytest.mark.parametrize("kind", ["Bot", "Organization", "Mannequin", ""])
-def test_an_account_that_the_api_does_not_call_a_user_is_refused(tmp_path: Path, kind: str) -> None:
-    answer = Permission("admin", 583231, kind, private=False)
-    assert isinstance(identify_actor(_event(tmp_path), Threads(answer), ()), RejectedActor)
+def identified(
+    permission: Permission = WRITER,
+    bots: Collection[int] = (),
+    threads: Threads | None = None,
+    **changes: Any,
+) -> Actor:
+    request = asked("issue_comment", comment_payload(**changes))
+    return identify_actor(request, threads or Threads(permission), bots)
 
 
 BOTS = [
@@ -90,27 +57,54 @@ BOTS = [
 ]
 
 
-@pytest.mark.parametrize("account", BOTS)
-def test_a_bot_is_refused_without_asking(tmp_path: Path, account: dict[str, Any]) -> None:
+def test_an_account_has_the_tier_that_github_gives_it() -> None:
+    assert identified() == Actor("octocat", 583231, Tier.MAINTAINER)
+    # The payload's association counts for nothing, and a listed id makes no bot of a person.
+    reader = _permission("read")
+    assert identified(reader, comment__author_association="OWNER").tier is Tier.OUTSIDER
+    assert identified(reader, [583231]).tier is Tier.OUTSIDER
+
+
+def test_a_bot_listed_by_id_has_the_bots_tier() -> None:
+    bot = {"comment__user": BOTS[0], "sender": BOTS[0]}
+    assert identified(bots=[49699333], **bot) == Actor("dependabot[bot]", 49699333, Tier.BOT)
+
+
+MALLORY = {"login": "mallory", "id": 666, "type": "User"}
+REFUSED: list[tuple[str, Permission, dict[str, Any]]] = [
+    (
+        "GitHub knows octocat as account 999, not as 583231.",
+        Permission("admin", 999, "User", private=False),
+        {},
+    ),
+    (
+        "GitHub knows octocat as account none, not as 583231.",
+        Permission("none", 0, "", private=False),
+        {},
+    ),
+    ("mallory sent this event, but octocat wrote what asks.", WRITER, {"sender": MALLORY}),
+    *(
+        ("octocat is a", Permission("admin", 583231, kind, private=False), {})
+        for kind in ("Bot", "Organization", "Mannequin", "")
+    ),
+]
+
+
+@pytest.mark.parametrize(("reason", "permission", "changes"), REFUSED)
+def test_an_account_that_is_not_the_one_that_asks_is_refused_in_silence(
+    reason: str, permission: Permission, changes: dict[str, Any]
+) -> None:
+    with pytest.raises(RefusedError) as refusal:
+        identified(permission, **changes)
+    assert str(refusal.value).startswith(reason)
+    assert not refusal.value.in_thread
+
+
+@pytest.mark.parametrize(
+    "changes", [{"comment__user": None}, *({"comment__user": bot, "sender": bot} for bot in BOTS)]
+)
+def test_a_bot_and_a_deleted_account_are_refused_without_a_call(changes: dict[str, Any]) -> None:
     threads = Threads(WRITER)
-    event = _event(tmp_path, comment__user=account, sender=account)
-    assert isinstance(identify_actor(event, threads, ()), RejectedActor)
+    with pytest.raises(RefusedError):
+        identified(threads=threads, **changes)
     assert threads.calls == []
-
-
-def test_a_bot_listed_by_id_has_the_bots_tier(tmp_path: Path) -> None:
-    event = _event(tmp_path, comment__user=BOTS[0], sender=BOTS[0])
-    assert identify_actor(event, Threads(), [49699333]) == Actor("dependabot[bot]", 49699333, Tier.BOT)
-
-
-def test_a_listed_id_makes_no_bot_of_a_person(tmp_path: Path) -> None:
-    actor = identify_actor(_event(tmp_path), Threads(_permission("read")), [583231])
-    assert isinstance(actor, Actor)
-    assert actor.tier is Tier.OUTSIDER
-
-
-def test_an_event_sent_by_somebody_else_than_the_author_is_refused(tmp_path: Path) -> None:
-    event = _event(tmp_path, sender={"login": "mallory", "id": 666, "type": "User"})
-    assert identify_actor(event, Threads(), ()) == RejectedActor(
-        "mallory sent this event, but octocat wrote what asks."
-    )

@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Request, Tier
-from bot.events.event import read_event
-from bot.events.event_request import NoRequest, Refusal
 from bot.github.client import connect
 from bot.verbs.registry import NAMES
 from slash_forge import Forge
-from tests.events.requests import build_request
+from tests.events.requests import Event, NoRequest, Refusal, build_request
 from tests.support.policies import admitting
-from tests.support.threads import write_payload
 
 REPO = "acme/lib"
 POLICY = admitting(verbs={Tier.MAINTAINER: frozenset(NAMES)}, bots={})
@@ -40,7 +37,7 @@ def forge(tmp_path: Path) -> Iterator[Forge]:
 def _decide(forge: Forge, event: dict[str, Any], folder: Path) -> Request | Refusal | NoRequest:
     token = forge.token(permissions={"contents": "read", "issues": "write"}, repo=REPO)
     threads = connect(token, forge.api_url)
-    return build_request(read_event("issue_comment", write_payload(folder, event)), threads, lambda: POLICY)
+    return build_request(Event("issue_comment", event), threads, lambda: POLICY)
 
 
 def test_a_writers_command_becomes_a_request_with_the_whole_thread(forge: Forge, tmp_path: Path) -> None:
@@ -57,7 +54,9 @@ def test_a_writers_command_becomes_a_request_with_the_whole_thread(forge: Forge,
     assert [one.body for one in request.thread.comments] == [f"comment {index}" for index in range(120)]
 
 
-def test_the_texts_of_an_issue_are_what_github_shows_for_one_call_more(forge: Forge, tmp_path: Path) -> None:
+def test_the_texts_of_an_issue_are_what_github_shows_for_one_call_more(
+    forge: Forge,
+) -> None:
     """The list of comments holds that of the command, and no list holds the issue."""
     number = forge.create_issue(REPO, "eve", "It breaks", "Badly. <!-- evil -->\n\n[//]: # (evil)")
     forge.comment(REPO, number, "eve", "See ![evil](x.png)", at="2026-01-01T00:00:00Z")
@@ -66,9 +65,7 @@ def test_the_texts_of_an_issue_are_what_github_shows_for_one_call_more(forge: Fo
         forge.token(permissions={"contents": "read", "issues": "write"}, repo=REPO), forge.api_url
     )
     before = len(forge.requests)
-    request = build_request(
-        read_event("issue_comment", write_payload(tmp_path, event)), github, lambda: POLICY
-    )
+    request = build_request(Event("issue_comment", event), github, lambda: POLICY)
     assert isinstance(request, Request), request
     assert request.thread is not None
     assert (request.thread.body, request.instruction) == ("Badly.", "[it](x)")

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
-from bot.events.event import read_event
-from bot.events.event_request import Refusal, WorkflowInputs
+from bot.events.event_request import WorkflowInputs
 from bot.policy.publishing import PullRequestPolicy
 from bot.policy.values import OptionsPolicy, Policy
 from bot.verbs.registry import NAMES
-from tests.events.requests import build_request
+from tests.events.requests import Event, Refusal, build_request
 from tests.support.policies import admitting
-from tests.support.threads import AT, Threads, comment_payload, write_payload
+from tests.support.threads import AT, Threads, comment_payload
 
 OPEN = admitting(verbs={tier: frozenset(NAMES) for tier in Tier}, bots={})
 LISTED = replace(OPEN, options=OptionsPolicy(models=("anthropic/claude-haiku-4-5", "openai/*")))
@@ -34,8 +32,8 @@ REFUSED_READY = (
 )
 
 
-def _asked(folder: Path, words: str, admission: Policy) -> Request | Refusal:
-    event = read_event("issue_comment", write_payload(folder, comment_payload(f"/agent {words}")))
+def _asked(words: str, admission: Policy) -> Request | Refusal:
+    event = Event("issue_comment", comment_payload(f"/agent {words}"))
     decided = build_request(event, Threads(), lambda: admission)
     assert isinstance(decided, Request | Refusal)
     return decided
@@ -55,8 +53,8 @@ def _asked(folder: Path, words: str, admission: Policy) -> Request | Refusal:
         ("fix it", DRAFTS),
     ],
 )
-def test_what_is_within_the_bounds_is_carried_out(tmp_path: Path, words: str, admission: Policy) -> None:
-    assert isinstance(_asked(tmp_path, words, admission), Request)
+def test_what_is_within_the_bounds_is_carried_out(words: str, admission: Policy) -> None:
+    assert isinstance(_asked(words, admission), Request)
 
 
 @pytest.mark.parametrize("verb", ["fix", "plan", "explain", "continue", "retry", "approve 1a2b3c4d"])
@@ -71,25 +69,25 @@ def test_what_is_within_the_bounds_is_carried_out(tmp_path: Path, words: str, ad
         "replay/openai/x",
     ],
 )
-def test_a_model_that_is_not_listed_is_refused_with_what_is(tmp_path: Path, verb: str, model: str) -> None:
+def test_a_model_that_is_not_listed_is_refused_with_what_is(verb: str, model: str) -> None:
     refusal = Refusal(REFUSED_MODEL.format(model), in_thread=True, exit_code=ExitCode.USAGE)
     first, _, rest = verb.partition(" ")
-    assert _asked(tmp_path, f"{first} --model {model} {rest}", LISTED) == refusal
+    assert _asked(f"{first} --model {model} {rest}", LISTED) == refusal
 
 
-def test_an_empty_list_lets_nobody_name_a_model(tmp_path: Path) -> None:
-    refusal = _asked(tmp_path, "fix it --model openai/gpt-5", NONE)
+def test_an_empty_list_lets_nobody_name_a_model() -> None:
+    refusal = _asked("fix it --model openai/gpt-5", NONE)
     assert isinstance(refusal, Refusal)
     assert "lists none under `options: models`" in refusal.reason
 
 
-def test_no_draft_is_refused_where_all_are_drafts(tmp_path: Path) -> None:
+def test_no_draft_is_refused_where_all_are_drafts() -> None:
     refusal = Refusal(REFUSED_READY, in_thread=True, exit_code=ExitCode.USAGE)
-    assert _asked(tmp_path, "fix it --no-draft", DRAFTS) == refusal
+    assert _asked("fix it --no-draft", DRAFTS) == refusal
 
 
-def test_who_may_not_ask_at_all_is_not_told_which_models_there_are(tmp_path: Path) -> None:
-    event = read_event("issue_comment", write_payload(tmp_path, comment_payload("/agent --model a/b fix it")))
+def test_who_may_not_ask_at_all_is_not_told_which_models_there_are() -> None:
+    event = Event("issue_comment", comment_payload("/agent --model a/b fix it"))
     stranger = Threads(Permission("read", 583231, "User", private=False, role="read"))
     refusal = build_request(event, stranger, lambda: NO_VERBS)
     assert isinstance(refusal, Refusal)
@@ -103,10 +101,10 @@ def test_who_may_not_ask_at_all_is_not_told_which_models_there_are(tmp_path: Pat
 )
 @pytest.mark.parametrize("name", ["workflow_dispatch", "schedule"])
 def test_the_words_of_a_dispatch_or_a_schedule_have_the_same_bounds(
-    tmp_path: Path, name: str, words: str, reason: str
+    name: str, words: str, reason: str
 ) -> None:
     payload = {key: comment_payload()[key] for key in ("repository", "sender")}
-    event = read_event(name, write_payload(tmp_path, payload))
+    event = Event(name, payload)
     bounds = replace(LISTED, pull_request=PullRequestPolicy(draft="always"))
     given = WorkflowInputs("acme/calc", instruction=words, now=AT)
     assert build_request(event, Threads(), lambda: bounds, inputs=given) == Refusal(

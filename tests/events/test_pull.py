@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +9,8 @@ import pytest
 from bot.contracts.pulls import PullState
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission, PushData
-from bot.events.event import read_event
-from bot.events.event_request import NoRequest, Refusal
 from bot.verbs.registry import NAMES
-from tests.events.requests import build_request
+from tests.events.requests import Event, NoRequest, Refusal, build_request
 from tests.support.policies import admitting
 from tests.support.threads import (
     HEAD,
@@ -22,7 +19,6 @@ from tests.support.threads import (
     pull_request,
     review_comment_payload,
     review_payload,
-    write_payload,
 )
 
 EARLIER, AT, LATER = "2026-03-01T11:00:00Z", "2026-03-01T12:00:00Z", "2026-03-01T12:00:30Z"
@@ -35,26 +31,26 @@ FORK = {"head_repository": "mallory/calc"}
 
 
 def _build(
-    folder: Path, payload: dict[str, Any], threads: Threads, name: str = "issue_comment"
+    payload: dict[str, Any], threads: Threads, name: str = "issue_comment"
 ) -> Request | Refusal | NoRequest:
-    event = read_event(name, write_payload(folder, payload))
+    event = Event(name, payload)
     return build_request(event, threads, lambda: POLICY)
 
 
-def _request(folder: Path, body: str, threads: Threads) -> Request:
-    request = _build(folder, on_pull(body), threads)
+def _request(body: str, threads: Threads) -> Request:
+    request = _build(on_pull(body), threads)
     assert isinstance(request, Request), request
     return request
 
 
-def _refusal(folder: Path, body: str, threads: Threads) -> Refusal:
-    refusal = _build(folder, on_pull(body), threads)
+def _refusal(body: str, threads: Threads) -> Refusal:
+    refusal = _build(on_pull(body), threads)
     assert isinstance(refusal, Refusal), refusal
     return refusal
 
 
-def test_a_request_on_a_pull_request_has_it_and_its_base(tmp_path: Path) -> None:
-    request = _request(tmp_path, "/agent fix it", Threads(pull_answer=pull_request(base_ref="release/2")))
+def test_a_request_on_a_pull_request_has_it_and_its_base() -> None:
+    request = _request("/agent fix it", Threads(pull_answer=pull_request(base_ref="release/2")))
     assert request.pull == pull_request(base_ref="release/2")
     assert (request.base_ref, request.trusted_sha) == ("release/2", "")
     assert request.thread is not None
@@ -97,10 +93,10 @@ STATES: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("what", STATES)
-def test_a_pull_request_that_cannot_be_worked_on_is_refused_in_a_sentence(tmp_path: Path, what: str) -> None:
+def test_a_pull_request_that_cannot_be_worked_on_is_refused_in_a_sentence(what: str) -> None:
     changes, verb, reason = STATES[what]
     threads = Threads(pull_answer=pull_request(**changes))
-    assert _refusal(tmp_path, f"/agent {verb}", threads) == Refusal(reason, in_thread=True)
+    assert _refusal(f"/agent {verb}", threads) == Refusal(reason, in_thread=True)
 
 
 GOES_ON: dict[str, tuple[dict[str, Any], str]] = {
@@ -117,23 +113,23 @@ GOES_ON: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", GOES_ON)
-def test_a_pull_request_that_can_be_worked_on_is(tmp_path: Path, what: str) -> None:
+def test_a_pull_request_that_can_be_worked_on_is(what: str) -> None:
     changes, verb = GOES_ON[what]
-    request = _request(tmp_path, f"/agent {verb}", Threads(pull_answer=pull_request(**changes)))
+    request = _request(f"/agent {verb}", Threads(pull_answer=pull_request(**changes)))
     assert request.verb == verb
 
 
-def test_a_locked_conversation_gets_no_answer_and_costs_nothing(tmp_path: Path) -> None:
+def test_a_locked_conversation_gets_no_answer_and_costs_nothing() -> None:
     threads = Threads()
-    refusal = _build(tmp_path, on_pull(issue__locked=True), threads)
+    refusal = _build(on_pull(issue__locked=True), threads)
     assert refusal == Refusal(
         "The conversation is locked, so no comment can be posted in it.", in_thread=False
     )
     assert threads.calls == []
 
 
-def test_a_pull_request_locked_since_gets_no_answer(tmp_path: Path) -> None:
-    refusal = _refusal(tmp_path, "/agent fix", Threads(pull_answer=pull_request(locked=True)))
+def test_a_pull_request_locked_since_gets_no_answer() -> None:
+    refusal = _refusal("/agent fix", Threads(pull_answer=pull_request(locked=True)))
     assert not refusal.in_thread
 
 
@@ -145,23 +141,23 @@ def _moved(pushes: list[PushData] | None, **changes: Any) -> Threads:
     return Threads(pull_answer=pull_request(updated_at=LATER, **changes), push_list=pushes)
 
 
-def test_where_nothing_happened_since_the_head_is_the_one_and_nobody_is_asked(tmp_path: Path) -> None:
+def test_where_nothing_happened_since_the_head_is_the_one_and_nobody_is_asked() -> None:
     threads = Threads()
-    request = _request(tmp_path, "/agent fix", threads)
+    request = _request("/agent fix", threads)
     assert request.pull is not None
     assert request.pull.head_sha == HEAD
     assert not any(asked.startswith("pushes") for asked in threads.calls)
 
 
-def test_a_head_pushed_before_the_command_is_worked_on(tmp_path: Path) -> None:
+def test_a_head_pushed_before_the_command_is_worked_on() -> None:
     threads = _moved([PushData(OLD, HEAD, EARLIER)])
-    assert _request(tmp_path, "/agent fix", threads).thread is not None
+    assert _request("/agent fix", threads).thread is not None
     assert "pushes acme/calc fix" in threads.calls
 
 
-def test_a_forks_pushes_are_asked_of_the_fork(tmp_path: Path) -> None:
+def test_a_forks_pushes_are_asked_of_the_fork() -> None:
     threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
-    _request(tmp_path, "/agent fix", threads)
+    _request("/agent fix", threads)
     assert "pushes mallory/calc fix" in threads.calls
 
 
@@ -182,8 +178,8 @@ PUSHES: dict[str, list[PushData]] = {
 
 @pytest.mark.parametrize("what", PUSHES)
 @pytest.mark.parametrize("verb", ["fix", "review", "explain"])
-def test_a_head_newer_than_the_command_is_refused(tmp_path: Path, what: str, verb: str) -> None:
-    assert _refusal(tmp_path, f"/agent {verb}", _moved(PUSHES[what])) == Refusal(NEWER, in_thread=True)
+def test_a_head_newer_than_the_command_is_refused(what: str, verb: str) -> None:
+    assert _refusal(f"/agent {verb}", _moved(PUSHES[what])) == Refusal(NEWER, in_thread=True)
 
 
 UNKNOWN: dict[str, tuple[list[PushData] | None, dict[str, Any]]] = {
@@ -196,25 +192,25 @@ UNKNOWN: dict[str, tuple[list[PushData] | None, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
-def test_an_unknown_push_time_is_noted(tmp_path: Path, case: str) -> None:
+def test_an_unknown_push_time_is_noted(case: str) -> None:
     pushes, changes = UNKNOWN[case]
-    request = _request(tmp_path, "/agent fix", _moved(pushes, **changes))
+    request = _request("/agent fix", _moved(pushes, **changes))
     assert request.thread is not None
     assert request.thread.left_out == (
         "word of when the head was pushed: it may be newer than the command that asked",
     )
 
 
-def test_on_the_bots_own_branch_a_command_goes_on_from_the_one_before_it(tmp_path: Path) -> None:
+def test_on_the_bots_own_branch_a_command_goes_on_from_the_one_before_it() -> None:
     threads = _moved([PushData(OLD, HEAD, LATER)], head_ref="agent/issue-3-sum")
-    request = _request(tmp_path, "/agent fix", threads)
+    request = _request("/agent fix", threads)
     assert request.pull is not None
     assert request.pull.head_sha == HEAD
 
 
-def test_a_forks_branch_is_not_the_bots_own_by_its_name(tmp_path: Path) -> None:
+def test_a_forks_branch_is_not_the_bots_own_by_its_name() -> None:
     threads = _moved([PushData(OLD, HEAD, LATER)], head_ref="agent/issue-3-sum", **FORK)
-    assert isinstance(_refusal(tmp_path, "/agent fix", threads), Refusal)
+    assert isinstance(_refusal("/agent fix", threads), Refusal)
 
 
 @pytest.mark.parametrize(
@@ -224,20 +220,18 @@ def test_a_forks_branch_is_not_the_bots_own_by_its_name(tmp_path: Path) -> None:
         ("pull_request_review_comment", review_comment_payload("/agent fix")),
     ],
 )
-def test_the_payloads_head_is_worked_on_whatever_was_pushed_since(
-    tmp_path: Path, name: str, payload: dict[str, Any]
-) -> None:
+def test_the_payloads_head_is_worked_on_whatever_was_pushed_since(name: str, payload: dict[str, Any]) -> None:
     threads = Threads(pull_answer=pull_request(head_sha=NEW, updated_at=LATER), push_list=None)
-    request = _build(tmp_path, payload, threads, name)
+    request = _build(payload, threads, name)
     assert isinstance(request, Request)
     assert request.pull is not None
     assert request.pull.head_sha == HEAD
     assert not any(asked.startswith("pushes") for asked in threads.calls)
 
 
-def test_a_pull_request_with_another_base_since_is_refused(tmp_path: Path) -> None:
+def test_a_pull_request_with_another_base_since_is_refused() -> None:
     threads = Threads(pull_answer=pull_request(base_ref="lax"))
-    refusal = _build(tmp_path, review_payload("/agent fix"), threads, "pull_request_review")
+    refusal = _build(review_payload("/agent fix"), threads, "pull_request_review")
     assert isinstance(refusal, Refusal)
     assert "base branch of pull request #7 was changed" in refusal.reason
 
@@ -246,15 +240,15 @@ def test_a_pull_request_with_another_base_since_is_refused(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("named", [HEAD, HEAD.upper()])
-def test_a_maintainer_may_vouch_for_the_head_by_naming_it(tmp_path: Path, named: str) -> None:
+def test_a_maintainer_may_vouch_for_the_head_by_naming_it(named: str) -> None:
     threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
-    assert _request(tmp_path, f"/agent fix --sha {named}", threads).trusted_sha == HEAD
+    assert _request(f"/agent fix --sha {named}", threads).trusted_sha == HEAD
 
 
-def test_a90_part_of_an_id_vouches_for_nothing(tmp_path: Path) -> None:
+def test_a90_part_of_an_id_vouches_for_nothing() -> None:
     threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
     for digits in (12, 39):
-        refusal = _refusal(tmp_path, f"/agent fix --sha {HEAD[:digits]}", threads)
+        refusal = _refusal(f"/agent fix --sha {HEAD[:digits]}", threads)
         assert "`--sha` needs the full id of the head commit" in refusal.reason
 
 
@@ -264,48 +258,46 @@ SAME_SECOND = [PushData(OLD, HEAD, AT)]
 @pytest.mark.parametrize("pushes", [*PUSHES.values(), SAME_SECOND])
 @pytest.mark.parametrize("updated_at", [AT, LATER])
 def test_a90_a_head_newer_than_the_command_is_not_vouched_for(
-    tmp_path: Path, pushes: list[PushData], updated_at: str
+    pushes: list[PushData], updated_at: str
 ) -> None:
     pull = pull_request(updated_at=updated_at, **FORK)
     threads = Threads(pull_answer=pull, push_list=pushes)
-    assert _refusal(tmp_path, f"/agent fix --sha {HEAD}", threads).reason == NEWER
+    assert _refusal(f"/agent fix --sha {HEAD}", threads).reason == NEWER
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
 @pytest.mark.parametrize("updated_at", [AT, LATER])
-def test_a90_a_head_of_unknown_push_time_is_not_vouched_for(
-    tmp_path: Path, case: str, updated_at: str
-) -> None:
+def test_a90_a_head_of_unknown_push_time_is_not_vouched_for(case: str, updated_at: str) -> None:
     pushes, changes = UNKNOWN[case]
     threads = Threads(pull_answer=pull_request(updated_at=updated_at, **changes), push_list=pushes)
-    refusal = _refusal(tmp_path, f"/agent fix --sha {HEAD}", threads)
+    refusal = _refusal(f"/agent fix --sha {HEAD}", threads)
     assert "Repeat the command in a review of the pull request" in refusal.reason
 
 
-def test_a_review_vouches_for_the_head_that_its_event_names(tmp_path: Path) -> None:
+def test_a_review_vouches_for_the_head_that_its_event_names() -> None:
     threads = Threads(pull_answer=pull_request(**FORK), push_list=None)
-    request = _build(tmp_path, review_payload(f"/agent fix --sha {HEAD}"), threads, "pull_request_review")
+    request = _build(review_payload(f"/agent fix --sha {HEAD}"), threads, "pull_request_review")
     assert isinstance(request, Request), request
     assert request.trusted_sha == HEAD
 
 
-def test_another_head_than_the_one_named_is_refused(tmp_path: Path) -> None:
-    refusal = _refusal(tmp_path, f"/agent fix --sha {NEW}", Threads(pull_answer=pull_request(**FORK)))
+def test_another_head_than_the_one_named_is_refused() -> None:
+    refusal = _refusal(f"/agent fix --sha {NEW}", Threads(pull_answer=pull_request(**FORK)))
     assert refusal.reason == (
         f"`--sha {NEW}` is not the head of pull request #7, which is {HEAD}. Check that commit and name it."
     )
 
 
-def test_a_contributor_vouches_for_nothing(tmp_path: Path) -> None:
+def test_a_contributor_vouches_for_nothing() -> None:
     threads = Threads(CONTRIBUTOR, pull_answer=pull_request(**FORK))
-    refusal = _refusal(tmp_path, f"/agent review --sha {HEAD}", threads)
+    refusal = _refusal(f"/agent review --sha {HEAD}", threads)
     assert refusal.reason == (
         "Only people with write access can use `--sha`, since it vouches for the code; octocat has no write access."
     )
 
 
-def test_without_a_name_nothing_is_trusted(tmp_path: Path) -> None:
-    assert _request(tmp_path, "/agent fix", Threads(pull_answer=pull_request(**FORK))).trusted_sha == ""
+def test_without_a_name_nothing_is_trusted() -> None:
+    assert _request("/agent fix", Threads(pull_answer=pull_request(**FORK))).trusted_sha == ""
 
 
 # Commands in the wrong place
@@ -318,8 +310,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("body", WRONG)
-def test_what_means_nothing_under_a_pull_request_is_said(tmp_path: Path, body: str) -> None:
-    assert _refusal(tmp_path, body, Threads()).reason == WRONG[body]
+def test_what_means_nothing_under_a_pull_request_is_said(body: str) -> None:
+    assert _refusal(body, Threads()).reason == WRONG[body]
 
 
 # Names of branches
@@ -340,19 +332,19 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_branch_may_have_any_name(tmp_path: Path, name: str) -> None:
+def test_a_branch_may_have_any_name(name: str) -> None:
     threads = Threads(pull_answer=pull_request(head_ref=name, base_ref=name))
     payload = review_payload("/agent fix", pull_request__head__ref=name, pull_request__base__ref=name)
-    request = _build(tmp_path, payload, threads, "pull_request_review")
+    request = _build(payload, threads, "pull_request_review")
     assert isinstance(request, Request)
     assert request.pull is not None
     assert (request.base_ref, request.pull.head_ref) == (name, name)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_default_branch_may_have_any_name(tmp_path: Path, name: str) -> None:
+def test_a_default_branch_may_have_any_name(name: str) -> None:
     payload = on_pull("/agent explain", repository__default_branch=name)
     del payload["issue"]["pull_request"]
-    request = _build(tmp_path, payload, Threads())
+    request = _build(payload, Threads())
     assert isinstance(request, Request)
     assert request.base_ref == name

@@ -11,15 +11,12 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Request, Tier
-from bot.events.event import read_event
-from bot.events.event_request import NoRequest, Refusal
 from bot.events.thread_text import COMMENTS_BUDGET
 from bot.github.client import GitHub, connect
 from bot.verbs.registry import NAMES
 from slash_forge import Forge
-from tests.events.requests import build_request
+from tests.events.requests import Event, NoRequest, Refusal, build_request
 from tests.support.policies import admitting
-from tests.support.threads import write_payload
 
 REPO = "acme/lib"
 POLICY = admitting({Tier.MAINTAINER: frozenset(NAMES)}, {})
@@ -62,7 +59,7 @@ def _github(forge: Forge) -> GitHub:
 
 
 def _decide(github: GitHub, event: dict[str, Any], folder: Path) -> Request | Refusal | NoRequest:
-    return build_request(read_event("issue_comment", write_payload(folder, event)), github, lambda: POLICY)
+    return build_request(Event("issue_comment", event), github, lambda: POLICY)
 
 
 def _pull(forge: Forge, clock: Clock, *, fork: bool = False, branch: str = "fix") -> tuple[int, str]:

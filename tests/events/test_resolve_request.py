@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.contracts.errors import ExitCode
-from bot.contracts.request import Request, Tier, Trigger
+from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
-from bot.events.event import read_event
-from bot.events.event_request import NoRequest, Refusal, WorkflowInputs
+from bot.events.event_request import WorkflowInputs
 from bot.policy.values import Policy
 from bot.verbs.registry import INSTANT, NAMES
-from tests.events.requests import build_request
+from tests.events.requests import Event, NoRequest, Refusal, build_request
 from tests.support.policies import admitting
-from tests.support.threads import AT, Threads, comment, comment_payload, write_payload
+from tests.support.threads import AT, Threads, comment, comment_payload
 
 READER = Permission("read", 583231, "User", private=True, role="read")
 OUTSIDER = Permission("read", 583231, "User", private=False, role="read")
@@ -31,19 +29,18 @@ POLICY = admitting(VERBS)
 
 
 def _build(
-    folder: Path,
     body: str | None,
     threads: Threads | None = None,
     name: str = "issue_comment",
     admission: Policy = POLICY,
     **changes: Any,
 ) -> Request | Refusal | NoRequest:
-    event = read_event(name, write_payload(folder, comment_payload(body, **changes)))
+    event = Event(name, comment_payload(body, **changes))
     return build_request(event, threads or Threads(), lambda: admission)
 
 
-def test_a_command_becomes_a_request(tmp_path: Path) -> None:
-    request = _build(tmp_path, "/agent fix the sum --budget 2", Threads(thread=[comment(1, "me too")]))
+def test_a_command_becomes_a_request() -> None:
+    request = _build("/agent fix the sum --budget 2", Threads(thread=[comment(1, "me too")]))
     assert isinstance(request, Request)
     assert (request.verb, request.instruction, request.options) == ("fix", "the sum", {"budget": "2"})
     assert (request.repository, request.base_ref) == ("acme/calc", "main")
@@ -52,22 +49,15 @@ def test_a_command_becomes_a_request(tmp_path: Path) -> None:
     assert [one.body for one in request.thread.comments] == ["me too"]
 
 
-def test_the_comments_id_is_the_key_of_the_run(tmp_path: Path) -> None:
-    request = _build(tmp_path, "/agent")
-    assert isinstance(request, Request)
-    url = "https://github.example/acme/calc/issues/7#issuecomment-5000"
-    assert request.trigger == Trigger("issue_comment", 5000, url, AT)
-
-
 @pytest.mark.parametrize("said", ["", "fix", "fix this", "fix This!", "fix it", "fix this issue."])
-def test_words_that_only_point_at_the_issue_are_no_instruction(tmp_path: Path, said: str) -> None:
-    request = _build(tmp_path, f"/agent {said}", issue__body=None)
+def test_words_that_only_point_at_the_issue_are_no_instruction(said: str) -> None:
+    request = _build(f"/agent {said}", issue__body=None)
     assert isinstance(request, Request)
     assert (request.instruction, request.full_instruction) == (None, "Fix this issue.")
 
 
-def test_a_base_branch_may_be_named(tmp_path: Path) -> None:
-    request = _build(tmp_path, "/agent fix --base release/2")
+def test_a_base_branch_may_be_named() -> None:
+    request = _build("/agent fix --base release/2")
     assert isinstance(request, Request)
     assert request.base_ref == "release/2"
 
@@ -83,35 +73,16 @@ IGNORED = {
 
 
 @pytest.mark.parametrize("body", IGNORED)
-def test_a_comment_that_is_no_command_is_ignored_with_a_word(tmp_path: Path, body: str | None) -> None:
+def test_a_comment_that_is_no_command_is_ignored_with_a_word(body: str | None) -> None:
     threads = Threads()
-    ignored = _build(tmp_path, body, threads)
+    ignored = _build(body, threads)
     assert isinstance(ignored, NoRequest)
     assert IGNORED[body] in ignored.reason
     assert threads.calls == []
 
 
-@pytest.mark.parametrize("action", ["edited", "deleted"])
-def test_only_a_new_comment_is_a_command(tmp_path: Path, action: str) -> None:
-    assert _build(tmp_path, "/agent fix it", action=action) == NoRequest(
-        f"Nothing to do: the comment was {action}, and only a new comment is a command."
-    )
-
-
-def test_a_push_is_ignored_with_a_word(tmp_path: Path) -> None:
-    assert _build(tmp_path, "/agent fix it", name="push") == NoRequest(
-        "Nothing to do: a push asks for nothing; what it brings to a pull request comes by `pull_request`."
-    )
-
-
-def test_another_event_is_ignored_with_a_word(tmp_path: Path) -> None:
-    assert _build(tmp_path, "/agent fix it", name="no_such_event") == NoRequest(
-        "Nothing to do: the event `no_such_event` asks for nothing."
-    )
-
-
-def test_the_policy_is_not_read_for_a_comment_that_is_no_command(tmp_path: Path) -> None:
-    event = read_event("issue_comment", write_payload(tmp_path, comment_payload("hello")))
+def test_the_policy_is_not_read_for_a_comment_that_is_no_command() -> None:
+    event = Event("issue_comment", comment_payload("hello"))
 
     def admission() -> Policy:
         raise AssertionError("the policy was read")
@@ -119,9 +90,9 @@ def test_the_policy_is_not_read_for_a_comment_that_is_no_command(tmp_path: Path)
     assert isinstance(build_request(event, Threads(), admission), NoRequest)
 
 
-def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read(tmp_path: Path) -> None:
+def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read() -> None:
     threads = Threads(OUTSIDER)
-    assert _build(tmp_path, "/agent fix it", threads) == Refusal(
+    assert _build("/agent fix it", threads) == Refusal(
         "Thanks for your interest, octocat. Only people with write access to this repository can start me here. A "
         "maintainer can run `/agent fix` on this issue, or allow others in `.github/agent.yml`.",
         in_thread=True,
@@ -129,53 +100,53 @@ def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read(tmp_path: 
     assert threads.calls == ["permission acme/calc octocat"]
 
 
-def test_an_outsider_learns_nothing_about_their_command(tmp_path: Path) -> None:
-    refusal = _build(tmp_path, "/agent revew", Threads(OUTSIDER))
+def test_an_outsider_learns_nothing_about_their_command() -> None:
+    refusal = _build("/agent revew", Threads(OUTSIDER))
     assert isinstance(refusal, Refusal)
     assert "revew" not in refusal.reason
 
 
-def test_a_contributor_may_not_fix(tmp_path: Path) -> None:
-    assert _build(tmp_path, "/agent fix it", Threads(READER)) == Refusal(
+def test_a_contributor_may_not_fix() -> None:
+    assert _build("/agent fix it", Threads(READER)) == Refusal(
         "octocat may not use `/agent fix` here: "
         "this repository's policy does not allow it for the tier contributor.",
         in_thread=True,
     )
 
 
-def test_a_refusal_exits_with_3(tmp_path: Path) -> None:
-    refusal = _build(tmp_path, "/agent fix it", Threads(OUTSIDER))
+def test_a_refusal_exits_with_3() -> None:
+    refusal = _build("/agent fix it", Threads(OUTSIDER))
     assert isinstance(refusal, Refusal)
     assert refusal.exit_code is ExitCode.REFUSED
 
 
-def test_a_bot_is_refused_in_silence(tmp_path: Path) -> None:
-    refusal = _build(tmp_path, "/agent fix it", comment__user=BOT, sender=BOT)
+def test_a_bot_is_refused_in_silence() -> None:
+    refusal = _build("/agent fix it", comment__user=BOT, sender=BOT)
     assert isinstance(refusal, Refusal)
     assert not refusal.in_thread
 
 
-def test_a_listed_bot_gets_the_verbs_of_its_entry(tmp_path: Path) -> None:
+def test_a_listed_bot_gets_the_verbs_of_its_entry() -> None:
     admission = admitting(VERBS, {29139614: frozenset({"fix"})})
-    request = _build(tmp_path, "/agent fix it", admission=admission, comment__user=BOT, sender=BOT)
+    request = _build("/agent fix it", admission=admission, comment__user=BOT, sender=BOT)
     assert isinstance(request, Request)
     assert request.actor.tier is Tier.BOT
 
 
-def test_a_listed_bot_is_refused_other_verbs_in_silence(tmp_path: Path) -> None:
+def test_a_listed_bot_is_refused_other_verbs_in_silence() -> None:
     admission = admitting(VERBS, {29139614: frozenset({"review"})})
-    refusal = _build(tmp_path, "/agent fix it", admission=admission, comment__user=BOT, sender=BOT)
+    refusal = _build("/agent fix it", admission=admission, comment__user=BOT, sender=BOT)
     assert isinstance(refusal, Refusal)
     assert not refusal.in_thread
 
 
-def test_a_deleted_account_is_refused_in_silence(tmp_path: Path) -> None:
-    refusal = _build(tmp_path, "/agent fix it", comment__user=None)
+def test_a_deleted_account_is_refused_in_silence() -> None:
+    refusal = _build("/agent fix it", comment__user=None)
     assert refusal == Refusal("The account that gave the command is deleted.", in_thread=False)
 
 
-def test_a_misspelt_verb_is_bad_input(tmp_path: Path) -> None:
-    assert _build(tmp_path, "/agent revew") == Refusal(
+def test_a_misspelt_verb_is_bad_input() -> None:
+    assert _build("/agent revew") == Refusal(
         "`/agent revew` is not a verb; `/agent review` is the nearest.",
         in_thread=True,
         exit_code=ExitCode.USAGE,
@@ -183,23 +154,23 @@ def test_a_misspelt_verb_is_bad_input(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", [verb for verb in NAMES if verb != "review"])
-def test_every_verb_is_carried_out_under_an_issue(tmp_path: Path, verb: str) -> None:
-    request = _build(tmp_path, f"/agent {verb} {'a' * 8}")
+def test_every_verb_is_carried_out_under_an_issue(verb: str) -> None:
+    request = _build(f"/agent {verb} {'a' * 8}")
     assert isinstance(request, Request)
     assert request.verb == verb
 
 
 @pytest.mark.parametrize("verb", NAMES)
-def test_every_verb_is_carried_out_under_a_pull_request(tmp_path: Path, verb: str) -> None:
-    request = _build(tmp_path, f"/agent {verb} {'a' * 8}", issue__pull_request={"url": "x"})
+def test_every_verb_is_carried_out_under_a_pull_request(verb: str) -> None:
+    request = _build(f"/agent {verb} {'a' * 8}", issue__pull_request={"url": "x"})
     assert isinstance(request, Request)
     assert (request.verb, request.pull is None) == (verb, verb in INSTANT)
 
 
 @pytest.mark.parametrize("verb", INSTANT)
-def test_nothing_is_read_for_what_is_answered_at_once(tmp_path: Path, verb: str) -> None:
+def test_nothing_is_read_for_what_is_answered_at_once(verb: str) -> None:
     threads = Threads()
-    request = _build(tmp_path, f"/agent {verb}", threads, issue__pull_request={"url": "x"})
+    request = _build(f"/agent {verb}", threads, issue__pull_request={"url": "x"})
     assert isinstance(request, Request)
     assert threads.calls == ["permission acme/calc octocat"]
 
@@ -211,16 +182,16 @@ MISPLACED = {
 
 
 @pytest.mark.parametrize("body", MISPLACED)
-def test_what_needs_a_pull_request_says_so(tmp_path: Path, body: str) -> None:
+def test_what_needs_a_pull_request_says_so(body: str) -> None:
     refusal = Refusal(MISPLACED[body], in_thread=True, exit_code=ExitCode.USAGE)
-    assert _build(tmp_path, body) == refusal
+    assert _build(body) == refusal
 
 
 SCHEDULED = admitting({Tier.SCHEDULE: frozenset(NAMES)}, {})
 
 
-def test_a_schedule_needs_nobody_and_no_thread(tmp_path: Path) -> None:
-    event = read_event("schedule", write_payload(tmp_path, {"schedule": "0 4 * * *"}))
+def test_a_schedule_needs_nobody_and_no_thread() -> None:
+    event = Event("schedule", {"schedule": "0 4 * * *"})
     given = WorkflowInputs("acme/calc", instruction="mend dead links", task="dead-links", now=AT)
     request = build_request(event, Threads(), lambda: SCHEDULED, inputs=given)
     assert isinstance(request, Request)
@@ -228,21 +199,21 @@ def test_a_schedule_needs_nobody_and_no_thread(tmp_path: Path) -> None:
     assert (request.actor.tier, request.base_ref) == (Tier.SCHEDULE, "main")
 
 
-def test_a_schedule_that_needs_a_thread_is_refused_in_silence(tmp_path: Path) -> None:
-    event = read_event("schedule", write_payload(tmp_path, {"schedule": "0 4 * * *"}))
+def test_a_schedule_that_needs_a_thread_is_refused_in_silence() -> None:
+    event = Event("schedule", {"schedule": "0 4 * * *"})
     given = WorkflowInputs("acme/calc", instruction="retry", now=AT)
     refusal = build_request(event, Threads(), lambda: SCHEDULED, inputs=given)
     assert isinstance(refusal, Refusal)
     assert not refusal.in_thread
 
 
-def test_a_dispatch_may_name_a_thread(tmp_path: Path) -> None:
+def test_a_dispatch_may_name_a_thread() -> None:
     payload = {
         "inputs": {"instruction": "explain it", "number": "9"},
         "repository": comment_payload()["repository"],
         "sender": comment_payload()["sender"],
     }
-    event = read_event("workflow_dispatch", write_payload(tmp_path, payload))
+    event = Event("workflow_dispatch", payload)
     threads = Threads(on_issue=True)
     request = build_request(event, threads, lambda: POLICY, inputs=WorkflowInputs(now=AT))
     assert isinstance(request, Request)

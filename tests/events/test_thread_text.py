@@ -3,91 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.contracts.request import Thread, Trigger
+from bot.contracts.request import Thread
 from bot.contracts.threads import CommentData
-from bot.events.event import CommentEvent, read_event
 from bot.events.thread_html import ThreadHtml
 from bot.events.thread_text import COMMENTS_BUDGET, MAX_COMMENT, build_thread
-from tests.support.threads import AT, Threads, comment, comment_payload, write_payload
+from tests.events.requests import asked
+from tests.support.threads import AT, Threads, comment, comment_payload
 
 LATER = "2026-03-01T12:00:01Z"
 
 
-def _thread(folder: Path, comments: list[CommentData], **changes: Any) -> Thread:
-    event = read_event("issue_comment", write_payload(folder, comment_payload(**changes)))
-    assert isinstance(event, CommentEvent)
-    trigger = Trigger(event.name, event.id, event.url, event.requested_at)
+def _thread(comments: list[CommentData], **changes: Any) -> Thread:
+    request = asked("issue_comment", comment_payload(**changes))
+    assert request.subject is not None
     threads = Threads(thread=comments)
-    threads.remember(event)
+    threads.remember(request)
     html = ThreadHtml(threads, "acme/calc", 7)
-    return build_thread(event.subject, trigger, reversed(comments), html)
+    return build_thread(request.subject, request.trigger, reversed(comments), html)
 
 
-def test_comments_before_the_trigger_are_kept_in_order(tmp_path: Path) -> None:
-    thread = _thread(tmp_path, [comment(1, "one"), comment(2, "two")])
+def test_comments_before_the_trigger_are_kept_in_order() -> None:
+    thread = _thread([comment(1, "one"), comment(2, "two")])
     assert [one.body for one in thread.comments] == ["one", "two"]
     assert thread.left_out == ()
 
 
-def test_the_command_itself_is_not_its_own_context(tmp_path: Path) -> None:
-    assert _thread(tmp_path, [comment(5000, "/agent fix it", AT)]).comments == ()
+def test_the_command_itself_is_not_its_own_context() -> None:
+    assert _thread([comment(5000, "/agent fix it", AT)]).comments == ()
 
 
-def test_a_comment_written_after_the_trigger_is_left_out_and_said(tmp_path: Path) -> None:
-    thread = _thread(tmp_path, [comment(5001, "evil", LATER)])
+def test_a_comment_written_after_the_trigger_is_left_out_and_said() -> None:
+    thread = _thread([comment(5001, "evil", LATER)])
     assert thread.comments == ()
     assert thread.left_out == ("1 comment written after the command",)
 
 
-def test_a_comment_of_the_same_second_with_a_later_id_is_left_out(tmp_path: Path) -> None:
-    assert _thread(tmp_path, [comment(5001, "evil", AT)]).comments == ()
+def test_a_comment_of_the_same_second_with_a_later_id_is_left_out() -> None:
+    assert _thread([comment(5001, "evil", AT)]).comments == ()
 
 
-def test_a_comment_edited_after_the_trigger_is_left_out_and_said(tmp_path: Path) -> None:
-    thread = _thread(tmp_path, [comment(1, "evil", edited=LATER), comment(2, "fine")])
+def test_a_comment_edited_after_the_trigger_is_left_out_and_said() -> None:
+    thread = _thread([comment(1, "evil", edited=LATER), comment(2, "fine")])
     assert [one.body for one in thread.comments] == ["fine"]
     assert thread.left_out == ("1 comment edited after the command",)
 
 
-def test_a_comment_edited_in_the_triggers_own_second_is_left_out(tmp_path: Path) -> None:
-    assert _thread(tmp_path, [comment(1, "evil", edited=AT)]).comments == ()
+def test_a_comment_edited_in_the_triggers_own_second_is_left_out() -> None:
+    assert _thread([comment(1, "evil", edited=AT)]).comments == ()
 
 
-def test_a_comment_edited_before_the_trigger_is_kept(tmp_path: Path) -> None:
-    thread = _thread(tmp_path, [comment(1, "fine", edited="2026-03-01T11:59:59Z")])
+def test_a_comment_edited_before_the_trigger_is_kept() -> None:
+    thread = _thread([comment(1, "fine", edited="2026-03-01T11:59:59Z")])
     assert [one.body for one in thread.comments] == ["fine"]
 
 
-def test_the_bots_own_comments_are_left_out_and_said(tmp_path: Path) -> None:
+def test_the_bots_own_comments_are_left_out_and_said() -> None:
     own = "Working on it.\n<!-- slash-agent progress run=1 -->"
-    thread = _thread(tmp_path, [comment(1, own), comment(2, own, edited=LATER)])
+    thread = _thread([comment(1, own), comment(2, own, edited=LATER)])
     assert thread.left_out == ("2 comments of this bot's own",)
 
 
-def test_a_quoted_mark_does_not_hide_a_persons_comment(tmp_path: Path) -> None:
-    thread = _thread(tmp_path, [comment(1, "> <!-- slash-agent progress -->\nthis is wrong")])
+def test_a_quoted_mark_does_not_hide_a_persons_comment() -> None:
+    thread = _thread([comment(1, "> <!-- slash-agent progress -->\nthis is wrong")])
     assert len(thread.comments) == 1
 
 
-def test_the_newest_comments_are_kept_within_the_budget(tmp_path: Path) -> None:
+def test_the_newest_comments_are_kept_within_the_budget() -> None:
     comments = [comment(number, "x" * 1000) for number in range(1, 101)]
-    thread = _thread(tmp_path, [*comments, comment(5000, "/agent fix it", AT)], issue__comments=101)
+    thread = _thread([*comments, comment(5000, "/agent fix it", AT)], issue__comments=101)
     assert [one.id for one in thread.comments] == list(range(61, 101))
     assert sum(len(one.body) for one in thread.comments) == COMMENTS_BUDGET
     assert thread.left_out == ("60 comments older than the newest 40000 characters of the thread",)
 
 
-def test_where_the_payload_counts_no_comments_the_older_ones_are_said_all_the_same(tmp_path: Path) -> None:
-    thread = _thread(tmp_path, [comment(number, "x" * 1000) for number in range(1, 101)])
+def test_where_the_payload_counts_no_comments_the_older_ones_are_said_all_the_same() -> None:
+    thread = _thread([comment(number, "x" * 1000) for number in range(1, 101)])
     assert thread.left_out == ("all comments older than the newest 40000 characters of the thread",)
 
 
-def test_what_there_is_no_room_for_is_not_read(tmp_path: Path) -> None:
+def test_what_there_is_no_room_for_is_not_read() -> None:
     read: list[int] = []
 
     def newest_first() -> Iterator[CommentData]:
@@ -95,17 +93,16 @@ def test_what_there_is_no_room_for_is_not_read(tmp_path: Path) -> None:
             read.append(number)
             yield comment(number, "x" * 1000)
 
-    event = read_event("issue_comment", write_payload(tmp_path, comment_payload()))
-    assert isinstance(event, CommentEvent)
+    request = asked("issue_comment", comment_payload())
+    assert request.subject is not None
     threads = Threads(thread=[comment(number, "x" * 1000) for number in range(1001)])
-    threads.remember(event)
-    trigger = Trigger(event.name, event.id, event.url, event.requested_at)
-    build_thread(event.subject, trigger, newest_first(), ThreadHtml(threads, "acme/calc", 7))
+    threads.remember(request)
+    build_thread(request.subject, request.trigger, newest_first(), ThreadHtml(threads, "acme/calc", 7))
     assert len(read) == COMMENTS_BUDGET // 1000 + 1
 
 
-def test_a_long_comment_loses_its_middle_and_says_so(tmp_path: Path) -> None:
-    thread = _thread(tmp_path, [comment(1, "start" + "x" * 50_000 + "end")])
+def test_a_long_comment_loses_its_middle_and_says_so() -> None:
+    thread = _thread([comment(1, "start" + "x" * 50_000 + "end")])
     body = thread.comments[0].body
     assert body.startswith("start")
     assert body.endswith("end")
@@ -114,9 +111,8 @@ def test_a_long_comment_loses_its_middle_and_says_so(tmp_path: Path) -> None:
     assert thread.left_out == ("1 text shortened in the middle for length",)
 
 
-def test_hidden_text_is_taken_out_everywhere_and_said(tmp_path: Path) -> None:
+def test_hidden_text_is_taken_out_everywhere_and_said() -> None:
     thread = _thread(
-        tmp_path,
         [comment(1, "c<!-- x -->")],
         issue__title="t" + chr(0x200B),
         issue__body="b<!-- y -->" + chr(0x202E),
@@ -131,16 +127,16 @@ def test_hidden_text_is_taken_out_everywhere_and_said(tmp_path: Path) -> None:
     )
 
 
-def test_a_title_is_one_line(tmp_path: Path) -> None:
-    assert _thread(tmp_path, [], issue__title="a\n\n# b").title == "a # b"
+def test_a_title_is_one_line() -> None:
+    assert _thread([], issue__title="a\n\n# b").title == "a # b"
 
 
 MARK = "<!-- slash-agent pull-request issue=1 base=abc head=def -->"
 BOT = {"login": "github-actions[bot]", "id": 41898282, "type": "Bot"}
 
 
-def test_the_bots_own_mark_is_no_hidden_text(tmp_path: Path) -> None:
-    thread = _thread(tmp_path, [], issue__body=f"Rounds first.\n\n{MARK}\n", issue__user=BOT)
+def test_the_bots_own_mark_is_no_hidden_text() -> None:
+    thread = _thread([], issue__body=f"Rounds first.\n\n{MARK}\n", issue__user=BOT)
     assert (thread.body, thread.left_out) == ("Rounds first.", ())
 
 
@@ -155,10 +151,8 @@ def test_the_bots_own_mark_is_no_hidden_text(tmp_path: Path) -> None:
         (f"x\n\n<!-- hidden -->\n\n{MARK}", BOT),
     ],
 )
-def test_a04_what_only_looks_like_it_is_told_and_taken_out(
-    tmp_path: Path, body: str, user: dict[str, Any]
-) -> None:
+def test_a04_what_only_looks_like_it_is_told_and_taken_out(body: str, user: dict[str, Any]) -> None:
     """By somebody else, elsewhere, or with other content: nobody hides a text behind a mark."""
-    thread = _thread(tmp_path, [], issue__body=body, issue__user=user)
+    thread = _thread([], issue__body=body, issue__user=user)
     assert "<!--" not in thread.body
     assert thread.left_out[0].startswith("1 HTML comment taken out")

@@ -17,9 +17,10 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from bot.contracts.errors import UsageError
-from bot.events.event import read_event
+from bot.events.event_request import NoRequestError
 from bot.events.hygiene import clean
 from bot.events.page_text import page_text
+from bot.events.read_event import read_event
 from bot.gate.redact import Redactor
 from bot.parsing.child import plain, yaml_texts
 from bot.parsing.compose_yaml import compose
@@ -291,7 +292,7 @@ def event_parser(data: st.DataObject, folder: Path) -> None:
     )
     file = folder / "event.json"
     file.write_text(json.dumps(data.draw(st.dictionaries(key, value, max_size=6) | value)))
-    with contextlib.suppress(UsageError):
+    with contextlib.suppress(UsageError, NoRequestError):
         read_event(data.draw(st.sampled_from(_EVENTS)), file)
 
 

@@ -198,15 +198,6 @@ def test_a_comment_can_ask_for_a_dry_run(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_a_comment_can_ask_for_a_pull_request_that_is_ready(stage: Stage) -> None:
-    event = stage.ask("/agent fix this --no-draft")
-    with ModelServer(fix_steps()) as server:
-        assert stage.run(model=server, event=event).code == 0
-    stage.publish()
-    assert stage.pulls()[0]["draft"] is False
-
-
-@pytest.mark.slow
 def test_a_commented_budget_only_lowers_what_policy_allows(stage: Stage) -> None:
     event = stage.ask("/agent --budget 400 fix this")
     with ModelServer([DONE]) as server:
@@ -216,25 +207,15 @@ def test_a_commented_budget_only_lowers_what_policy_allows(stage: Stage) -> None
 
 
 @pytest.mark.slow
-def test_a_commented_model_is_never_a_file_on_the_runner(stage: Stage) -> None:
-    event = stage.ask("/agent --model replay//etc/hostname fix this")
-    with ModelServer([DONE]) as server:
-        ran = stage.run(model=server, event=event)
-        assert server.requests == []
-    assert ran.code == 2
-    assert "replay" in ran.err
-    assert "Traceback" not in ran.err
-
-
-@pytest.mark.slow
-def test_a_commented_base_is_what_the_run_works_on(stage: Stage) -> None:
+def test_a_comment_can_ask_for_another_base_and_a_pull_request_that_is_ready(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {"only-here.txt": "x\n"}, branch="next")
-    event = stage.ask("/agent --base next fix this")
+    event = stage.ask("/agent --base next fix this --no-draft")
     with ModelServer([shell("ls"), *fix_steps()]) as server:
         assert stage.run(model=server, event=event).code == 0
         assert "only-here.txt" in json.dumps(server.requests[1].json["messages"][-1])
     stage.publish()
-    assert stage.pulls()[0]["base"]["ref"] == "next"
+    [pull] = stage.pulls()
+    assert (pull["base"]["ref"], pull["draft"]) == ("next", False)
 
 
 def test_a_bundle_for_publishing_carries_no_secret(stage: Stage) -> None:

@@ -89,14 +89,6 @@ def test_retry_does_the_last_request_again_and_is_published(stage: Stage) -> Non
 
 
 @pytest.mark.slow
-def test_retry_of_a_retry_is_the_request_itself(stage: Stage) -> None:
-    act(stage, [Say("No.")], stage.ask("/agent fix only the carry"))
-    act(stage, [Say("No.")], stage.ask("/agent retry"))
-    _, _, asked = act(stage, [DONE], stage.ask("/agent retry"))
-    assert "fix only the carry" in asked[0]
-
-
-@pytest.mark.slow
 def test_options_of_the_retry_win(stage: Stage) -> None:
     act(stage, [Say("No.")], stage.ask("/agent fix --budget 3 the carry"))
     act(stage, [DONE], stage.ask("/agent retry --budget 1"))
@@ -164,17 +156,6 @@ def test_after_a_refused_continue_retry_starts_nothing(stage: Stage) -> None:
     assert (ran.code, len(asked)) == (0, 1)
 
 
-@pytest.mark.slow
-def test_a_budget_above_the_limit_is_told_with_the_result(stage: Stage) -> None:
-    event = stage.ask("/agent fix this --budget 300")
-    act(stage, [Say("It is right as it is.")], event)
-    assert (
-        stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(stage.event_file(event))).code
-        == 0
-    )
-    assert "A budget of $300.00 was asked for; the policy allows" in stage.bot_comments()[-1]
-
-
 # -- the same event again
 
 
@@ -207,14 +188,6 @@ def test_a80_a_mark_that_a_person_wrote_makes_no_request_done(stage: Stage) -> N
     event = stage.ask("/agent fix this")
     mark = f"<!-- slash-agent progress request={event['comment']['id']} state=over result=done -->"
     stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"**Done**\n\n{mark}\n")
-    _, _, asked = act(stage, [DONE], event)
-    assert asked
-
-
-@pytest.mark.slow
-def test_a_request_whose_run_failed_is_done_again(stage: Stage) -> None:
-    event = stage.ask("/agent fix this")
-    act(stage, [Say("I will not.")], event)
     _, _, asked = act(stage, [DONE], event)
     assert asked
 
@@ -408,13 +381,3 @@ def test_a93_no_mark_makes_continue_take_the_bundle_of_another_workflow(stage: S
     outcome = stage.outcome()
     assert outcome["request"]["resumes"] == other
     assert any("not kept any more" in note for note in outcome["request"]["thread"]["left_out"])
-
-
-@pytest.mark.slow
-def test_what_waited_and_never_ran_is_nothing_to_go_on_from(stage: Stage) -> None:
-    _, run, _ = act(stage, fix_steps())
-    lost = stage.ask("/agent fix that")["comment"]["id"]
-    mark = f"<!-- slash-agent progress request={lost} state=over run=1 queued=yes -->"
-    stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Not carried out**\n\n{mark}\n")
-    act(stage, [DONE], stage.ask("/agent continue with the rest"))
-    assert stage.outcome()["request"]["resumes"] == run

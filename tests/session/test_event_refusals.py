@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -112,32 +111,6 @@ def test_a_refusal_that_github_does_not_take_is_still_a_refusal(stage: Stage, mo
     assert "Traceback" not in ran.output
 
 
-def test_the_payloads_word_on_who_somebody_is_counts_for_nothing(stage: Stage, model: ModelServer) -> None:
-    event = stage.ask("/agent fix this", REPORTER)
-    event["comment"]["author_association"] = event["issue"]["author_association"] = "OWNER"
-    event["comment"]["user"]["site_admin"] = True
-    assert stage.run(model=model, event=event).code == 3
-    assert_nothing_began(stage)
-
-
-def test_a_login_with_another_accounts_id_is_refused_in_silence(stage: Stage, model: ModelServer) -> None:
-    event = stage.ask("/agent fix this", REPORTER)
-    event["comment"]["user"]["login"] = event["sender"]["login"] = MAINTAINER
-    ran = stage.run(model=model, event=event)
-    assert ran.code == 3
-    assert stage.bot_comments() == []
-    assert_nothing_began(stage)
-
-
-def test_a_bot_is_refused_in_silence(stage: Stage, model: ModelServer) -> None:
-    stage.forge.add_user("helpful[bot]", kind="Bot")
-    ran = stage.run(model=model, event=stage.ask("/agent fix this", "helpful[bot]"))
-    assert ran.code == 3
-    assert "helpful[bot] is a bot" in ran.out
-    assert stage.bot_comments() == ["/agent fix this"]
-    assert_nothing_began(stage)
-
-
 OPEN_DOOR = "version: 1\ntiers:\n  outsider: {verbs: [fix], usd: 5, turns: 9, minutes: 9}\n"
 
 
@@ -157,27 +130,19 @@ def test_a_policy_that_lets_outsiders_in_is_heeded_on_the_default_branch(
     assert "There is no provider 'nobody'" in ran.err
 
 
-def test_a_contributor_may_not_fix(stage: Stage, model: ModelServer) -> None:
-    stage.forge.grant(stage.repo, REPORTER, "triage")
-    ran = stage.run(model=model, event=stage.ask("/agent fix this", REPORTER))
-    assert ran.code == 3
-    assert "the tier contributor" in stage.bot_comments()[0]
-
-
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("name", "action", "said"),
     [
-        ("> /agent fix this\n\nWhat does that do?", "a command starts the first line"),
-        ("We could ask /agent here.", "a command starts the first line"),
-        ("```\n/agent fix\n```", "a command starts the first line"),
-        ("Thanks!", "no `/agent` command"),
-        ("/agents fix this", "no `/agent` command"),
+        ("issue_comment", "created", "no `/agent` command"),
+        ("issue_comment", "edited", "the comment was edited"),
+        ("push", "", "a push asks for nothing"),
+        ("made_up", "", "`made_up`"),
     ],
 )
 def test_what_is_no_command_is_ignored_with_a_word(
-    stage: Stage, model: ModelServer, body: str, said: str
+    stage: Stage, model: ModelServer, name: str, action: str, said: str
 ) -> None:
-    ran = stage.run(model=model, event=stage.ask(body))
+    ran = stage.run(model=model, event={**stage.ask("Thanks!"), "action": action}, name=name)
     assert ran.code == 0
     assert said in ran.out
     assert_one_sentence(ran)
@@ -185,43 +150,10 @@ def test_what_is_no_command_is_ignored_with_a_word(
     assert_nothing_began(stage)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("push", "a push asks for nothing"),
-        ("release", "`release` asks for nothing"),
-        ("made_up", "`made_up`"),
-    ],
-)
-def test_another_event_is_ignored_with_a_word(stage: Stage, model: ModelServer, name: str, said: str) -> None:
-    ran = stage.run(model=model, event={"action": "opened"}, name=name)
-    assert ran.code == 0
-    assert said in ran.out
-    assert_one_sentence(ran)
-    assert stage.bot_requests() == []
-
-
-def test_an_edited_comment_is_ignored(stage: Stage, model: ModelServer) -> None:
-    event = {**stage.sample.event, "action": "edited"}
-    ran = stage.run(model=model, event=event)
-    assert (ran.code, stage.bot_requests()) == (0, [])
-    assert "edited" in ran.out
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("/agent revew this", "`/agent review` is the nearest"),
-        ("/agent --modle x fix this", "`--model` is the nearest"),
-        ("/agent --budget lots fix this", "an amount in USD"),
-    ],
-)
-def test_a_slip_in_a_command_is_answered_in_the_thread(
-    stage: Stage, model: ModelServer, body: str, said: str
-) -> None:
-    ran = stage.run(model=model, event=stage.ask(body))
+def test_a_slip_in_a_command_is_answered_in_the_thread(stage: Stage, model: ModelServer) -> None:
+    ran = stage.run(model=model, event=stage.ask("/agent revew this"))
     assert ran.code == 2
-    assert said in stage.bot_comments()[0]
+    assert "`/agent review` is the nearest" in stage.bot_comments()[0]
     assert_one_sentence(ran)
     assert_nothing_began(stage)
 
@@ -250,46 +182,22 @@ def test_a_model_that_the_policy_does_not_list_is_refused_in_one_comment(
     assert_nothing_began(stage)
 
 
-def _without(*path: str) -> Callable[[Any], Any]:
-    def change(event: Any) -> Any:
-        copy = json.loads(json.dumps(event))
-        inner = copy
-        for step in path[:-1]:
-            inner = inner[step]
-        del inner[path[-1]]
-        return copy
-
-    return change
-
-
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("changes", "said"),
     [
-        (lambda event: '{"action": "created", "issue":', "is not JSON"),
-        (lambda event: "", "is not JSON"),
-        (lambda event: "[1, 2]", "does not hold a JSON object"),
-        (lambda event: "[" * 100_000, "is nested too deeply"),
-        (_without("repository"), "repository.full_name"),
-        (_without("comment", "id"), "comment.id"),
-        (_without("issue", "number"), "issue.number"),
-        (lambda event: {**event, "issue": "seven"}, "The event's field issue is not an object"),
+        (None, "is not JSON"),
+        ({"repository": None}, "repository.full_name"),
+        ({"issue": "seven"}, "The event's field issue is not an object"),
     ],
 )
 def test_a_broken_payload_is_one_sentence(
-    stage: Stage, model: ModelServer, change: Callable[[Any], Any], said: str
+    stage: Stage, model: ModelServer, changes: dict[str, Any] | None, said: str
 ) -> None:
-    ran = stage.run(model=model, event=change(stage.sample.event))
+    ran = stage.run(model=model, event={**stage.sample.event, **changes} if changes else "{")
     assert ran.code == 2
     assert said in ran.err
     assert_one_sentence(ran)
     assert stage.bot_requests() == []
-
-
-def test_an_event_file_that_is_not_there_is_one_sentence(stage: Stage) -> None:
-    ran = stage.cli("run", "--event-name", "issue_comment", "--event", stage.folder / "no.json")
-    assert ran.code == 2
-    assert "cannot be read: No such file or directory" in ran.err
-    assert_one_sentence(ran)
 
 
 def test_no_event_at_all_names_the_options(stage: Stage) -> None:
@@ -312,7 +220,7 @@ def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(
     ran = stage.run("--dry-run", model=model, GITHUB_API_URL="http://127.0.0.1:9/api/v3")
     assert ran.code == 75
     assert_one_sentence(ran)
-    assert "did not answer an attempt to read contents/.github/agent.yml" in ran.err
+    assert "did not answer while reading .github/agent.yml" in ran.err
     assert "who may ask are read from GitHub, never from the event's file, in a dry run too" in ran.err
     assert stage.bot_requests() == []
     assert_nothing_began(stage)

@@ -44,15 +44,6 @@ def test_an_empty_repository_is_said_so(stage: Stage) -> None:
     assert "Traceback" not in ran.output
 
 
-@pytest.mark.slow
-def test_a_base_branch_that_is_not_there_is_named(stage: Stage) -> None:
-    with ModelServer([DONE]) as server:
-        ran = stage.run(model=server, event=stage.ask("/agent --base nowhere fix this"))
-        assert server.requests == []
-    assert ran.code == 2
-    assert_told(stage, ran, "nowhere")
-
-
 def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
     with ModelServer([DONE]) as server:
@@ -82,13 +73,6 @@ def test_a_setup_command_that_fails_is_told_and_is_no_command_to_the_runner(stag
     assert "::add-mask::e" not in ran.output.splitlines()
     assert "Traceback" not in ran.output
     assert not any("Working on it" in body for body in stage.bot_comments())
-
-
-@pytest.mark.slow
-def test_a_missing_key_is_told_before_anything_is_fetched(stage: Stage) -> None:
-    ran = stage.run("--model", MODEL)
-    assert ran.code == 2
-    assert_told(stage, ran, "ANTHROPIC_API_KEY")
 
 
 # -- what a model writes, on a runner

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from slash_forge.bundled import MAINTAINER, REPORTER
+from slash_forge.bundled import MAINTAINER
 from tests.support.fix_script import fix_steps
-from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
 
@@ -55,23 +54,6 @@ def test_a_label_that_the_policy_names_is_carried_out(stage: Stage) -> None:
     published = stage.publish(GITHUB_EVENT_NAME="issues", GITHUB_EVENT_PATH=str(file))
     assert published.code == 0, published.output
     assert len(stage.pulls()) == 1
-
-
-def test_a_label_that_somebody_else_set_is_refused_in_silence(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {".github/agent.yml": LABELS})
-    with ModelServer([Say("Asked!")]) as server:
-        ran = stage.run(model=server, event=_labelled(stage, REPORTER), name="issues")
-        assert server.requests == []
-    assert ran.code == 3
-    assert stage.bot_comments() == []
-
-
-@pytest.mark.slow
-def test_without_the_policys_word_a_label_asks_for_nothing(stage: Stage) -> None:
-    ran = stage.run(event=_labelled(stage), name="issues")
-    assert ran.code == 0
-    assert "the policy makes no command of this label" in ran.output
-    assert stage.bot_comments() == []
 
 
 def test_a_schedule_may_what_the_default_branchs_policy_gives_it(stage: Stage) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
@@ -121,20 +120,6 @@ def test_nobodys_commit_is_lost_where_others_have_committed_to_the_branch(stage:
     assert stage.branches()[branch] == theirs
     [new] = [pull for pull in stage.pulls() if pull["number"] != first["number"]]
     assert f"others have committed to #{first['number']}, which is left alone" in new["body"]
-
-
-@pytest.mark.slow
-def test_a_commit_that_somebody_put_in_place_of_the_bots_is_not_gone_on_from(stage: Stage) -> None:
-    first = fixed(stage)
-    branch = first["head"]["ref"]
-    theirs = stage.forge.commit(stage.repo, {"mine.txt": "x\n"}, branch="aside", author=MAINTAINER)
-    folder = stage.forge.git_folder(stage.repo)
-    subprocess.run(["git", "-C", str(folder), "update-ref", f"refs/heads/{branch}", theirs], check=True)
-    asked = carry_out(stage, "/agent continue", fix_steps())
-    assert "go by the thread" in asked[0]
-    assert any("others have committed" in note for note in stage.outcome()["notes"])
-    assert b"mine.txt" not in (stage.bundle / "changes.patch").read_bytes()
-    assert stage.branches()[branch] == theirs
 
 
 @pytest.mark.slow

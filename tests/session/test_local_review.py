@@ -70,11 +70,6 @@ def test_findings_are_printed_with_their_suggestions(cli: Cli, topic: Path) -> N
     assert ran.out.startswith("! 2 findings (2 major)")
 
 
-def test_the_model_is_shown_the_diff_with_line_numbers(cli: Cli, topic: Path) -> None:
-    _, told = reviewed(cli, topic)
-    assert "          2 +    total = sum(values)" in json.loads(told[0])["content"][0]["text"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "said"),
@@ -137,20 +132,6 @@ def test_the_checkout_stays_as_it_is_and_what_it_has_uncommitted_is_counted(cli:
     ran, _ = reviewed(cli, topic, report())
     assert (git(topic, "status", "--porcelain"), git(topic, "rev-parse", "HEAD")) == before
     assert "The review is of HEAD; 1 uncommitted file not looked at." in ran.out
-
-
-@pytest.mark.slow
-def test_the_page_of_a_review_shows_the_findings(cli: Cli, topic: Path, tmp_path: Path) -> None:
-    out = tmp_path / "bundle"
-    reviewed(cli, topic, report(suggestion="    return 0.0"), options=("--out", out))
-    assert "Fails on nothing" in (out / "report.html").read_text()
-
-
-@pytest.mark.slow
-def test_nothing_found_is_said(cli: Cli, topic: Path) -> None:
-    ran, _ = reviewed(cli, topic)
-    assert ran.code == 0
-    assert ran.out.startswith("✔ No findings")
 
 
 # What is looked at

@@ -72,12 +72,6 @@ def test_the_plan_is_one_line_of_json_and_words_go_elsewhere(stage: Stage) -> No
     assert f"{stage.repo} links: runs." in ran.err
 
 
-def test_a_plan_writes_nothing_and_asks_little(stage: Stage) -> None:
-    plan(stage)
-    assert stage.writes() == []
-    assert len(stage.bot_requests()) <= 10
-
-
 def test_an_open_pull_request_of_a_task_is_refreshed_until_people_commit_to_it(stage: Stage) -> None:
     number = pull_of(stage, "links")
     assert next(one for one in plan(stage)["decided"] if one["task"] == "links")["pull"] == number
@@ -190,14 +184,6 @@ def test_the_jobs_summary_says_what_runs_what_waits_and_what_is_wrong(stage: Sta
     assert re.search(r"To look at:\n\n- riverbend/tidytime: .*odd\.md", said)
 
 
-def test_a_summary_is_written_where_nothing_is_due(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {f".github/agent/{name}.md": None for name in ("links", "tidy", "rare")})
-    summary = stage.folder / "summary"
-    summary.touch()
-    plan(stage, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
-    assert summary.read_text() == "## Slash Agent: maintenance plan\n\nNothing to run now.\n"
-
-
 # -- since when
 
 
@@ -244,12 +230,6 @@ def test_a_run_that_was_cancelled_or_never_began_saw_to_nothing(stage: Stage, co
     assert planned_since(stage) == ["links", "tidy"]
 
 
-def test_the_plans_own_run_is_not_the_one_before_it(stage: Stage) -> None:
-    due_ninety_minutes_ago(stage)
-    scheduled(stage, 120)
-    assert planned_since(stage, scheduled(stage, 60)) == ["links", "tidy"]
-
-
 def test_what_did_not_fit_into_the_last_matrix_is_due_again_and_what_did_is_not(stage: Stage) -> None:
     due_ninety_minutes_ago(stage)
     hour = (datetime.now(UTC) - timedelta(minutes=90)).strftime("%M %H")
@@ -261,13 +241,6 @@ def test_what_did_not_fit_into_the_last_matrix_is_due_again_and_what_did_is_not(
     assert planned_since(stage) == []
     stage.forge.add_job(stage.repo, full, "maintain / More is due than a matrix holds")
     assert planned_since(stage) == ["tidy"]
-
-
-def test_a_task_of_a_full_plan_is_due_again_when_its_time_comes(stage: Stage) -> None:
-    full = scheduled(stage, 60)
-    stage.forge.add_job(stage.repo, full, f"Run {stage.repo}: links")
-    stage.forge.add_job(stage.repo, full, "More is due than a matrix holds")
-    assert planned_since(stage) == ["links", "tidy"]
 
 
 def test_a_full_plan_whose_rest_was_skipped_was_none(stage: Stage) -> None:

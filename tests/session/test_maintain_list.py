@@ -119,17 +119,6 @@ def test_each_task_of_the_list_becomes_a_draft_in_its_own_repository(entries: En
 
 
 @pytest.mark.slow
-def test_the_dashboard_of_each_is_in_its_own_repository(entries: Entries, stage: Stage) -> None:
-    kept = entries.call("maintain", "--dashboard", "--repositories", f"{stage.repo},{SHUT},{NOTES}")
-    assert kept.code == 0, kept.output
-    assert f"{SHUT}: The app" in kept.err
-    for repository in (stage.repo, NOTES):
-        [issue] = all_in(stage, repository, "issues?labels=maintenance")
-        assert issue["user"]["login"] == BOT
-    assert all_in(stage, SHUT, "issues?labels=maintenance") == []
-
-
-@pytest.mark.slow
 def test_one_that_the_app_does_not_reach_is_named_and_the_others_go_on(
     entries: Entries, stage: Stage
 ) -> None:
@@ -219,13 +208,6 @@ def test_the_token_that_was_made_for_the_run_leaks_nowhere(entries: Entries, sta
     assert not [text for text in said if secret in text or secret[::-1] in text]
     assert "[redacted GITHUB_APP_TOKEN]" in (stage.bundle / "journal.jsonl").read_text()
     assert stage.outcome()["redactions"] == ["GITHUB_APP_TOKEN"]
-
-
-@pytest.mark.slow
-def test_actions_is_told_to_mask_the_token(entries: Entries, stage: Stage) -> None:
-    planned = entries.plan(NOTES, GITHUB_ACTIONS="true")
-    [secret] = [token.value for token in stage.forge.tokens_of(BOT)]
-    assert f"::add-mask::{secret}" in planned.err
 
 
 @pytest.mark.parametrize(("login", "code"), [(MAINTAINER, 0), (REPORTER, 3)])

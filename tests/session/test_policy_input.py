@@ -6,7 +6,6 @@ import pytest
 
 from bot.contracts.errors import UsageError
 from bot.policy.load import policy_file
-from slash_forge.bundled import MAINTAINER
 from tests.support.fix_script import DONE, fix_steps
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
@@ -38,15 +37,6 @@ def test_a_file_below_github_is_taken(named: str) -> None:
 def test_any_other_path_is_refused_by_name(named: str) -> None:
     with pytest.raises(UsageError, match=r"below \.github/"):
         policy_file(named)
-
-
-def test_it_decides_who_may_what(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {NAMED: STRICT})
-    with ModelServer([DONE]) as server:
-        ran = stage.run(model=server, **GIVEN)
-        assert server.requests == []
-    assert ran.code == 3, ran.output
-    assert f"{MAINTAINER} may not use `/agent fix` here" in ran.output
 
 
 def test_one_that_is_not_there_lets_nobody_in(stage: Stage) -> None:

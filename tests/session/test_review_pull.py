@@ -110,13 +110,6 @@ def test_where_nothing_is_new_no_model_is_asked(stage: Stage, number: int) -> No
 
 
 @pytest.mark.slow
-def test_nothing_found_is_told_to_whoever_asked(stage: Stage, number: int) -> None:
-    review(stage, number)
-    assert reviews(stage, number) == []
-    assert stage.bot_comments(number)[-1].startswith("**No findings.**")
-
-
-@pytest.mark.slow
 def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -> None:
     _, event = stage.forge.comment(stage.repo, number, MIRA, "/agent review")
     with ModelServer([VIEW, report(suggestion=BETTER), shell("sleep 600")]) as server:

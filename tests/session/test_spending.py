@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Actor, Tier
+from bot.events.event_request import RefusedError
 from bot.github.client import connect
 from bot.publish.thread.history import ASKED, cost, cost_today, spending
 from bot.publish.thread.markers import ANSWER, ENDED, PROGRESS, REFUSED, mark, marked, read_mark
@@ -172,7 +173,10 @@ def quota(stage: Stage) -> str:
     permissions: dict[str, Any] = {"issues": "read", "contents": "read", "actions": "read"}
     host = connect(stage.forge.token(BOT, permissions, repo=stage.repo), stage.forge.api_url)
     request = make_request(repository=stage.repo, actor=actor(stage))
-    return check_quota(host, request, 2, now(), run=99, workflow=".github/workflows/agent.yml").refusal
+    try:
+        return check_quota(host, request, 2, now(), run=99, workflow=".github/workflows/agent.yml")
+    except RefusedError as refusal:
+        return str(refusal)
 
 
 FAILS = {

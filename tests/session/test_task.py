@@ -64,13 +64,6 @@ def test_a_task_becomes_its_one_pull_request_with_its_labels(stage: Stage) -> No
 
 
 @pytest.mark.slow
-def test_the_model_is_asked_in_the_words_of_the_file(stage: Stage) -> None:
-    with ModelServer(fix_steps()) as model:
-        run(stage, model)
-    assert "Look for times that are rounded wrongly" in json.dumps(model.requests[0].json)
-
-
-@pytest.mark.slow
 @pytest.mark.checks
 def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage) -> None:
     with ModelServer(fix_steps()) as model:

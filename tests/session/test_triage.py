@@ -267,11 +267,3 @@ def test_the_policy_of_the_default_branch_is_asked_again(stage: Stage, old: int)
     assert done.code == 6
     assert "no write of the kind `comment`" in done.output
     assert (stage.bot_comments(old), labels(stage, old)) == ([], [])
-
-
-@pytest.mark.slow
-def test_the_journal_has_each_proposal(stage: Stage, old: int) -> None:
-    run(stage, [propose("comment", old, body=ASKING), propose("comment", 9999, body="Hello")])
-    lines = [json.loads(line) for line in (stage.bundle / "journal.jsonl").read_text().splitlines()]
-    proposed = [(line["number"], line["accepted"]) for line in lines if line["type"] == "write"]
-    assert proposed == [(old, True), (9999, False)]

@@ -13,11 +13,9 @@ import pytest
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Outcome, Status, StopReason, exit_code
-from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.markers import thread_ref_of
-from bot.report.page import render_page
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.repositories import git
@@ -45,14 +43,6 @@ def code(outcome: Outcome) -> ExitCode:
 def published(stage: Stage) -> None:
     ran = stage.publish()
     assert ran.code == 0, ran.output
-
-
-@pytest.mark.slow
-def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {"AGENTS.md": "Use British spelling.\n"})
-    came = run_verb(stage, request_in(stage, "explain"), [Say("So it is.")])
-    assert "# Instructions in `AGENTS.md`" in came.first
-    assert "Use British spelling." in came.first
 
 
 # plan and approve
@@ -105,17 +95,6 @@ def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Sta
     assert refused.code == ExitCode.PUBLISHING
     assert "was carried out already" in refused.err
     assert stage.branches() == before
-
-
-@pytest.mark.slow
-def test_an_approval_of_a_plan_that_nobody_posted_is_not_published(stage: Stage) -> None:
-    stage.act_as_app()
-    plan = Plan("Round durations first", (PlanStep("Round first.", ("tidytime/format.py",)),))
-    run_verb(stage, request_in(stage, "approve", plan=plan), fix_steps())
-    refused = stage.publish()
-    assert refused.code == ExitCode.PUBLISHING
-    assert "There is no plan" in refused.err
-    assert stage.pulls() == []
 
 
 def test_an_approval_without_a_plan_starts_no_model(stage: Stage) -> None:
@@ -183,13 +162,6 @@ def test_an_explanation_runs_only_what_the_policy_allows(stage: Stage, tmp_path:
     assert came.outcome.status is Status.ANSWERED
 
 
-@pytest.mark.slow
-def test_an_explanation_that_was_cut_off_fails_with_its_beginning(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, "explain"), [Turn((Say("It is bec"),), stop="max_tokens")])
-    assert (came.outcome.status, came.outcome.answer) == (Status.FAILED, "It is bec")
-    assert code(came.outcome) is ExitCode.BUDGET
-
-
 # questions
 
 
@@ -229,24 +201,6 @@ def test_going_on_from_a_plan_goes_on_planning(stage: Stage, tmp_path: Path) -> 
     assert "edit" not in came.tools
     published(stage)
     assert any("**Plan:" in body for body in stage.bot_comments())
-
-
-@pytest.mark.slow
-def test_going_on_from_a_bundle_of_another_thread_is_refused(stage: Stage, tmp_path: Path) -> None:
-    run_verb(stage, request_in(stage, "fix"), fix_steps())
-    last = tmp_path / "last"
-    shutil.copytree(stage.bundle, last)
-    other = request_in(stage, "continue")
-    assert other.thread is not None
-    with pytest.raises(UsageError, match="another thread"):
-        run_verb(stage, replace(other, thread=replace(other.thread, number=99)), [DONE], resume=last)
-
-
-@pytest.mark.slow
-def test_going_on_where_the_bundle_is_gone_says_so(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, "continue"), [DONE])
-    assert "could not be had" in came.first
-    assert any("could not be had" in note for note in came.outcome.notes)
 
 
 @pytest.fixture
@@ -299,28 +253,7 @@ def test_going_on_where_the_change_is_there_already_changes_nothing_twice(
     assert "left no change in the work tree" in came.first_request_text
 
 
-@pytest.mark.slow
-def test_a_run_that_went_on_has_both_changes(stage: Stage, changed: Path, tmp_path: Path) -> None:
-    came = go_on(stage, changed, shell("echo more > more.txt"))
-    assert {file.path for file in came.outcome.files} == {"tidytime/format.py", "more.txt"}
-
-
 # report
-
-
-@pytest.mark.slow
-def test_the_page_of_a_plan_run_shows_the_plan(stage: Stage, tmp_path: Path) -> None:
-    came = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, Say("Planned.")])
-    page = render_page(stage.bundle / "journal.jsonl")
-    assert "Round before splitting off the larger units." in page
-    assert came.bundle.plan is not None
-    assert came.bundle.plan.hash[:12] in page
-
-
-@pytest.mark.slow
-def test_a_question_is_on_the_page(stage: Stage, tmp_path: Path) -> None:
-    run_verb(stage, request_in(stage, "fix"), [VIEW, Turn((*EDITS, ASK))])
-    assert "Should 59.6 seconds become one minute?" in render_page(stage.bundle / "journal.jsonl")
 
 
 # pull requests

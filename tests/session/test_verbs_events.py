@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -11,8 +10,8 @@ import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
 from slash_forge.forge import ACTIONS_BOT
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
-from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.fix_script import DONE, VIEW, fix_steps, shell
+from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
 from tests.support.verb_runs import fork_pull
@@ -83,15 +82,6 @@ def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: St
 
 
 @pytest.mark.slow
-def test_somebody_who_may_not_approve_does_not(stage: Stage) -> None:
-    stage.act_as_app()
-    carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
-    _, approve = plan_in(stage)
-    carried_out(stage, approve, [DONE], login=REPORTER, code=3)
-    assert stage.pulls() == []
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["thread_author: [explain]", "tiers: {outsider: {verbs: [explain]}}"])
 def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage, policy: str) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": f"version: 1\n{policy}\n"})
@@ -110,56 +100,9 @@ def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage:
     assert stage.outcome()["status"] == "answered"
 
 
-@pytest.mark.slow
-def test_an_explanation_is_answered_in_the_thread(stage: Stage) -> None:
-    carried_out(stage, "/agent explain why it says 60 seconds", [VIEW, Say("It rounds too late.")])
-    [answer] = comments(stage, "It rounds too late.")
-    assert "<!-- slash-agent progress " in answer["body"]
-    assert stage.pulls() == []
-    assert set(stage.branches()) == {"main"}
-
-
-@pytest.mark.slow
-def test_a_question_stands_in_the_thread(stage: Stage) -> None:
-    ask = Call("ask_user", {"question": "One minute?"})
-    carried_out(stage, "/agent fix this", [VIEW, Turn((*EDITS, ask))])
-    [question] = comments(stage, "> One minute?")
-    assert "Answer with `/agent continue`" in question["body"]
-    assert stage.pulls() == []
-
-
-@pytest.mark.slow
-def test_an_answer_goes_on_from_the_artifact_of_the_run_that_asked(stage: Stage) -> None:
-    ask = Call("ask_user", {"question": "One minute?"})
-    first = stage.forge.add_run(stage.repo, workflow=".github/workflows/agent.yml", event="issue_comment")
-    event = stage.ask("/agent fix this")
-    with ModelServer([VIEW, Turn((*EDITS, ask))]) as server:
-        ran = stage.run(model=server, event=event, GITHUB_RUN_ID=str(first), token=reading_runs(stage))
-    assert ran.code == 0, ran.output
-    files = {file.name: file.read_bytes() for file in stage.bundle.iterdir()}
-    stage.forge.add_artifact(stage.repo, first, "slash-agent-bundle", files)
-    on = stage.ask("/agent continue Yes, one minute.")
-    with ModelServer([DESCRIBE, DONE]) as server:
-        ran = stage.run(model=server, event=on, token=reading_runs(stage))
-        told = json.dumps(server.requests[0].json)
-    assert ran.code == 0, ran.output
-    assert "One minute?" in told
-    assert "Yes, one minute." in told
-    assert stage.publish().code == 0
-    [pull] = stage.pulls()
-    [file] = stage.get(f"pulls/{pull['number']}/files")
-    assert file["filename"] == "tidytime/format.py"
-
-
 def reading_runs(stage: Stage) -> str:
     permissions = {"contents": "read", "issues": "write", "actions": "read"}
     return stage.forge.token(ACTIONS_BOT, permissions, repo=stage.repo)
-
-
-@pytest.mark.slow
-def test_a_plan_that_was_not_made_is_a_failure_that_says_why(stage: Stage) -> None:
-    ran = carried_out(stage, "/agent plan this", [Say("Fine as it is."), Say("Fine as it is.")], code=5)
-    assert "without a plan" in ran.output
 
 
 @pytest.mark.slow

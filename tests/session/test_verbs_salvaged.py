@@ -10,7 +10,7 @@ from bot.contracts.outcome import Status
 from bot.contracts.writes import AddLabel, Writes
 from bot.publish.bundle.read import read_bundle
 from bot.run.salvage import salvage
-from tests.support.fix_script import DONE, EDITS, VIEW, shell
+from tests.support.fix_script import DONE, EDITS, VIEW
 from tests.support.model_script import Call, Turn
 from tests.support.stage import Stage
 from tests.support.verb_runs import VerbRun, request_in, run_verb
@@ -35,18 +35,6 @@ def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path) -> No
     assert bundle.plan == came.bundle.plan is not None
     assert bundle.patch == b""
     assert salvaged.outcome.status is Status.PLANNED
-
-
-@pytest.mark.slow
-def test_an_explanation_that_died_is_none(stage: Stage, tmp_path: Path) -> None:
-    policy = "version: 1\nrules:\n  - {effect: allow, commands: [[rm]], examples: [rm x]}\n"
-    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    came = run_verb(stage, request_in(stage, "explain"), [VIEW, shell("rm README.md"), DONE])
-    salvaged = salvage(came.folder.root, {}, died(came, tmp_path / "out"))
-    assert any("thrown away" in note for note in salvaged.outcome.notes)
-    bundle = read_bundle(tmp_path / "out")
-    assert (bundle.outcome.status, bundle.outcome.answer) == (Status.FAILED, "")
-    assert bundle.patch == b""
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from bot.contracts.threads import (
     RepositoryData,
     TextKind,
 )
-from bot.events.event import CommentEvent, Event, ThreadEvent
+from bot.events.event_request import EventRequest
 from slash_forge.rendering import to_html
 
 AT = "2026-03-01T12:00:00Z"
@@ -112,14 +112,12 @@ class Threads:
     """By kind and id (0 for the thread's own): what GitHub has now, beside what the lists hold."""
     html: Callable[[str], str | None] = to_html
 
-    def remember(self, event: Event) -> None:
+    def remember(self, request: EventRequest) -> None:
         """GitHub has the texts of the payload."""
-        if isinstance(event, CommentEvent):
-            on_diff = TextKind.REVIEW if event.anchor is None else TextKind.REVIEW_COMMENT
-            kind = TextKind.COMMENT if event.name == "issue_comment" else on_diff
-            self.texts.setdefault((kind, event.id), event.body)
-        if isinstance(event, CommentEvent | ThreadEvent):
-            self.texts.setdefault((TextKind.THREAD, 0), event.subject.body)
+        if source := request.source:
+            self.texts.setdefault((source.kind, source.identity), source.body)
+        if request.subject:
+            self.texts.setdefault((TextKind.THREAD, 0), request.subject.body)
 
     def rendered_text(self, repository: str, kind: TextKind, number: int, identity: int) -> FakeText | None:
         texts = {

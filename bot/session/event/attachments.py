@@ -13,12 +13,13 @@ from bot.attachments.selector import AttachmentSelector, SelectionRules, TextSou
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Request, Thread, Tier
 from bot.contracts.threads import Account, TextKind
-from bot.events.admission import RejectedActor, resolve_actor
+from bot.events.admission import resolve_actor
+from bot.events.event_request import RefusedError
 from bot.github.client import GitHub, connect
 from bot.github.values import RenderedText
-from bot.session.context.attachments import Attachments
+from bot.run.attachments import Attachments
+from bot.run.value import Run
 from bot.session.context.github_env import GitHubEnvironment
-from bot.session.context.run import Run
 
 _REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
 
@@ -114,5 +115,7 @@ class _Reader:
         return self._tiers[author.id]
 
     def _ask_tier(self, author: Account) -> Tier | None:
-        account_standing = resolve_actor(author, self._repository, self._github, self._bots)
-        return None if isinstance(account_standing, RejectedActor) else account_standing.tier
+        try:
+            return resolve_actor(author, self._repository, self._github, self._bots).tier
+        except RefusedError:
+            return None

@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
-from bot.contracts.threads import (
-    CommentData,
-    Permission,
-    PullReader,
-)
-from bot.events.event_request import EventRequest
+from bot.contracts.request import Request, Tier
+from bot.contracts.threads import CommentData, Permission, PullReader
+from bot.events.admission import tier_of
+from bot.events.event_request import Cause, EventRequest
+from bot.events.resolve_request import build_request
 from bot.gate.outbound import add_rules, connect
 from bot.gate.secrets import Finder
 from bot.github.errors import GitHubError
 from bot.github.signatures import Signer
 from bot.policy.load import load_policy
+from bot.publish.thread.history import count_tries
 from bot.publish.thread.markers import ThreadRef, trigger_key
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.secrets import known_secrets
@@ -131,28 +131,42 @@ class EventContext:
     @cached_property
     def policy(self) -> Policy:
         """The default branch's policy decides who may: a branch that the command names must not grant access."""
+        from bot.session.context.base import finder_of
+
         repository, file = self.event_request.repository, self.where.policy_file
+
+        def read(path: str) -> str | None:
+            return self.github.file(repository.name, path, repository.default_branch)
+
         try:
-            text = self.github.file(repository.name, file, repository.default_branch)
+            text = read(file)
         except GitHubError as error:
             raise GitHubError(f"{error}{'' if error.status else _UNREACHABLE}", error.failure) from error
         policy = load_policy(text, file)
-        self.finder = self._load_rules(policy)
+        if policy.detector.rules:
+            self.finder = finder_of(policy, read, f"on {repository.default_branch}")
+            add_rules(self.github, self.finder)
         return policy
 
-    def _load_rules(self, policy: Policy) -> Finder | None:
-        """Add the repository's secret rules to the gate. Returns their finder, or `None` without rules."""
-        if not policy.detector.rules:
-            return None
-        from bot.session.context.base import finder_of
+    def build(self, event_request: EventRequest, policy: Policy) -> Request:
+        """The request of `event_request` under `policy`. Raises `NoRequestError` and `RefusedError`."""
 
-        repository = self.event_request.repository
-        branch = repository.default_branch
-        finder = finder_of(
-            policy, lambda path: self.github.file(repository.name, path, branch), f"on {branch}"
-        )
-        add_rules(self.github, finder)
-        return finder
+        def tries(repository: str, number: int, head_sha: str) -> int:
+            return count_tries(self.github, repository, number, head_sha)
+
+        return build_request(event_request, cast(PullReader, self.reader), lambda: policy, tries=tries)
+
+    @property
+    def person_waits(self) -> bool:
+        """Whether a person waits for an answer. A push, a schedule or a failed run reports errors in the log only, or
+        each push would leave a comment."""
+        return self.event_request.tier is None and self.event_request.cause is not Cause.PULL_REQUEST
+
+    @property
+    def outsider_id(self) -> int:
+        """Id of the requesting account if GitHub gives it no access, else 0."""
+        actor, permission = self.event_request.actor, self.reader.last_permission
+        return actor.id if actor and permission and tier_of(permission) is Tier.OUTSIDER else 0
 
 
 def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment) -> ThreadRef:

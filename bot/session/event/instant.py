@@ -17,9 +17,20 @@ from bot.github.values import WorkflowRunData
 from bot.policy.values import Policy
 from bot.publish.markdown import safe_line
 from bot.publish.thread.history import Trace, is_own_run, traces
-from bot.publish.thread.markers import PROGRESS, asking_comment
+from bot.publish.thread.markers import ANSWER, PROGRESS, asking_comment
 from bot.verbs.record import Answer, Place
 from bot.verbs.registry import INSTANT, VERBS
+
+_OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--no-draft", "--dry-run")
+_RECENT = timedelta(hours=24)
+"""No run of a hosted runner lasts longer; a progress comment is edited all the while."""
+_MOST = 5
+"""Active runs that are looked at, and lines of a progress comment that are shown."""
+
+_KEPT = (
+    "What it had is kept as an artifact of the run; a change in it is published as an unfinished draft, "
+    "and `/agent continue` goes on from there."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,54 +51,61 @@ class InstantQuery:
         return permits(self.policy, actor, verb, on_own_thread=self.thread.author == actor.login)
 
 
-def answer(query: InstantQuery, host: GitHub) -> str:
+def answer(query: InstantQuery, github: GitHub) -> str:
     """The whole answer, as Markdown. Raises `GitHubError`."""
-    match VERBS[query.request.verb].answer:
-        case Answer.COMMANDS:
-            return help_text(query)
-        case Answer.CANCELLATION:
-            return stop(query, host)
-        case _:
-            return status_text(query, host)
+    kind = VERBS[query.request.verb].answer
+    if kind is Answer.COMMANDS:
+        return help_text(query)
+    active, last = _thread_runs(query, github)
+    if not active:
+        return _idle_text(last)
+    if kind is Answer.CANCELLATION:
+        return "\n\n".join(_cancel(query, github, run) for _, run in active)
+    return "\n\n".join(_status(query, trace, run) for trace, run in active)
 
 
-# No run of a hosted runner lasts longer; a progress comment is edited all the while.
-_RECENT = timedelta(hours=24)
-_MOST = 5
+def help_text(query: InstantQuery) -> str:
+    here = Place.PULL if query.thread.is_pull_request else Place.ISSUE
+    verbs = [verb for verb in VERBS.values() if here in verb.places and query.may(verb.name)]
+    actor, policy = query.request.actor, query.policy
+    parts = [f"**Commands that {actor.login} can give here** (tier {actor.tier}):"]
+    parts.append("\n".join(f"- `/agent {verb.example}` {verb.help}" for verb in verbs))
+    limits = policy.tiers.get(actor.tier)
+    if limits is not None and any(verb.name not in INSTANT for verb in verbs):
+        closed = {
+            "--no-draft": policy.pull_request.always_draft,
+            "--model NAME": policy.options.models == (),
+        }
+        options = ", ".join(f"`{option}`" for option in _OPTIONS if not closed.get(option))
+        each = f"{money(limits.usd)}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"
+        parts.append(f"Limits: {each} a run; {count_of(limits.runs_a_day, 'run')} a day. Options: {options}.")
+    return "\n\n".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveRun:
-    """A run that works on a request of this thread, and our comment that says so."""
-
-    trace: Trace
-    run: WorkflowRunData
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadRuns:
-    """`active` is newest first; `last` is our newest comment that is not about an active run."""
-
-    active: tuple[ActiveRun, ...]
-    last: Trace | None
-
-
-def read_thread_runs(query: InstantQuery, host: GitHub) -> ThreadRuns:
-    """Return the active runs of a thread and our last comment. Reads the last day, and the whole thread only if that
-    has nothing."""
-    recent = _traces(query, host, _before(query.now))
-    active = tuple(_active_runs(query, host, recent))
-    active_urls = {one.trace.url for one in active}
-    ended = [trace for trace in recent if trace.url not in active_urls and trace.kind != "answer"]
+def _thread_runs(
+    query: InstantQuery, github: GitHub
+) -> tuple[list[tuple[Trace, WorkflowRunData]], Trace | None]:
+    """Return the active runs of a thread with our comments that say so, newest first, and our newest other comment.
+    Reads the last day, and the whole thread only if that has nothing."""
+    moment = datetime.fromisoformat(query.now) if query.now else datetime.now(UTC)
+    recent = _traces(query, github, (moment - _RECENT).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    claims = [one for one in reversed(recent) if one.kind == PROGRESS and not one.over and one.run]
+    active = [
+        (one, run)
+        for one in claims[:_MOST]
+        if one.run != query.run and (run := _active_run(query, github, one))
+    ]
+    urls = {trace.url for trace, _ in active}
+    ended = [one for one in recent if one.url not in urls and one.kind != ANSWER]
     if not active and not ended:
-        ended = [trace for trace in _traces(query, host, "") if trace.kind != "answer"]
-    return ThreadRuns(active, ended[-1] if ended else None)
+        ended = [one for one in _traces(query, github) if one.kind != ANSWER]
+    return active, ended[-1] if ended else None
 
 
-def _traces(query: InstantQuery, host: GitHub, since: str) -> list[Trace]:
+def _traces(query: InstantQuery, github: GitHub, since: str = "") -> list[Trace]:
     thread = query.thread
     return traces(
-        host,
+        github,
         query.request.repository,
         thread.number,
         thread_url=thread.url,
@@ -96,98 +114,35 @@ def _traces(query: InstantQuery, host: GitHub, since: str) -> list[Trace]:
     )
 
 
-def _active_runs(query: InstantQuery, host: GitHub, thread_traces: list[Trace]) -> list[ActiveRun]:
-    candidates = [
-        trace for trace in reversed(thread_traces) if trace.kind == PROGRESS and not trace.over and trace.run
-    ]
-    active = []
-    for trace in candidates[:_MOST]:
-        if trace.run == query.run:
-            continue
-        run = _run(query, host, trace)
-        if run is not None and run.status != "completed":
-            active.append(ActiveRun(trace, run))
-    return active
-
-
-def _run(query: InstantQuery, host: GitHub, trace: Trace) -> WorkflowRunData | None:
-    """The run that our comment names, where it is one of this repository that was there when the comment was
+def _active_run(query: InstantQuery, github: GitHub, trace: Trace) -> WorkflowRunData | None:
+    """The run that our comment names, if it is active, one of this repository that was there when the comment was
     written, and of the workflow that answers; `None` for any other, since somebody may have had us write its name."""
     try:
-        run = host.workflow_run(query.request.repository, trace.run)
+        run = github.workflow_run(query.request.repository, trace.run)
     except GitHubError as error:
         if error.status == 404:
             return None
         raise
     ours = is_own_run(run, query.request.repository, query.workflow)
-    return run if ours and run.created_at <= trace.updated_at else None
+    return run if ours and run.created_at <= trace.updated_at and run.status != "completed" else None
 
 
-def _before(now: str) -> str:
-    moment = datetime.fromisoformat(now) if now else datetime.now(UTC)
-    return (moment - _RECENT).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-_OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--no-draft", "--dry-run")
-
-
-def help_text(query: InstantQuery) -> str:
-    here = Place.PULL if query.thread.is_pull_request else Place.ISSUE
-    verbs = [verb for verb in VERBS.values() if here in verb.places and query.may(verb.name)]
-    actor = query.request.actor
-    parts = [f"**Commands that {actor.login} can give here** (tier {actor.tier}):"]
-    parts.append("\n".join(f"- `/agent {verb.example}` {verb.help}" for verb in verbs))
-    limits = query.policy.tiers.get(actor.tier)
-    if limits is not None and any(verb.name not in INSTANT for verb in verbs):
-        each = f"{money(limits.usd)}, {count_of(limits.turns, 'turn')} and {limits.minutes:g} minutes"
-        parts.append(
-            f"Limits: {each} a run; {count_of(limits.runs_a_day, 'run')} a day. Options: {_options(query.policy)}."
-        )
-    return "\n\n".join(parts)
-
-
-def _options(policy: Policy) -> str:
-    """Those that the policy leaves open."""
-    closed = {"--no-draft"} if policy.pull_request.always_draft else set()
-    if policy.options.models == ():
-        closed.add("--model NAME")
-    return ", ".join(f"`{option}`" for option in _OPTIONS if option not in closed)
-
-
-_RUNNING = "in_progress"
-_LINES = 5
-
-
-def status_text(query: InstantQuery, host: GitHub) -> str:
-    runs = read_thread_runs(query, host)
-    if runs.active:
-        return "\n\n".join(_entry(query, one) for one in runs.active)
-    return idle_text(runs.last)
-
-
-def idle_text(last: Trace | None) -> str:
+def _idle_text(last: Trace | None) -> str:
     """Return the answer for a thread without an active run."""
     if last is None:
         return "**Nothing is running for this thread**, and nothing has run yet: `/agent help` lists the commands."
     return f"**Nothing is running for this thread.** The last result: [{safe_line(last.headline, 200)}]({last.url})."
 
 
-def _entry(query: InstantQuery, one: ActiveRun) -> str:
-    run = one.run
-    state = "Running" if run.status == _RUNNING else "Waiting for a runner"
+def _status(query: InstantQuery, trace: Trace, run: WorkflowRunData) -> str:
+    state = "Running" if run.status == "in_progress" else "Waiting for a runner"
     since = f"{run.created_at[:10]} {run.created_at[11:16]} UTC"
     head = f"**{state}** since {since}{_elapsed(run.created_at, query.now)}: [the run]({run.url})."
-    rows = [f"- {safe_line(line)}" for line in one.trace.lines[:_LINES]]
-    links = f"[Its progress]({one.trace.url}){_request_link(query, one.trace)}"
-    return "\n".join([head, "", *rows, f"- {links}"])
-
-
-def _request_link(query: InstantQuery, trace: Trace) -> str:
+    rows = [f"- {safe_line(line)}" for line in trace.lines[:_MOST]]
     comment_id, on_lines = asking_comment(trace.key)
-    if not comment_id:
-        return ""
-    anchor = f"discussion_r{comment_id}" if on_lines else f"issuecomment-{comment_id}"
-    return f", asked for [here]({query.thread.url}#{anchor})"
+    anchor = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}"
+    asked = f", asked for [here]({query.thread.url}#{anchor})" if comment_id else ""
+    return "\n".join([head, "", *rows, f"- [Its progress]({trace.url}){asked}"])
 
 
 def _elapsed(since: str, now: str) -> str:
@@ -198,24 +153,10 @@ def _elapsed(since: str, now: str) -> str:
     return f" ({duration(max(seconds, 0))})"
 
 
-_ARTIFACT_NOTE = (
-    "What it had is kept as an artifact of the run; a change in it is published as an unfinished draft, "
-    "and `/agent continue` goes on from there."
-)
-
-
-def stop(query: InstantQuery, host: GitHub) -> str:
-    """Cancel the active runs of the thread and return what was done."""
-    runs = read_thread_runs(query, host)
-    if not runs.active:
-        return idle_text(runs.last)
-    return "\n\n".join(_cancel(query, host, one) for one in runs.active)
-
-
-def _cancel(query: InstantQuery, host: GitHub, one: ActiveRun) -> str:
-    link = f"[the run]({one.run.url})"
+def _cancel(query: InstantQuery, github: GitHub, run: WorkflowRunData) -> str:
+    link = f"[the run]({run.url})"
     try:
-        host.cancel_run(query.request.repository, one.run.id)
+        github.cancel_run(query.request.repository, run.id)
     except GitHubError as error:
         if error.status == 409:
             return f"**Nothing to stop:** {link} had just ended."
@@ -225,4 +166,4 @@ def _cancel(query: InstantQuery, host: GitHub, one: ActiveRun) -> str:
                 "permission `actions: write`, or cancel the run on its page."
             )
         raise
-    return f"**Stopping** {link}, for {query.request.actor.login}. {_ARTIFACT_NOTE}"
+    return f"**Stopping** {link}, for {query.request.actor.login}. {_KEPT}"

@@ -12,6 +12,7 @@ import tempfile
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,6 @@ from github.Artifact import Artifact
 from bot import __version__
 from bot.checkout import layout
 from bot.checkout import remote as transport
-from bot.checkout.branches import branch_name
 from bot.checkout.clone import Source
 from bot.checkout.git import Git
 from bot.contracts.errors import ExitCode, UsageError
@@ -43,8 +43,7 @@ from bot.publish.bundle.write import (
     Bundle,
     write_bundle,
 )
-from bot.publish.change.target import branch_patterns
-from bot.publish.remote import PREFIX, Remote
+from bot.publish.remote import PREFIX
 from bot.publish.result import posted_question
 from bot.publish.thread.history import is_own_run
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
@@ -66,6 +65,9 @@ _FILES = (OUTCOME, PATCH, WITHHELD, MESSAGE, REVIEW, PLAN, WRITES, JOURNAL)
 
 _TIP = "refs/agent/last"
 _NO_COMMIT = "0" * 40
+_BY_COMMENT = "How it ended is in this bot's own comment, which was read again"
+_MOST_PULLS = 300
+"""Newest open pull requests that are looked through for those of a thread."""
 _DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
 
 
@@ -73,28 +75,21 @@ def resume_bundle(
     context: EventContext, request: Request, source: Source, folder: RunFolder
 ) -> tuple[Request, Path | None, tuple[str, ...]]:
     """Return the request, the bundle that `continue` resumes from, and notes for people. If the bundle expired, use
-    the branch, else the thread, and tell the model."""
-    bundle = folder.root / "resumed"
-    if _is_of_own_run(context, request) and fetch_bundle(
-        context.github, request.repository, request.resumes, bundle
-    ):
+    the thread's pull request and our comment, and tell the model."""
+    github, bundle, thread = context.github, folder.root / "resumed", request.thread
+    if _is_of_own_run(context, request) and fetch_bundle(github, request.repository, request.resumes, bundle):
         return request, bundle, ()
-    thread = request.thread
     assert thread is not None
-    last_result = read_last_result(context.thread_ref, thread, context.github)
-    recovered = _bundle_from_branch(
-        context, request, source, last_result, git_dir=folder.root / "last.git", bundle=bundle
-    )
-    if last_result.text and not recovered.is_written:
-        _bundle_from_account(request, last_result, bundle)
-    missing_parts = "account, which is" if recovered.is_written else "account and change, which are"
-    missing = f"the last run's own {missing_parts} not kept any more: go by the thread"
-    updated = replace(request, thread=replace(thread, left_out=(*thread.left_out, missing)))
-    return (
-        updated,
-        bundle if last_result.text or recovered.is_written else None,
-        (recovered.note,) if recovered.note else (),
-    )
+    last_result = read_last_result(context.thread_ref, thread, github)
+    change, note = _last_change(context, request, source, folder.root / "last.git")
+    if change is not None:
+        write_bundle(Bundle(bundle, _outcome(request, last_result, change), change.patch))
+    elif last_result.text:
+        write_bundle(Bundle(bundle, _outcome(request, last_result)))
+    missing = "account, which is" if change else "account and change, which are"
+    left_out = (*thread.left_out, f"the last run's own {missing} not kept any more: go by the thread")
+    updated = replace(request, thread=replace(thread, left_out=left_out))
+    return updated, bundle if change or last_result.text else None, (note,) if note else ()
 
 
 def _is_of_own_run(context: EventContext, request: Request) -> bool:
@@ -185,127 +180,96 @@ def _unpack(content: bytes, folder: Path) -> bool:
     return True
 
 
-class _RecoveredBundle(NamedTuple):
-    """`note` is a sentence for people, or empty; `is_written` says whether the bundle was written."""
+class _Change(NamedTuple):
+    """The change of our open pull request `pull`, and the commit that it is made on."""
 
-    note: str = ""
-    is_written: bool = False
-
-
-def _bundle_from_account(request: Request, last_result: LastResult, bundle: Path) -> None:
-    """Write a bundle without a change to `bundle`, from our comment on the last run."""
-    reason = "How it ended is in this bot's own comment, which was read again"
-    write_bundle(Bundle(bundle, _outcome(request, last_result, reason)))
+    pull: PullData
+    base_sha: str
+    patch: bytes
 
 
-def _bundle_from_branch(
-    context: EventContext,
-    request: Request,
-    source: Source,
-    last_result: LastResult,
-    *,
-    git_dir: Path,
-    bundle: Path,
-) -> _RecoveredBundle:
-    """Write the change of the thread's pull request to `bundle`, using `git_dir`; neither may exist."""
-    host, email = context.github, context.policy.identity.email
+def _last_change(
+    context: EventContext, request: Request, source: Source, git_dir: Path
+) -> tuple[_Change | None, str]:
+    """Return the change of our open pull request for an issue, and a sentence for people, or empty. `git_dir` must not
+    exist."""
     if request.thread is None or request.thread.is_pull_request or request.task:
-        return _RecoveredBundle()
-    layout.make_git_dir(git_dir, bare=True, object_format=layout.object_format_of(""))
+        return None, ""
     try:
-        own_pulls = _own_pulls(host, request, Remote(git_dir, source.url, source.token))
-        own = next((pull for pull in own_pulls if _only_ours(host, request, pull, email)), None)
+        own_pulls = _own_pulls(context.github, request)
+        email = context.policy.identity.email
+        pull = next((one for one in own_pulls if _only_ours(context.github, request, one, email)), None)
     except GitHubError as error:
         if error.status not in (403, 404) or error.failure.rate_limited:
             raise
-        return _RecoveredBundle(
-            "Whether there is a pull request of the last run could not be seen: by the thread alone."
+        return (
+            None,
+            "Whether there is a pull request of the last run could not be seen: by the thread alone.",
         )
-    if own is None:
-        return _RecoveredBundle(_foreign_commits_note(own_pulls))
-    git = Git(git_dir)
-    transport.fetch(
-        git_dir, source.url, [f"+{own.head_sha}:{_TIP}"], source.token, ["--depth=2", "--no-tags"]
-    )
-    parents = git.run("rev-parse", f"{_TIP}^@").decode().split()
-    if len(parents) != 1 or not host.contains(request.repository, request.base_ref, parents[0]):
-        return _RecoveredBundle(_foreign_commits_note([own]))
-    patch = git.run(*_DIFF, parents[0], _TIP)
-    outcome = replace(
-        _outcome(request, last_result, f"It opened pull request #{own.number}"),
-        base_sha=parents[0],
-        started_at=own.created_at,
-        ended_at=own.updated_at,
-        description=Description(title=own.title),
-    )
-    write_bundle(Bundle(bundle, outcome, patch))
-    return _RecoveredBundle(
-        f"The last run's bundle is not kept any more: this goes on from #{own.number}.", is_written=True
-    )
+    if pull is None:
+        numbers = ", ".join(f"#{one.number}" for one in own_pulls)
+        foreign = (
+            f"The last run's bundle is not kept any more, and others have committed to {numbers}, which is left alone: "
+            "this goes by the thread."
+        )
+        return None, foreign if own_pulls else ""
+    layout.make_git_dir(git_dir, bare=True, object_format=layout.object_format_of(pull.head_sha))
+    git, options = Git(git_dir), ["--depth=2", "--no-tags"]
+    transport.fetch(git_dir, source.url, [f"+{pull.head_sha}:{_TIP}"], source.token, options)
+    base_sha = git.run("rev-parse", f"{_TIP}^").decode().strip()
+    note = f"The last run's bundle is not kept any more: this goes on from #{pull.number}."
+    return _Change(pull, base_sha, git.run(*_DIFF, base_sha, _TIP)), note
 
 
-def _own_pulls(host: GitHub, request: Request, remote: Remote) -> list[PullData]:
+def _own_pulls(github: GitHub, request: Request) -> list[PullData]:
     """Return our open pull requests for the thread, in the order that publishing uses."""
     assert request.thread is not None
-    number, expected_fields = request.thread.number, {"issue": str(request.thread.number), "task": ""}
-    heads = remote.refs(*branch_patterns(number, branch_name(number, ""))).heads
+    issue, me = str(request.thread.number), github.me()
     pulls = []
-    for branch in sorted((name for name in heads if name.startswith(PREFIX)), key=len):
-        for pull in host.pulls_from(request.repository, branch):
-            fields = read_mark(pull.body, PULL_REQUEST)
-            if fields is None or {name: fields.get(name, "") for name in expected_fields} != expected_fields:
-                continue
-            if pull.base_branch == request.base_ref and is_ours(pull.author, host.me(), PULL_REQUEST):
-                # What the server's branch holds now, and not what its API remembers.
-                pulls.append(replace(pull, head_sha=heads[branch]))
-    return pulls
+    for pull in islice(github.pulls(request.repository), _MOST_PULLS):
+        fields = read_mark(pull.body, PULL_REQUEST) or {}
+        ours = fields.get("issue") == issue and is_ours(pull.author, me, PULL_REQUEST)
+        of_base = pull.base_branch == request.base_ref and pull.head_branch.startswith(PREFIX)
+        if ours and of_base and pull.head_repository.lower() == request.repository.lower():
+            pulls.append(pull)
+    return sorted(pulls, key=lambda pull: len(pull.head_branch))
 
 
-def _only_ours(host: GitHub, request: Request, pull: PullData, email: str) -> bool:
+def _only_ours(github: GitHub, request: Request, pull: PullData, email: str) -> bool:
     """Whether its one commit is the one that our mark names; or, where the mark is older than the branch, by us."""
-    commits = host.pull_commits(request.repository, pull.number)
+    commits = github.pull_commits(request.repository, pull.number)
     if [commit.sha for commit in commits] != [pull.head_sha]:
         return False
     recorded = (read_mark(pull.body, PULL_REQUEST) or {}).get("head", "")
     return recorded == pull.head_sha or {commits[0].author_email, commits[0].committer_email} == {email}
 
 
-def _foreign_commits_note(pulls: list[PullData]) -> str:
-    if not pulls:
-        return ""
-    named = ", ".join(f"#{pull.number}" for pull in pulls)
-    return (
-        "The last run's bundle is not kept any more, and others have committed to "
-        f"{named}, which is left alone: this goes by the thread."
-    )
-
-
-def _outcome(request: Request, last_result: LastResult, reason: str) -> Outcome:
+def _outcome(request: Request, last_result: LastResult, change: _Change | None = None) -> Outcome:
     """Build the outcome of the last run. The verb stays that of the earlier command: a plan must not change files."""
-    command = last_result.command
-    earlier = replace(
-        request,
-        verb=command.verb if command else DEFAULT,
-        instruction=(command.instruction or None) if command else None,
-        resumes=0,
-        plan=None,
-    )
-    question = posted_question(last_result.text)
+    command, question = last_result.command, posted_question(last_result.text)
+    pull = change.pull if change else None
     return Outcome(
         schema=SCHEMA_VERSION,
         version=__version__,
         status=Status.NEEDS_INPUT if question else Status.CHANGED,
         stop_reason=StopReason.NEEDS_INPUT if question else StopReason.END_TURN,
-        reason=reason,
-        request=earlier,
-        base_sha=_NO_COMMIT,
+        reason=f"It opened pull request #{pull.number}" if pull else _BY_COMMENT,
+        request=replace(
+            request,
+            verb=command.verb if command else DEFAULT,
+            instruction=(command.instruction or None) if command else None,
+            resumes=0,
+            plan=None,
+        ),
+        base_sha=change.base_sha if change else _NO_COMMIT,
         model="",
         sandbox="",
-        started_at=last_result.at,
-        ended_at=last_result.at,
+        started_at=pull.created_at if pull else last_result.at,
+        ended_at=pull.updated_at if pull else last_result.at,
         turns=0,
         usage=Usage(),
         cost=0.0,
         question=question,
         answer="" if question else last_result.text,
+        description=Description(title=pull.title if pull else ""),
     )

@@ -10,8 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import islice, takewhile
+from typing import TypeVar
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.nearest import nearest
@@ -50,6 +51,8 @@ MOST_PULLS = 300
 _DASHBOARD = "dashboard"
 _LABEL = "maintenance"
 
+_Item = TypeVar("_Item")
+_Done = TypeVar("_Done")
 
 HostOf = Callable[[str], GitHub]
 """Returns the client for a repository. Raises `AgentError` if no token reaches it."""
@@ -81,23 +84,32 @@ class RepositoryPlan:
 def plan_repositories(run: MaintenanceRun, host_of: HostOf, warn: Say) -> list[RepositoryPlan]:
     """Plan each repository that is due. An error in one is reported and does not stop the others. Raises the first
     `AgentError` if no repository could be read."""
-    plans: list[RepositoryPlan] = []
-    failed: list[AgentError] = []
-    for window in _due_windows(run):
-        try:
-            plans.append(plan_repository(window, run, host_of(window.repository), warn))
-        except AgentError as error:
-            failed.append(error)
-            warn(f"{window.repository}: {error}")
-    if failed and not plans:
-        raise failed[0]
-    return plans
-
-
-def _due_windows(run: MaintenanceRun) -> list[DueWindow]:
     if run.tasks:
-        return [DueWindow(repository, run.last.at, run.now) for repository in run.repositories]
-    return due_windows(run.repositories, run.last.at, run.now)
+        windows = [DueWindow(repository, run.last.at, run.now) for repository in run.repositories]
+    else:
+        windows = due_windows(run.repositories, run.last.at, run.now)
+    return _each(
+        windows,
+        lambda window: plan_repository(window, run, host_of(window.repository), warn),
+        lambda window, error: warn(f"{window.repository}: {error}"),
+    )
+
+
+def _each(
+    items: Iterable[_Item], work: Callable[[_Item], _Done], failed: Callable[[_Item, AgentError], None]
+) -> list[_Done]:
+    """Return what `work` returns for each item. An error is passed to `failed`; raised if all failed."""
+    done: list[_Done] = []
+    errors: list[AgentError] = []
+    for item in items:
+        try:
+            done.append(work(item))
+        except AgentError as error:
+            errors.append(error)
+            failed(item, error)
+    if errors and not done:
+        raise errors[0]
+    return done
 
 
 def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: Say) -> RepositoryPlan:
@@ -162,24 +174,17 @@ def put_dashboards(
     plans: Iterable[RepositoryPlan], host_of: HostOf, results: Results, say: Say, warn: Say, home: str = ".."
 ) -> None:
     """See `put_dashboard`. Raises the first `AgentError` when no dashboard could be kept."""
-    failed: list[AgentError] = []
-    updated = False
-    for repository_plan in plans:
-        repository = repository_plan.repository
-        try:
-            say(f"{repository}: {put_dashboard(repository_plan, host_of(repository), results, home)}")
-            updated = True
-        except AgentError as error:
-            failed.append(error)
-            warn(f"{repository}: {error}")
-    if failed and not updated:
-        raise failed[0]
+    _each(
+        plans,
+        lambda one: say(f"{one.repository}: {put_dashboard(one, host_of(one.repository), results, home)}"),
+        lambda one, error: warn(f"{one.repository}: {error}"),
+    )
 
 
 def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Results, home: str = "..") -> str:
     """Update the repository's dashboard and return what was done. `home` is the address of the repository with the
-    workflow's runs. Without tasks and without a dashboard nothing is
-    written, nor if the policy or whoever closed the issue wants none."""
+    workflow's runs. Without tasks and without a dashboard nothing is written, nor if the policy or whoever closed the
+    issue wants none."""
     repository = repository_plan.repository
     if not repository_plan.policy.dashboard:
         return "the policy wants no dashboard"
@@ -294,15 +299,8 @@ def _is_touched(repository: str, pull: PullData, host: GitHub, email: str) -> bo
 
 
 def _minutes(policy: Policy) -> int:
-    limits = [
-        policy.tiers[Tier.SCHEDULE].minutes,
-        *([policy.budget.minutes] if policy.budget.minutes else []),
-    ]
-    return max(1, int(min(limits)))
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
+    own = policy.tiers[Tier.SCHEDULE].minutes
+    return max(1, int(min(own, policy.budget.minutes or own)))
 
 
 def run_results(

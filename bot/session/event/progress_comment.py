@@ -35,37 +35,45 @@ _NOTHING_FOLLOWS = (Status.NO_CHANGE, Status.PARTIAL, Status.REFUSED, Status.FAI
 
 
 class ProgressComment:
-    """The comment that is edited during the run; writes nothing without a thread.
+    """The comment in `thread_ref` that is edited during the run; writes nothing without a thread.
 
-    Errors of GitHub are reported through `watch` at the end: no run fails because of its comment.
+    `comment` is the id of the comment that the action began before installation, or 0. `fields` go into its mark.
+    Errors of GitHub go to the log at the end: no run fails because of its comment.
     """
 
-    def __init__(self, comment: ProgressWriter | None, run_url: str, watch: Say) -> None:
-        self._comment = comment
-        self._run_url = run_url
-        self._watch = watch
+    def __init__(
+        self, context: EventContext, thread_ref: ThreadRef | None, comment: int, fields: Mapping[str, str]
+    ) -> None:
+        self._context = context
+        self._run_url = context.where.run_url
         self._fields: Mapping[str, str] = {}
+        self._writer = (
+            ProgressWriter(self._client, thread_ref, comment=comment, fields=fields) if thread_ref else None
+        )
 
-    def begin(self) -> None:
-        self._show("Working on it")
+    def _client(self) -> GitHub:
+        """A client of its own: it is used on the comment's thread, and a client is not for two."""
+        context = self._context
+        client = client_for(context.where, context.environment)
+        if context.finder is not None:
+            add_rules(client, context.finder)
+        return client.dry(context.say) if context.options.dry_run else client
+
+    def show(self, *lines: str) -> None:
+        """Show what goes on: a list of lines."""
+        if self._writer is not None:
+            state = ProgressState("Working on it", lines, self._run_url, fields=self._fields)
+            self._writer.update(state)
 
     def asking(self) -> None:
         """Note in the mark that a model is asked: from now on what was reserved may be spent."""
         if not self._fields:
             self._fields = ASKED
-            self._show("Working on it")
+            self.show()
 
     def turn(self, info: TurnInfo) -> None:
         done = ", ".join(call.name for call in info.calls) or "thinking"
-        self._show(
-            "Working on it",
-            f"turn {info.turn}: {done}",
-            f"{info.usage.total} tokens, {money(info.cost)} so far",
-        )
-
-    def waiting(self, text: str) -> None:
-        """Show what happens between two turns."""
-        self._show("Working on it", text)
+        self.show(f"turn {info.turn}: {done}", f"{info.usage.total} tokens, {money(info.cost)} so far")
 
     def end(self, outcome: Outcome) -> None:
         """Write the run's result. Publishing replaces it; without publishing it stays true."""
@@ -75,22 +83,18 @@ class ProgressComment:
             text = f"**Dry run, nothing was published.** What would have been is in the log of {run}."
         elif not outcome.files and outcome.status in _NOTHING_FOLLOWS:
             text = end_text(outcome, Links(run=self._run_url))
-        self._close(ProgressState("", fields=cost(outcome.cost), body=text))
+        self._close(text, cost(outcome.cost))
 
     def fail(self, error_message: str = "") -> None:
         """Write that there is no outcome. `error_message` is one sentence."""
-        given_back = {} if self._fields else cost(0)
-        self._close(ProgressState("", fields=given_back, body=error_text(error_message, self._run_url)))
+        self._close(error_text(error_message, self._run_url), {} if self._fields else cost(0))
 
-    def _show(self, headline: str, *lines: str) -> None:
-        if self._comment is not None:
-            self._comment.update(ProgressState(headline, lines, self._run_url, fields=self._fields))
-
-    def _close(self, state: ProgressState) -> None:
-        if self._comment is not None:
-            self._comment.close(replace(state, over=True, fields={**self._fields, **state.fields}))
-            if self._comment.problem:
-                self._watch(f"note: the progress comment was not kept up to date: {self._comment.problem}")
+    def _close(self, text: str, fields: Mapping[str, str]) -> None:
+        if self._writer is None:
+            return
+        self._writer.close(ProgressState("", over=True, fields={**self._fields, **fields}, body=text))
+        if problem := self._writer.problem:
+            self._context.watch(f"note: the progress comment was not kept up to date: {problem}")
 
 
 class JobLog:
@@ -111,30 +115,6 @@ class JobLog:
     def safe(self, text: str) -> str:
         """`text` as the journal keeps it."""
         return self._detector.masked(text) if text else text
-
-
-def progress_comment(
-    context: EventContext,
-    thread_ref: ThreadRef | None,
-    *,
-    comment: int,
-    fields: Mapping[str, str],
-) -> ProgressComment:
-    """Return the progress comment in `thread_ref`, or one that writes nothing. `comment` is the id of the comment that
-    the action began before installation, or 0. `fields` go into its mark."""
-    if thread_ref is None:
-        return ProgressComment(None, "", context.watch)
-
-    def host() -> GitHub:
-        # A client of its own: it is used on the comment's thread, and a client is not for two.
-        client = client_for(context.where, context.environment)
-        if context.finder is not None:
-            add_rules(client, context.finder)
-        return client.dry(context.say) if context.options.dry_run else client
-
-    return ProgressComment(
-        ProgressWriter(host, thread_ref, comment=comment, fields=fields), context.where.run_url, context.watch
-    )
 
 
 def post_answer(
@@ -161,27 +141,19 @@ def error_text(error_message: str, run_url: str) -> str:
     return f"**The run failed.** {safe_line(sentence(error_message), _MAX_ERROR)}".rstrip() + run
 
 
-def answer_outsider(
-    host: GitHub,
-    thread_ref: ThreadRef,
-    kind: str,
-    text: Callable[[], str],
-    *,
-    account: int,
-    now: str,
-    watch: Say,
-) -> bool:
+def answer_outsider(context: EventContext, kind: str, text: Callable[[], str]) -> bool:
     """Answer an account without access, at most once a day in a thread. Returns whether it was posted."""
-    if not thread_ref.number:
+    host, account, watch = context.host, str(context.outsider_id), context.watch
+    if not context.thread_ref.number:
         return False
-    yesterday = (datetime.fromisoformat(now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
-    recent = replace(thread_ref, since=yesterday)
+    yesterday = (datetime.fromisoformat(context.now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
+    recent = replace(context.thread_ref, since=yesterday)
     try:
         for comment in comments_at(host, recent):
-            if notice_recipient(comment.body) == str(account) and is_ours(comment.author, host.me(), REFUSED):
+            if notice_recipient(comment.body) == account and is_ours(comment.author, host.me(), REFUSED):
                 watch("note: they were answered today, so the thread is not told again")
                 return False
-        post(host, recent, with_mark(recent, kind, text(), {"to": str(account)}))
+        post(host, recent, with_mark(recent, kind, text(), {"to": account}))
     except GitHubError as error:
         watch(f"note: the thread could not be told: {error}")
         return False

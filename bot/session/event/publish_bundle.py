@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from bot.contracts.errors import PublishError, UsageError
@@ -13,8 +12,8 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
 from bot.events.admission import tier_of
 from bot.events.compare import difference
-from bot.events.event import Event, OtherEvent, read_event
-from bot.events.event_request import NoRequest, Refusal, WorkflowInputs, parse_event_request
+from bot.events.event_request import EventRequest, NoRequestError, RefusedError, WorkflowInputs
+from bot.events.read_event import EVENTS, read_event
 from bot.gate.outbound import add_rules
 from bot.gate.secrets import Finder
 from bot.github.client import GitHub
@@ -66,143 +65,124 @@ def publish_bundle(
     In a job of the event that began the run, actor, request and thread come from the event: a bundle that differs is
     not published. Without an event, GitHub is asked for the permission of the account that the bundle names.
     """
+    job = _Job(environment, read_github_environment(environment), dry_run, say, mask)
     try:
         bundle = read_bundle(folder)
     except UsageError as error:
-        _close_progress(f"Publishing failed: {error}", environment, mask, say)
+        job.close_progress(str(error))
         raise
-    where = read_github_environment(environment)
-    _check_entry(bundle.outcome.request, where, environment.get("SLASH_AGENT_TASK", ""))
-    old_name = where.acts_for or bundle.outcome.request.repository
-    publishing = partial(_publish_as, bundle, where, environment, dry_run=dry_run, say=say, mask=mask)
+    _check_entry(bundle.outcome.request, job.where, environment.get("SLASH_AGENT_TASK", ""))
+    old_name = job.where.acts_for or bundle.outcome.request.repository
     try:
-        return publishing(old_name)
+        return _publish_as(job, bundle, old_name)
     except OSError as error:
-        _close_progress(f"Publishing failed: {error.strerror or error}", environment, mask, say)
+        job.close_progress(error.strerror or str(error))
         raise
     except RepositoryMovedError:
-        new = client_for(where, environment).current_name(old_name)
+        new = client_for(job.where, environment).current_name(old_name)
         if new.lower() == old_name.lower():
             raise
         say(f"note: the repository {old_name} is called {new} now")
-        return publishing(new)
+        return _publish_as(job, bundle, new)
 
 
-def _publish_as(
-    bundle: Bundle,
-    where: GitHubEnvironment,
-    environment: Mapping[str, str],
-    name: str,
-    *,
-    dry_run: bool,
-    say: Callable[[str], None],
-    mask: Callable[[str], None],
-) -> BundlePublished:
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The job that publishes."""
+
+    environment: Mapping[str, str]
+    where: GitHubEnvironment
+    dry_run: bool
+    say: Callable[[str], None]
+    mask: Callable[[str], None]
+
+    def signed_in(self, where: GitHubEnvironment, repository: str, access: Access) -> GitHubEnvironment:
+        where = signed_in(where, repository, access)
+        for secret in where.minted_secrets.values():
+            self.mask(secret)
+        return where
+
+    def event_request(self) -> EventRequest | None:
+        """Return the request of the job's event with the workflow's inputs; `None` outside a job of an event that may
+        hold one. Raises `NoRequestError`."""
+        given, where = self.environment.get, self.where
+        name, payload = given("GITHUB_EVENT_NAME", ""), given("GITHUB_EVENT_PATH", "")
+        if not payload or name not in EVENTS:
+            return None
+        instruction, task = given("SLASH_AGENT_INSTRUCTION", ""), given("SLASH_AGENT_TASK", "")
+        inputs = WorkflowInputs(where.repository, instruction, task, url=where.run_url, target=where.target)
+        return read_event(name, Path(payload), inputs)
+
+    def thread(self) -> ThreadRef | None:
+        """Return the thread of the event that began the run, `None` without one."""
+        try:
+            event_request = self.event_request()
+        except NoRequestError:
+            return None
+        return event_thread_ref(event_request, self.where) if event_request and event_request.number else None
+
+    def close_progress(self, error: str) -> None:
+        """Report an unreadable bundle in the thread of the event."""
+        if thread_ref := self.thread():
+            where = self.signed_in(self.where, thread_ref.repository, Access.COMMENT)
+            self.end_thread(client_for(where, self.environment), thread_ref, error)
+
+    def end_thread(self, github: GitHub, thread_ref: ThreadRef | None, error: str) -> None:
+        """Write the error in our comments of the request, unless they have its result. No new comment is written."""
+        if thread_ref is None:
+            return
+        texts = {PROGRESS: error_text(f"Publishing failed: {error}", self.where.run_url)}
+        try:
+            edit_comments(github, replace(thread_ref, lines=0), texts, OVER, if_open=True)
+        except GitHubError as failure:
+            self.say(f"note: the progress comment could not be finished: {failure}")
+
+
+def _publish_as(job: _Job, bundle: Bundle, name: str) -> BundlePublished:
     """`name` is the repository's present name, which git and an app's token need."""
-    old_name = where.acts_for or bundle.outcome.request.repository
-    job_env, where = where, signed_in(where.renamed(old_name, name), name, Access.PUBLISH)
-    for secret in where.minted_secrets.values():
-        mask(secret)
+    environment, say, request = job.environment, job.say, bundle.outcome.request
+    old_name = job.where.acts_for or request.repository
+    where = job.signed_in(job.where.renamed(old_name, name), name, Access.PUBLISH)
     github = client_for(where, environment)
     # An event has the name that the repository had then, as the bundle has.
     try:
-        _check_request(bundle.outcome.request, environment, job_env, github)
+        _check_request(request, job, github)
     except PublishError as error:
-        host = github.dry(say) if dry_run else github
-        thread_ref = _event_thread(environment, job_env) or thread_ref_of(bundle.outcome.request)
-        _end_thread(host, thread_ref, f"Publishing failed: {error}", where.run_url, say)
+        host = github.dry(say) if job.dry_run else github
+        job.end_thread(host, job.thread() or thread_ref_of(request), str(error))
         raise
-    bundle = _renamed(bundle, old_name, name)
+    if request.repository.lower() == old_name.lower():
+        # GitHub's answers on pull requests have the new name. A bundle for another repository is refused later.
+        request = replace(request, repository=name)
+        bundle = replace(bundle, outcome=replace(bundle.outcome, request=request))
     finder = Finder()
 
     def load_rules(read: ReadFile | None) -> Finder:
         nonlocal finder
-        finder = know_rules(bundle.outcome.request, where, github, read)
+        finder = know_rules(request, where, github, read)
         return finder
 
-    def workflow() -> tuple[GitHub, str]:
-        own = environment[WORKFLOW_TOKEN]
-        client = client_for(where, environment, own)
-        add_rules(client, finder)
-        return client, own
+    own_token = environment.get(WORKFLOW_TOKEN, "")
 
+    def workflow() -> tuple[GitHub, str]:
+        client = client_for(where, environment, own_token)
+        add_rules(client, finder)
+        return client, own_token
+
+    # GITHUB_TOKEN, beside the token that the job acts with, reaches the job's own repository.
+    has_own = own_token not in ("", where.token) and request.repository.lower() == where.repository.lower()
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
-        request = bundle.outcome.request
         context = PublishContext(
             bundle=bundle,
-            github=github.dry(say) if dry_run or request.dry_run else github,
+            github=github.dry(say) if job.dry_run or request.dry_run else github,
             remote=Remote(Path(scratch) / "clone", where.git_url(request.repository), where.token),
             rules=SecretRules(load_rules),
             links=Links(run=where.run_url, report=where.report_url),
             say=say,
-            workflow=workflow if _has_own_token(where, environment, request) else None,
+            workflow=workflow if has_own else None,
         )
         published = publish(context, where.acts_for)
     return BundlePublished(bundle.outcome, published, finder)
-
-
-def _renamed(bundle: Bundle, old_name: str, new: str) -> Bundle:
-    """For the repository's new name, which GitHub's answers on pull requests have. One for another repository is left
-    as it is, and refused later."""
-    request = bundle.outcome.request
-    if request.repository.lower() != old_name.lower():
-        return bundle
-    return replace(bundle, outcome=replace(bundle.outcome, request=replace(request, repository=new)))
-
-
-def _close_progress(
-    error_message: str,
-    environment: Mapping[str, str],
-    mask: Callable[[str], None],
-    say: Callable[[str], None],
-) -> None:
-    """Report an unreadable bundle in the thread of the event."""
-    if not environment.get("GITHUB_EVENT_PATH", ""):
-        return
-    where = read_github_environment(environment)
-    thread_ref = _event_thread(environment, where)
-    if thread_ref is None:
-        return
-    where = signed_in(where, thread_ref.repository, Access.COMMENT)
-    for secret in where.minted_secrets.values():
-        mask(secret)
-    _end_thread(client_for(where, environment), thread_ref, error_message, where.run_url, say)
-
-
-def _event_thread(environment: Mapping[str, str], where: GitHubEnvironment) -> ThreadRef | None:
-    """Return the thread of the event that began the run, `None` without one."""
-    name, payload = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH", "")
-    if not payload:
-        return None
-    event_request = parse_event_request(read_event(name, Path(payload)), _inputs(environment, where))
-    if isinstance(event_request, NoRequest) or not event_request.number:
-        return None
-    return event_thread_ref(event_request, where)
-
-
-def _end_thread(
-    github: GitHub, thread_ref: ThreadRef | None, error_message: str, run_url: str, say: Callable[[str], None]
-) -> None:
-    """Write the error in our comments of the request, unless they have its result. No new comment is written."""
-    if thread_ref is None:
-        return
-    text = error_text(error_message, run_url)
-    try:
-        edit_comments(github, replace(thread_ref, lines=0), {PROGRESS: text}, OVER, if_open=True)
-    except GitHubError as error:
-        say(f"note: the progress comment could not be finished: {error}")
-
-
-def _inputs(environment: Mapping[str, str], where: GitHubEnvironment) -> WorkflowInputs:
-    """Return the workflow's inputs."""
-    instruction, task = (environment.get(f"SLASH_AGENT_{name}", "") for name in ("INSTRUCTION", "TASK"))
-    return WorkflowInputs(where.repository, instruction, task, url=where.run_url, target=where.target)
-
-
-def _has_own_token(where: GitHubEnvironment, environment: Mapping[str, str], request: Request) -> bool:
-    """Whether the job has GITHUB_TOKEN beside the token that it acts with, and that reaches the repository."""
-    own = environment.get(WORKFLOW_TOKEN, "")
-    return own not in ("", where.token) and request.repository.lower() == where.repository.lower()
 
 
 def know_rules(
@@ -233,17 +213,19 @@ def _check_entry(request: Request, where: GitHubEnvironment, task: str) -> None:
         )
 
 
-def _check_request(
-    request: Request, environment: Mapping[str, str], where: GitHubEnvironment, github: GitHub
-) -> None:
-    name, payload = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH", "")
-    event = read_event(name, Path(payload)) if payload else None
-    if request.policy_file != where.policy_file:
+def _check_request(request: Request, job: _Job, github: GitHub) -> None:
+    try:
+        event_request = job.event_request()
+    except NoRequestError as error:
+        raise PublishError(
+            f"{error.reason} The job that publishes takes the same `instruction` and `task` as the one that ran."
+        ) from error
+    if request.policy_file != job.where.policy_file:
         difference_text = f"the policy {request.policy_file[:100]!r}"
-    elif event is None or isinstance(event, OtherEvent):
-        difference_text = _actor_difference(request, github, event)
+    elif event_request is None:
+        difference_text = _actor_difference(request, github, bool(job.environment.get("GITHUB_EVENT_PATH")))
     else:
-        difference_text = _event_difference(request, event, _inputs(environment, where), where, github)
+        difference_text = _event_difference(request, event_request, job.where, github)
     if difference_text == _WHO:
         _check_access(request, github)
     if difference_text:
@@ -273,15 +255,9 @@ def _check_access(request: Request, github: GitHub) -> None:
 
 
 def _event_difference(
-    request: Request, event: Event, inputs: WorkflowInputs, where: GitHubEnvironment, github: GitHub
+    request: Request, event_request: EventRequest, where: GitHubEnvironment, github: GitHub
 ) -> str:
-    """Return what differs between the request and the event with the workflow's inputs, or empty."""
-    event_request = parse_event_request(event, inputs)
-    if isinstance(event_request, NoRequest):
-        raise PublishError(
-            f"{event_request.reason} The job that publishes takes the same `instruction` and `task` as the one that "
-            "ran."
-        )
+    """Return what differs between the request and that of the event, or empty."""
     repository = event_request.repository
     if repository.clone_url:
         github.remember(repository)
@@ -290,19 +266,20 @@ def _event_difference(
         text = github.file(repository.name, where.policy_file, repository.default_branch)
         return load_policy(text, where.policy_file)
 
-    behind = request_behind(event_request, request.actor, github, read_policy)
-    if isinstance(behind, Refusal):
-        raise PublishError(behind.reason)
+    try:
+        behind = request_behind(event_request, request.actor, github, read_policy)
+    except RefusedError as error:
+        raise PublishError(str(error)) from error
     return difference(request, behind, github, read_policy)
 
 
-def _actor_difference(request: Request, github: GitHub, event: OtherEvent | None) -> str:
+def _actor_difference(request: Request, github: GitHub, of_event: bool) -> str:
     """Check the actor without an event that names one, since rules on paths depend on the tier. A schedule or a bot is
     known from its event only; without any event a person at a terminal publishes."""
     actor = request.actor
     if actor.tier is Tier.LOCAL:
         return "who asked, at a terminal,"
-    if event is not None and actor.tier in (Tier.SCHEDULE, Tier.BOT):
+    if of_event and actor.tier in (Tier.SCHEDULE, Tier.BOT):
         return f"who asked, the tier {actor.tier},"
     if actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER):
         known = github.permission(request.repository, actor.login)

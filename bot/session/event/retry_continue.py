@@ -7,17 +7,24 @@ earlier command must still be allowed it, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.errors import UsageError
 from bot.contracts.request import Actor, Request, Thread, Tier
-from bot.contracts.threads import Account, CommentData, TextKind
+from bot.contracts.threads import CommentData, TextKind
 from bot.events.admission import permits, tier_of
 from bot.events.command import PLAN, Command, parse_command, with_options
-from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT
-from bot.events.event_request import CommandSource, EventRequest, Refusal, is_own
+from bot.events.event_request import (
+    ISSUE_COMMENT,
+    REVIEW,
+    REVIEW_COMMENT,
+    CommandSource,
+    EventRequest,
+    UsageRefusedError,
+    is_own,
+)
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread
 from bot.github.client import GitHub
 from bot.policy.values import Policy
@@ -27,16 +34,6 @@ from bot.publish.thread.history import Trace, comes_before, newest_requests, tra
 from bot.publish.thread.markers import PROGRESS, ThreadRef, asking_comment, trigger_key
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierRequest:
-    """An earlier request: the comment with its command, and our trace of it."""
-
-    trace: Trace
-    command: Command
-    body: str
-    author: Account
 
 
 class LastResult(NamedTuple):
@@ -56,61 +53,58 @@ def repeat_request(
     actor: Actor,
     github: GitHub,
     policy: Policy,
-) -> tuple[EventRequest, str] | Refusal:
+) -> tuple[EventRequest, str]:
     """Return the event request that a `retry` stands for and the key of the request that it repeats: the same comment
-    by the same person, with the earlier command in it."""
-    event = event_request.trigger.event
-    if event not in (ISSUE_COMMENT, REVIEW_COMMENT, REVIEW):
-        return _refusal("`/agent retry` is for a comment in the thread whose last request is meant.")
-    earlier = last_request(thread_ref, thread, github, actor)
-    if isinstance(earlier, Refusal):
-        return earlier
-    verb = earlier.command.verb
-    if not permits(policy, actor, verb):
-        return _refusal(f"{actor.login} may not use `/agent {verb}` here, which is what would be done again.")
-    refusal = _author_may(thread_ref.repository, earlier, github, policy)
-    if refusal is not None:
-        return refusal
-    own_command = event_request.command
-    command = with_options(earlier.command, own_command.options if own_command else {})
-    comment_id, on_lines = asking_comment(earlier.trace.request_key)
+    by the same person, with the earlier command in it. Raises `RefusedError`."""
+    if event_request.trigger.event not in (ISSUE_COMMENT, REVIEW_COMMENT, REVIEW):
+        raise UsageRefusedError("`/agent retry` is for a comment in the thread whose last request is meant.")
+    key = _last_request_key(thread_ref, thread, github, actor)
+    comment = _comment(github, thread_ref, key)
+    if comment is None:
+        raise UsageRefusedError(
+            "The comment that asked last was deleted: say what is to be done, as in `/agent fix this`."
+        )
+    if comment.updated_at != comment.created_at and comment.updated_at >= thread_ref.since:
+        raise UsageRefusedError(
+            "The comment that asked last was edited after this: look at it and ask again."
+        )
+    command = None if is_own(comment.body) else parse_command(comment.body)
+    if command is None or command.problem or needs(command.verb, Earlier.REQUEST):
+        raise UsageRefusedError(
+            "The comment that asked last holds no command any more: say what is to be done."
+        )
+    if not permits(policy, actor, command.verb):
+        raise UsageRefusedError(
+            f"{actor.login} may not use `/agent {command.verb}` here, which is what would be done again."
+        )
+    _check_author(thread_ref.repository, comment, command.verb, github, policy)
+    command = with_options(command, event_request.command.options if event_request.command else {})
+    comment_id, on_lines = asking_comment(key)
     kind = TextKind.REVIEW_COMMENT if on_lines else TextKind.COMMENT
-    source = CommandSource(kind, comment_id, earlier.body)
-    return replace(event_request, command=command, source=source), earlier.trace.request_key
+    source = CommandSource(kind, comment_id, comment.body)
+    return replace(event_request, command=command, source=source), key
 
 
-def last_request(
-    thread_ref: ThreadRef, thread: Thread, github: GitHub, actor: Actor
-) -> EarlierRequest | Refusal:
-    """Return the newest earlier request that a run began, unless a later one by `actor` was refused: a refused request
-    cannot be repeated."""
+def _last_request_key(thread_ref: ThreadRef, thread: Thread, github: GitHub, actor: Actor) -> str:
+    """Return the key of the newest earlier request that a run began, unless a later one by `actor` was refused: a
+    refused request cannot be repeated."""
     thread_traces = _traces(thread_ref, thread, github)
     trace = next(iter(newest_requests(thread_traces, thread_ref.key)), None)
     refused = [
         one for one in thread_traces if one.refused == actor.id and comes_before(one.key, thread_ref.key)
     ]
     if any(trace is None or comes_before(trace.key, one.key) for one in refused):
-        return _refusal(
+        raise UsageRefusedError(
             "Your last request here was refused, so there is nothing to do again. Write the command that you want, as "
             "in `/agent fix this`."
         )
     if trace is None:
-        return _refusal(
+        raise UsageRefusedError(
             "There is no earlier request in this thread: say what is to be done, as in `/agent fix this`."
         )
     if not asking_comment(trace.request_key)[0]:
-        return _refusal("The last run here was not asked for in a comment: say what is to be done.")
-    comment = _comment(github, thread_ref, trace.request_key)
-    if comment is None:
-        return _refusal(
-            "The comment that asked last was deleted: say what is to be done, as in `/agent fix this`."
-        )
-    if comment.updated_at != comment.created_at and comment.updated_at >= thread_ref.since:
-        return _refusal("The comment that asked last was edited after this: look at it and ask again.")
-    command = None if is_own(comment.body) else parse_command(comment.body)
-    if command is None or command.problem or needs(command.verb, Earlier.REQUEST):
-        return _refusal("The comment that asked last holds no command any more: say what is to be done.")
-    return EarlierRequest(trace, command, comment.body, comment.author)
+        raise UsageRefusedError("The last run here was not asked for in a comment: say what is to be done.")
+    return trace.request_key
 
 
 def last_trace(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> Trace | None:
@@ -148,86 +142,70 @@ def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> L
 
 def request_behind(
     event_request: EventRequest, actor: Actor, github: GitHub, load_policy: Callable[[], Policy]
-) -> EventRequest | Refusal:
-    """Return `event_request`, or for a `retry` the one that it stands for, to compare a request with its event."""
+) -> EventRequest:
+    """Return `event_request`, or for a `retry` the one that it stands for, to compare a request with its event. Raises
+    `RefusedError`."""
     command, subject = event_request.command, event_request.subject
     if subject is None or command is None or not needs(command.verb, Earlier.REQUEST):
         return event_request
     key = trigger_key(event_request.trigger, event_request.head_sha)
     thread_ref = ThreadRef(event_request.repository.name, event_request.number, key, event_request.trigger.at)
-    repeat = repeat_request(
-        event_request,
-        thread_ref,
-        bare_thread(subject),
-        actor=actor,
-        github=github,
-        policy=load_policy(),
-    )
-    return repeat if isinstance(repeat, Refusal) else repeat[0]
+    thread, policy = bare_thread(subject), load_policy()
+    return repeat_request(event_request, thread_ref, thread, actor=actor, github=github, policy=policy)[0]
 
 
-def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> Request | Refusal:
+def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> Request:
     """Return `request` with the Actions run that it continues and, after an approval, the plan. Only the actor of that
-    run or a maintainer may continue it."""
+    run or a maintainer may continue it. Raises `RefusedError`."""
     if request.thread is None:
-        return _refusal("`/agent continue` is for a thread in which something was asked for.")
+        raise UsageRefusedError("`/agent continue` is for a thread in which something was asked for.")
     last = last_trace(thread_ref, request.thread, github)
     if last is None:
-        return _refusal("There is nothing to go on from in this thread: ask with `/agent fix`.")
+        raise UsageRefusedError("There is nothing to go on from in this thread: ask with `/agent fix`.")
     if request.actor.tier is not Tier.MAINTAINER:
         comment = _comment(github, thread_ref, last.request_key)
         if comment is None or comment.author.id != request.actor.id:
-            return _refusal(
+            raise UsageRefusedError(
                 f"{request.actor.login} did not ask for the last run: whoever did, or a maintainer, can go on from it."
             )
     try:
         plan = continued_plan(github, thread_ref, request.thread)
     except UsageError as error:
-        return _refusal(str(error))
+        raise UsageRefusedError(str(error)) from error
     return replace(request, resumes=last.run, plan=plan)
+
+
+def approve_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> Request:
+    """Return `request` with the very plan that it approves. Raises `RefusedError`."""
+    if request.thread is None:
+        raise UsageRefusedError("`/agent approve` is for the thread that the plan stands in.")
+    try:
+        return replace(request, plan=find_plan(github, thread_ref, request.options.get(PLAN, "")))
+    except UsageError as error:
+        raise UsageRefusedError(str(error)) from error
 
 
 def _comment(github: GitHub, thread_ref: ThreadRef, key: str) -> CommentData | None:
     """Return the comment with this key in this thread: a forged mark may name a command of another one."""
     repository, number = thread_ref.repository, thread_ref.number
     comment_id, on_lines = asking_comment(key)
-    if on_lines:
-        remark = github.review_comment(repository, comment_id)
-        if remark is None or not _contains(
-            github.review_comments(repository, number, remark.updated_at), comment_id
-        ):
-            return None
-        return remark
-    comment = github.comment(repository, comment_id) if comment_id else None
-    if comment is None or not _contains(github.comments(repository, number, comment.updated_at), comment_id):
+    if not comment_id:
         return None
-    return comment
+    read, read_all = (
+        (github.review_comment, github.review_comments) if on_lines else (github.comment, github.comments)
+    )
+    comment = read(repository, comment_id)
+    if comment is None:
+        return None
+    there = read_all(repository, number, comment.updated_at)
+    return comment if any(one.id == comment_id for one in there) else None
 
 
-def _contains(comments: Iterable[CommentData], comment_id: int) -> bool:
-    return any(one.id == comment_id for one in comments)
-
-
-def _author_may(repository: str, earlier: EarlierRequest, github: GitHub, policy: Policy) -> Refusal | None:
-    author, verb = earlier.author, earlier.command.verb
+def _check_author(repository: str, comment: CommentData, verb: str, github: GitHub, policy: Policy) -> None:
+    author = comment.author
     permission = github.permission(repository, author.login)
     same = permission.user_id == author.id != 0 and permission.kind == "User"
-    if same and permits(policy, Actor(author.login, author.id, tier_of(permission)), verb):
-        return None
-    return _refusal(
-        f"{author.login}, who asked for it, may not use `/agent {verb}` here: write the command yourself."
-    )
-
-
-def _refusal(reason: str) -> Refusal:
-    return Refusal(reason, in_thread=True, exit_code=ExitCode.USAGE)
-
-
-def approve_request(request: Request, thread_ref: ThreadRef, host: GitHub) -> Request | Refusal:
-    """`request` with the very plan that it approves, or why there is none to carry out."""
-    if request.thread is None:
-        return Refusal("`/agent approve` is for the thread that the plan stands in.", True, ExitCode.USAGE)
-    try:
-        return replace(request, plan=find_plan(host, thread_ref, request.options.get(PLAN, "")))
-    except UsageError as error:
-        return Refusal(str(error), True, ExitCode.USAGE)
+    if not same or not permits(policy, Actor(author.login, author.id, tier_of(permission)), verb):
+        raise UsageRefusedError(
+            f"{author.login}, who asked for it, may not use `/agent {verb}` here: write the command yourself."
+        )

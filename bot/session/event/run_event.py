@@ -6,45 +6,32 @@ Refusals come first: before any checkout, and before a model or a sandbox is nee
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import cast
 
 from bot.contracts.errors import AgentError, ExitCode
-from bot.contracts.request import Request, Tier
-from bot.contracts.threads import PullReader
-from bot.events.admission import tier_of
-from bot.events.command import Command
-from bot.events.event import REVIEW_COMMENT, read_event
+from bot.contracts.request import Request
 from bot.events.event_request import (
-    Cause,
+    REVIEW_COMMENT,
     EventRequest,
-    NoRequest,
-    Refusal,
+    NoRequestError,
+    RefusedError,
     WorkflowInputs,
-    parse_event_request,
 )
-from bot.events.resolve_request import build_request
+from bot.events.read_event import read_event
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
-from bot.policy.values import Policy
 from bot.publish.thread.comments import put_comment
-from bot.publish.thread.history import cost, count_tries
+from bot.publish.thread.history import cost
 from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.session.context.github_env import read_github_environment, signed_in
-from bot.session.event.event_context import (
-    EventContext,
-    EventOptions,
-    EventResult,
-    client_for,
-)
+from bot.session.event.event_context import EventContext, EventOptions, EventResult, Say, client_for
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
 from bot.verbs.record import Answer, Earlier
 from bot.verbs.registry import INSTANT, VERBS, needs
-
-Say = Callable[[str], None]
 
 
 def run_event(
@@ -57,12 +44,14 @@ def run_event(
     """Handle one event. `say` gets the writes of a dry run, `watch` one line a tool call, `mask` each secret that is
     created."""
     where = read_github_environment(environment)
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     inputs = WorkflowInputs(
-        where.repository, options.instruction, options.task, _now(), where.run_url, where.target
+        where.repository, options.instruction, options.task, now, where.run_url, where.target
     )
-    event_request = parse_event_request(read_event(options.name, options.payload), inputs)
-    if isinstance(event_request, NoRequest):
-        return EventResult(ExitCode.DONE, event_request.reason)
+    try:
+        event_request = read_event(options.name, options.payload, inputs)
+    except NoRequestError as error:
+        return EventResult(ExitCode.DONE, error.reason)
     where = signed_in(where, event_request.repository.name, _access(event_request))
     for secret in where.minted_secrets.values():
         mask(secret)
@@ -72,177 +61,138 @@ def run_event(
     else:
         # A schedule's payload need not say where the default branch is, which the policy is read from.
         event_request = replace(event_request, repository=github.repository(event_request.repository.name))
-    handler = EventHandler(
+    context = EventContext(
         options=options,
         environment={**environment, **where.minted_secrets},
         where=where,
         github=github,
         host=github.dry(say) if options.dry_run else github,
         event_request=event_request,
-        now=inputs.now,
+        now=now,
         say=say,
         watch=watch,
     )
-    return handler.handle()
-
-
-class EventHandler(EventContext):
-    """Checks the actor of one event, then answers it, refuses it, or runs the request."""
-
-    def handle(self) -> EventResult:
-        ended = self._handle()
-        return ended if self.finder is None else replace(ended, finder=self.finder)
-
-    def _handle(self) -> EventResult:
-        try:
-            result = self.decide()
-        except PolicyError as error:
-            # Whoever could mend the file is told; to others it is no business of theirs.
-            if self.person_waits and isinstance(self.build(self.event_request, load_policy(None)), Request):
-                self.post_error(error)
-            raise
-        if isinstance(result, NoRequest):
-            return EventResult(ExitCode.DONE, result.reason)
-        if isinstance(result, Refusal):
-            return self.refuse(result)
-        try:
-            if result.verb in INSTANT:
-                return self.answer(result)
-            return self.run_request(replace(result, policy_file=self.where.policy_file))
-        except AgentError as error:
-            # There is no bundle that could tell of it, and the thread must not wait for an answer that never comes.
-            if self.person_waits:
-                self.post_error(error)
-            raise
-
-    def post_error(self, error: AgentError) -> None:
-        post_answer(self.host, self.thread_ref, error_text(str(error), self.where.run_url), self.watch)
-
-    @property
-    def person_waits(self) -> bool:
-        """Whether a person waits for an answer. A push, a schedule or a failed run reports errors in the log only, or
-        each push would leave a comment."""
-        return self.event_request.tier is None and self.event_request.cause is not Cause.PULL_REQUEST
-
-    def decide(self) -> Request | Refusal | NoRequest:
-        """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and
-        an `approve` its plan."""
-        result = self.build(self.event_request, self.policy)
-        if not isinstance(result, Request) or VERBS[result.verb].earlier is None:
-            return result
-        from bot.session.event.retry_continue import approve_request, continue_request, repeat_request
-
-        if needs(result.verb, Earlier.REQUEST) and result.thread is not None:
-            repeat = repeat_request(
-                self.event_request,
-                self.thread_ref,
-                result.thread,
-                actor=result.actor,
-                github=self.github,
-                policy=self.policy,
-            )
-            if isinstance(repeat, Refusal):
-                return repeat
-            event_request, repeated_key = repeat
-            self.thread_ref = replace(self.thread_ref, of=repeated_key)
-            result = self.build(event_request, self.policy)
-        if isinstance(result, Request) and needs(result.verb, Earlier.RUN):
-            return continue_request(result, self.thread_ref, self.github)
-        if isinstance(result, Request) and needs(result.verb, Earlier.PLAN):
-            return approve_request(result, self.thread_ref, self.github)
-        return result
-
-    def build(self, event_request: EventRequest, policy: Policy) -> Request | Refusal | NoRequest:
-        return build_request(event_request, cast(PullReader, self.reader), lambda: policy, tries=self.tries)
-
-    def tries(self, repository: str, number: int, head_sha: str) -> int:
-        return count_tries(self.github, repository, number, head_sha)
-
-    def refuse(self, refusal: Refusal) -> EventResult:
-        command = self.event_request.command
-        if refusal.in_thread and self.outsider_id:
-            self._answer_outsider(REFUSED, lambda: refusal.reason)
-        elif refusal.in_thread:
-            if command is not None and command.near_miss and self.event_request.trigger.comment_id:
-                self._react_confused()
-            post_answer(self.host, self.thread_ref, refusal.reason, self.watch, self._refused_fields(command))
-        return EventResult(refusal.exit_code, refusal.reason)
-
-    def _answer_outsider(self, kind: str, text: Callable[[], str]) -> bool:
-        return answer_outsider(
-            self.host,
-            self.thread_ref,
-            kind,
-            text,
-            account=self.outsider_id,
-            now=self.now,
-            watch=self.watch,
-        )
-
-    def _react_confused(self) -> None:
-        """React to a comment that was meant as a command."""
-        trigger = self.event_request.trigger
-        try:
-            self.host.add_reaction(
-                self.event_request.repository.name,
-                trigger.comment_id,
-                "confused",
-                trigger.event == REVIEW_COMMENT,
-            )
-        except GitHubError as error:
-            self.watch(f"note: no reaction to the comment: {error}")
-
-    def _refused_fields(self, command: Command | None) -> dict[str, str]:
-        """Fields of the mark: no model was asked, and a `retry` by the same person does not reach past a refused
-        request."""
-        actor = self.event_request.actor
-        if command is None or command.problem or actor is None or command.verb in INSTANT:
-            return dict(cost(0))
-        if needs(command.verb, Earlier.REQUEST):
-            return dict(cost(0))
-        return {**cost(0), "refused": str(actor.id)}
-
-    @property
-    def outsider_id(self) -> int:
-        """Id of the requesting account if GitHub gives it no access, else 0."""
-        actor, permission = self.event_request.actor, self.reader.last_permission
-        return actor.id if actor and permission and tier_of(permission) is Tier.OUTSIDER else 0
-
-    def answer(self, request: Request) -> EventResult:
-        """`help`, `status`, `stop`."""
-        from bot.session.event.instant import InstantQuery, answer
-
-        assert request.thread is not None
-        query = InstantQuery(
-            request,
-            request.thread,
-            self.policy,
-            self.where.run,
-            self.where.workflow,
-            self.now,
-        )
-        if self.outsider_id:
-            posted = self._answer_outsider(ANSWER, lambda: answer(query, self.host))
-            return EventResult(ExitCode.DONE, "Answered." if posted else "Not answered.", answered=posted)
-        text = answer(query, self.host)
-        put_comment(self.host, self.thread_ref, ANSWER, text)
-        return EventResult(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)
-
-    def run_request(self, request: Request) -> EventResult:
-        from bot.session.event.run_request import run_request
-
-        result = run_request(self, request)
-        return self.refuse(result) if isinstance(result, Refusal) else result
+    return replace(_handle(context), finder=context.finder)
 
 
 def _access(event_request: EventRequest) -> Access:
     """Return the access that the job's token needs. Without a thread there is nobody to answer."""
+    command = event_request.command
     if not event_request.number:
         return Access.READ
-    command = event_request.command
     cancels = command is not None and VERBS[command.verb].answer is Answer.CANCELLATION
     return Access.STOP if cancels else Access.COMMENT
 
 
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _handle(context: EventContext) -> EventResult:
+    """Check who asks, then answer, refuse, or run the request."""
+    try:
+        request = _decide(context)
+        if request.verb in INSTANT:
+            return _with_errors_posted(context, lambda: _answer(context, request))
+        from bot.session.event.run_request import run_request
+
+        request = replace(request, policy_file=context.where.policy_file)
+        return _with_errors_posted(context, lambda: run_request(context, request))
+    except NoRequestError as error:
+        return EventResult(ExitCode.DONE, error.reason)
+    except RefusedError as refusal:
+        return _refuse(context, refusal)
+
+
+def _decide(context: EventContext) -> Request:
+    """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
+    `approve` its plan."""
+    try:
+        request = context.build(context.event_request, context.policy)
+    except PolicyError as error:
+        # Only people who may mend the file see what is wrong with it.
+        if context.person_waits:
+            with suppress(NoRequestError, RefusedError):
+                context.build(context.event_request, load_policy(None))
+                _post_error(context, error)
+        raise
+    if VERBS[request.verb].earlier is None:
+        return request
+    from bot.session.event.retry_continue import approve_request, continue_request, repeat_request
+
+    github = context.github
+    if needs(request.verb, Earlier.REQUEST) and request.thread is not None:
+        repeated, key = repeat_request(
+            context.event_request,
+            context.thread_ref,
+            request.thread,
+            actor=request.actor,
+            github=github,
+            policy=context.policy,
+        )
+        context.thread_ref = replace(context.thread_ref, of=key)
+        request = context.build(repeated, context.policy)
+    if needs(request.verb, Earlier.RUN):
+        return continue_request(request, context.thread_ref, github)
+    if needs(request.verb, Earlier.PLAN):
+        return approve_request(request, context.thread_ref, github)
+    return request
+
+
+def _with_errors_posted(context: EventContext, handle: Callable[[], EventResult]) -> EventResult:
+    """There is no bundle that could tell of an error, and the thread must not wait for an answer that never comes."""
+    try:
+        return handle()
+    except AgentError as error:
+        if context.person_waits and not isinstance(error, RefusedError):
+            _post_error(context, error)
+        raise
+
+
+def _post_error(context: EventContext, error: AgentError) -> None:
+    post_answer(
+        context.host, context.thread_ref, error_text(str(error), context.where.run_url), context.watch
+    )
+
+
+def _refuse(context: EventContext, refusal: RefusedError) -> EventResult:
+    reason, command, trigger = str(refusal), context.event_request.command, context.event_request.trigger
+    if refusal.in_thread and context.outsider_id:
+        answer_outsider(context, REFUSED, lambda: reason)
+    elif refusal.in_thread:
+        if command is not None and command.near_miss and trigger.comment_id:
+            _react_confused(context)
+        post_answer(context.host, context.thread_ref, reason, context.watch, _refused_fields(context))
+    return EventResult(refusal.exit_code, reason)
+
+
+def _react_confused(context: EventContext) -> None:
+    """React to a comment that was meant as a command."""
+    trigger, repository = context.event_request.trigger, context.event_request.repository.name
+    try:
+        context.host.add_reaction(repository, trigger.comment_id, "confused", trigger.event == REVIEW_COMMENT)
+    except GitHubError as error:
+        context.watch(f"note: no reaction to the comment: {error}")
+
+
+def _refused_fields(context: EventContext) -> dict[str, str]:
+    """Fields of the mark: no model was asked, and a `retry` by the same person does not reach past a refused
+    request."""
+    command, actor = context.event_request.command, context.event_request.actor
+    counts = (
+        command is not None and not command.problem and VERBS[command.verb].earlier is not Earlier.REQUEST
+    )
+    if not counts or actor is None or (command and command.verb in INSTANT):
+        return dict(cost(0))
+    return {**cost(0), "refused": str(actor.id)}
+
+
+def _answer(context: EventContext, request: Request) -> EventResult:
+    """`help`, `status`, `stop`."""
+    from bot.session.event.instant import InstantQuery, answer
+
+    thread, where = request.thread, context.where
+    assert thread is not None
+    query = InstantQuery(request, thread, context.policy, where.run, where.workflow, context.now)
+    if context.outsider_id:
+        posted = answer_outsider(context, ANSWER, lambda: answer(query, context.host))
+        return EventResult(ExitCode.DONE, "Answered." if posted else "Not answered.", answered=posted)
+    text = answer(query, context.host)
+    put_comment(context.host, context.thread_ref, ANSWER, text)
+    return EventResult(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)

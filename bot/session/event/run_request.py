@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bot.agent.loop import TurnInfo
 from bot.checkout.clone import Source
@@ -15,7 +14,7 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.progress import NoteEvent
 from bot.contracts.request import Request, Tier
-from bot.events.event_request import Refusal
+from bot.events.event_request import RefusedError
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.maintenance.due_tasks import Start
@@ -29,9 +28,9 @@ from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.run.run import run
+from bot.run.value import RunSpec
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.preflight import check_folder, check_machine
-from bot.session.context.run import RunSpec
 from bot.session.event.attachments import github_attachments
 from bot.session.event.event_context import EventContext, EventOptions, EventResult
 from bot.session.event.last_bundle import finished_before, resume_bundle
@@ -41,72 +40,34 @@ from bot.session.event.other_runs import (
     existing_result_url,
     resolve_progress_comment,
 )
-from bot.session.event.progress_comment import JobLog, progress_comment
+from bot.session.event.progress_comment import JobLog, ProgressComment
 from bot.session.event.quota import check_quota, usd_left
 from bot.session.event.triage import gather
-from bot.session.run_folder import RunFolder, new_folder
+from bot.session.run_folder import new_folder
 from bot.session.tools.run_models import connect_model
 from bot.verbs.record import Earlier
 from bot.verbs.registry import VERBS, needs
 
-if TYPE_CHECKING:
-    from bot.contracts.request import Triage
-    from bot.maintenance.task import Task
-
 _OF_PULLS = ("pull_request", "pull_request_target")
 
 
-def run_request(context: EventContext, request: Request) -> EventResult | Refusal:
-    """Run the agent for `request`, unless it was done already or the actor's day is used up. Raises an `AgentError` if
-    there is no outcome."""
-    host, reader, thread_ref = context.host, context.reader, context.thread_ref
-    begun_comment = _begun_comment(context.environment)
-    if url := existing_result_url(reader, thread_ref, host):
+def run_request(context: EventContext, request: Request) -> EventResult:
+    """Run the agent for `request`, unless it was done already. Raises `RefusedError` if the actor's day is used up, and
+    an `AgentError` if there is no outcome."""
+    begun = context.environment.get("SLASH_AGENT_COMMENT", "")  # by the action, for this run
+    begun_comment = int(begun) if begun.isdecimal() else 0
+    if url := existing_result_url(context):
         return _already_done(context, url, begun_comment)
     if outcome := _earlier_attempt(context, request):
         return EventResult(ExitCode.DONE, outcome.reason, outcome, context.options.out)
     if reason := _cannot_publish(context, request):
-        return Refusal(reason, in_thread=request.actor.tier is not Tier.BOT)
+        raise RefusedError(reason, in_thread=request.actor.tier is not Tier.BOT)
     if waits := _task_waits(context, request):
         return EventResult(ExitCode.DONE, waits)
     usd_today = _usd_today(context, request)
-    if isinstance(usd_today, Refusal):
-        return usd_today
-    close_dead_progress(reader, thread_ref, host, context.watch)
-    comment = resolve_progress_comment(reader, thread_ref, host, begun_comment, context.watch)
+    close_dead_progress(context)
+    comment = resolve_progress_comment(context, begun_comment)
     return _run(context, request, usd_today=usd_today, comment=comment)
-
-
-def _task_waits(context: EventContext, request: Request) -> str:
-    """Return why a task that no plan started does not run; empty if it runs. A plan decided on its own tasks."""
-    if not request.task or context.where.target:
-        return ""
-    start = Start.WORKFLOW if request.actor.tier is Tier.SCHEDULE else Start.HAND
-    now = datetime.fromisoformat(context.now)
-    decision = decide_now(request.task, request.repository, context.github, context.policy, start, now)
-    return "" if decision.run else f"The task {request.task} does not run. {decision.why}"
-
-
-def _cannot_publish(context: EventContext, request: Request) -> str:
-    """Return why a result could not be published, which is known before the model is paid; empty if it could."""
-    name = request.repository
-    if state := context.github.repository(name).read_only:
-        return f"The repository {name} is {state}, so nothing can be published there. Have it made writable first."
-    if not VERBS[request.verb].changes or request.pull is not None:
-        return ""
-    root, where = PREFIX.rstrip("/"), context.where
-    try:
-        # By git, since an API call would count against the quota. It needs no git directory.
-        refs = Remote(Path(os.devnull), where.git_url(name), where.token).refs(root)
-    except AgentError:
-        return ""  # The checkout will report it.
-    return f"{no_room(root, PREFIX)} Then ask again." if root in refs.heads else ""
-
-
-def _begun_comment(environment: Mapping[str, str]) -> int:
-    """Id of the comment that the action began for this run, or 0."""
-    comment_id = environment.get("SLASH_AGENT_COMMENT", "")
-    return int(comment_id) if comment_id.isdecimal() else 0
 
 
 def _already_done(context: EventContext, url: str, begun_comment: int) -> EventResult:
@@ -131,45 +92,81 @@ def _earlier_attempt(context: EventContext, request: Request) -> Outcome | None:
     return outcome
 
 
-def _usd_today(context: EventContext, request: Request) -> float | Refusal | None:
-    """What the actor may still spend today, in USD, `None` for no limit; a refusal if the day's runs or money are used
-    up."""
-    tier, where = context.policy.tiers[request.actor.tier], context.where
+def _cannot_publish(context: EventContext, request: Request) -> str:
+    """Return why a result could not be published, which is known before the model is paid; empty if it could."""
+    name = request.repository
+    if state := context.github.repository(name).read_only:
+        return f"The repository {name} is {state}, so nothing can be published there. Have it made writable first."
+    if not VERBS[request.verb].changes or request.pull is not None:
+        return ""
+    root, where = PREFIX.rstrip("/"), context.where
+    try:
+        # By git, since an API call would count against the quota. It needs no git directory.
+        refs = Remote(Path(os.devnull), where.git_url(name), where.token).refs(root)
+    except AgentError:
+        return ""  # The checkout will report it.
+    return f"{no_room(root, PREFIX)} Then ask again." if root in refs.heads else ""
+
+
+def _task_waits(context: EventContext, request: Request) -> str:
+    """Return why a task that no plan started does not run; empty if it runs. A plan decided on its own tasks."""
+    if not request.task or context.where.target:
+        return ""
+    start = Start.WORKFLOW if request.actor.tier is Tier.SCHEDULE else Start.HAND
+    now = datetime.fromisoformat(context.now)
+    decision = decide_now(request.task, request.repository, context.github, context.policy, start, now)
+    return "" if decision.run else f"The task {request.task} does not run. {decision.why}"
+
+
+def _usd_today(context: EventContext, request: Request) -> float | None:
+    """What the actor may still spend today, in USD, `None` for no limit. Raises `RefusedError` if the day's runs or
+    money are used up."""
+    tier, where, github = context.policy.tiers[request.actor.tier], context.where, context.github
     # An entry of a maintenance plan was counted when the plan was made.
     if not (where.target and request.task):
-        quota = check_quota(
-            context.github, request, tier.runs_a_day, context.now, run=where.run, workflow=where.workflow
-        )
-        if quota.refusal:
-            return Refusal(quota.refusal, in_thread=request.actor.tier is not Tier.BOT)
-        if quota.note:
-            context.watch(quota.note)
+        limit = tier.runs_a_day
+        note = check_quota(github, request, limit, context.now, run=where.run, workflow=where.workflow)
+        if note:
+            context.watch(note)
     if tier.usd_a_day is None or not context.thread_ref.number:
         return None
+    run, has_progress = context.thread_ref.run, context.environment.get("SLASH_AGENT_PROGRESS") != "false"
     return usd_left(
-        context.github,
-        request,
-        tier.usd_a_day,
-        context.now,
-        context.thread_ref.run,
-        has_progress=context.environment.get("SLASH_AGENT_PROGRESS") != "false",
-        most=tier.usd,
+        github, request, tier.usd_a_day, context.now, run, has_progress=has_progress, most=tier.usd
     )
 
 
 def _run(context: EventContext, request: Request, *, usd_today: float | None, comment: int) -> EventResult:
-    options, environment, where = context.options, context.environment, context.where
-    budget = _budget(request, options.budget_usd, usd_today)
+    budget = _budget(request, context.options.budget_usd, usd_today)
     limit = run_budget(context.policy, request.actor.tier, budget).usd
-    progress = progress_comment(
-        context,
-        _progress_thread_ref(context, request),
-        comment=comment,
-        fields=spending(request.actor, context.now, limit),
+    fields = spending(request.actor, context.now, limit)
+    progress = ProgressComment(context, _progress_thread_ref(context, request), comment, fields)
+    progress.show()
+    try:
+        spec = _spec(context, request, progress, budget)
+        ended = run(spec)
+        if not ended.needs_tree:
+            spec.folder.finish()
+    except BaseException as error:
+        # Whatever it is: no comment may say for ever that somebody is working on it.
+        progress.fail(str(error) if isinstance(error, AgentError) else "")
+        raise
+    progress.end(ended.outcome)
+    code = exit_code(ended.outcome.stop_reason, ended.outcome.status)
+    kept_folder = spec.folder if ended.needs_tree else None
+    return EventResult(code, ended.outcome.reason, ended.outcome, ended.bundle, kept_run=kept_folder)
+
+
+def _spec(
+    context: EventContext, request: Request, progress: ProgressComment, budget: float | None
+) -> RunSpec:
+    options, environment, where, github = (
+        context.options,
+        context.environment,
+        context.where,
+        context.github,
     )
-    progress.begin()
-    log = JobLog(context.watch, environment, context.finder)
-    view = options.view
+    log, view = JobLog(context.watch, environment, context.finder), options.view
 
     def turn_done(info: TurnInfo) -> None:
         progress.turn(info)
@@ -177,79 +174,63 @@ def _run(context: EventContext, request: Request, *, usd_today: float | None, co
             log.turn(info)
 
     def waiting(text: str) -> None:
-        progress.waiting(log.safe(text))
+        progress.show(log.safe(text))
         if view is None:
             log.waiting(text)
         else:
             view.tell(NoteEvent(log.safe(text)))
 
-    try:
-        check_machine()
-        check_folder(options.out)
-        model = _model(request, options, context.policy, environment)
-        folder = new_folder(environment)
-        request, resume, notes = _last_bundle(context, request, folder)
-        spec = RunSpec(
-            request=request,
-            source=_source(request, where),
-            folder=folder,
-            connect=lambda: connect_model(model, environment),
-            model=model,
-            connect_named=lambda name: connect_model(name, environment),
-            environment=environment,
-            sandbox=options.sandbox,
-            origin=options.workspace,
-            out=options.out,
-            budget_usd=budget,
-            resume=resume,
-            open_pull=open_pull_of(request.task, request.repository, context.github, context.policy)
-            if request.task
-            else None,
-            notes=notes,
-            memory=_memory(context.github, request),
-            threads=lambda task: _threads(context, task, request),
-            load_attachments=github_attachments(where),
-            watch=turn_done,
-            say=waiting,
-            asking=progress.asking,
-            view=view,
-            killed=progress.fail,
-        )
-        ended = run(spec)
-        if not ended.needs_tree:
-            folder.finish()
-    except BaseException as error:
-        # Whatever it is: no comment may say for ever that somebody is working on it.
-        progress.fail(str(error) if isinstance(error, AgentError) else "")
-        raise
-    progress.end(ended.outcome)
-    code = exit_code(ended.outcome.stop_reason, ended.outcome.status)
-    kept_folder = folder if ended.needs_tree else None
-    return EventResult(code, ended.outcome.reason, ended.outcome, ended.bundle, kept_run=kept_folder)
+    check_machine()
+    check_folder(options.out)
+    model = _model(request, options, context.policy, environment)
+    folder, source = new_folder(environment), _source(request, where)
+    resumes = needs(request.verb, Earlier.RUN) and request.resumes
+    request, resume, notes = (
+        resume_bundle(context, request, source, folder) if resumes else (request, None, ())
+    )
+    open_pull = (
+        open_pull_of(request.task, request.repository, github, context.policy) if request.task else None
+    )
+    at = request.trigger.at if request.trigger else ""
+    return RunSpec(
+        request=request,
+        source=source,
+        folder=folder,
+        connect=lambda: connect_model(model, environment),
+        model=model,
+        connect_named=lambda name: connect_model(name, environment),
+        environment=environment,
+        sandbox=options.sandbox,
+        origin=options.workspace,
+        out=options.out,
+        budget_usd=budget,
+        resume=resume,
+        open_pull=open_pull,
+        notes=notes,
+        memory=_memory(github, request),
+        threads=lambda task: gather(task, request.repository, github, at),
+        load_attachments=github_attachments(where),
+        watch=turn_done,
+        say=waiting,
+        asking=progress.asking,
+        view=view,
+        killed=progress.fail,
+    )
 
 
 def _progress_thread_ref(context: EventContext, request: Request) -> ThreadRef | None:
     """Return the thread for the progress comment. An automatic review is not announced."""
-    automatic = (
-        request.trigger is not None and request.trigger.event in _OF_PULLS and VERBS[request.verb].reviews
-    )
-    if (
-        automatic
-        or not context.thread_ref.number
-        or context.environment.get("SLASH_AGENT_PROGRESS") == "false"
-    ):
+    by_push = request.trigger is not None and request.trigger.event in _OF_PULLS
+    is_off = context.environment.get("SLASH_AGENT_PROGRESS") == "false"
+    if is_off or not context.thread_ref.number or (by_push and VERBS[request.verb].reviews):
         return None
     return context.thread_ref
 
 
 def _source(request: Request, where: GitHubEnvironment) -> Source:
     pull = request.pull
-    return Source(
-        where.git_url(request.repository),
-        f"refs/heads/{request.base_ref}",
-        where.token,
-        PullHead(pull.number, pull.head_sha) if pull else None,
-    )
+    head = PullHead(pull.number, pull.head_sha) if pull else None
+    return Source(where.git_url(request.repository), f"refs/heads/{request.base_ref}", where.token, head)
 
 
 def _memory(github: GitHub, request: Request) -> ReviewMemory:
@@ -259,19 +240,6 @@ def _memory(github: GitHub, request: Request) -> ReviewMemory:
     if request.options.get("full") == "true":
         return ReviewMemory(findings=read_history(github, request.repository, request.pull.number).findings)
     return read_memory(github, request.repository, request.pull.number)
-
-
-def _threads(context: EventContext, task: Task, request: Request) -> Triage:
-    at = request.trigger.at if request.trigger else ""
-    return gather(task, request.repository, context.github, at)
-
-
-def _last_bundle(
-    context: EventContext, request: Request, folder: RunFolder
-) -> tuple[Request, Path | None, tuple[str, ...]]:
-    if not needs(request.verb, Earlier.RUN) or not request.resumes:
-        return request, None, ()
-    return resume_bundle(context, request, _source(request, context.where), folder)
 
 
 def _model(request: Request, options: EventOptions, policy: Policy, environment: Mapping[str, str]) -> str:
@@ -284,5 +252,5 @@ def _model(request: Request, options: EventOptions, policy: Policy, environment:
 
 def _budget(request: Request, *limits: float | None) -> float | None:
     """The least of the limits, in USD; `None` without any."""
-    own = [float(request.options["budget"])] if "budget" in request.options else []
-    return min((*own, *(limit for limit in limits if limit is not None)), default=None)
+    own = float(request.options["budget"]) if "budget" in request.options else None
+    return min((limit for limit in (own, *limits) if limit is not None), default=None)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 
 from bot.contracts.pulls import Comment
 from bot.contracts.request import ThreadState, Triage, TriageThread
 from bot.contracts.threads import CommentData, IssueData, TextKind
-from bot.events.event_request import is_own as is_own_text
+from bot.events.event_request import is_own
 from bot.events.thread_html import ThreadHtml
 from bot.events.thread_text import TextCleaner, count_notes
 from bot.github.client import GitHub
 from bot.maintenance.apply import standing_of
-from bot.maintenance.task import Task
-from bot.policy.writes import ThreadConditions, days_between, is_idle, may_close
+from bot.maintenance.task import Task, ThreadFilter
+from bot.policy.writes import days_between, is_idle, may_close
 from bot.publish.thread.history import opened_by_us, thread_state
 
 # In characters; about a quarter as many tokens.
@@ -29,78 +30,70 @@ MOST_READ = 200
 MOST_LISTED = 2_000
 
 
-@dataclass(slots=True)
-class _Counts:
-    waiting: int = 0
-    over_limit: bool = False
-    over_budget: int = 0
-    unread: bool = False
-
-
-def gather(task: Task, repository: str, host: GitHub, at: str) -> Triage:
+def gather(task: Task, repository: str, github: GitHub, at: str) -> Triage:
     """The threads that `task` asks for, those first that it has labelled before. `at` is now. Raises `GitHubError`."""
-    selection, rules = task.threads, standing_of(task)
+    selection = task.threads
     if selection is None:
         return Triage(at, ())
-    counts, cleaner, me = _Counts(), TextCleaner(), host.me()
-    selected: list[tuple[IssueData, ThreadState, list[CommentData]]] = []
-    for read, issue in enumerate(_candidates(task, repository, host, rules, at)):
-        if len(selected) == selection.limit:
-            counts.over_limit = True
+    cleaner, me = TextCleaner(), github.me()
+    threads: list[TriageThread] = []
+    waiting = over_budget = size = 0
+    rest: tuple[str, ...] = ()
+    for read, issue in enumerate(_candidates(task, selection, repository, github, at)):
+        if len(threads) + over_budget == selection.limit:
+            rest = (f"further threads beyond the {selection.limit} of one run",)
             break
         if read == MOST_READ:
-            counts.unread = True
+            rest = (f"threads beyond the first {MOST_READ}, which were not read",)
             break
         if opened_by_us(issue, me):
             continue
-        comments = list(host.comments(repository, issue.number))
+        comments = list(github.comments(repository, issue.number))
         state = thread_state(issue, comments, me, task.name)
-        if _needs_writes(state, task, at):
-            selected.append((issue, state, comments))
+        if not _needs_writes(state, task, at):
+            waiting += 1
+            continue
+        if size <= BUDGET:
+            thread = _thread(issue, state, comments, cleaner, ThreadHtml(github, repository, issue.number))
+            texts = (thread.title, thread.body, *(one.body for one in thread.comments))
+            size += sum(map(len, texts)) + 200
+        if size > BUDGET:
+            over_budget += 1
         else:
-            counts.waiting += 1
-    threads = _threads_in_budget(
-        selected, counts, cleaner, lambda number: ThreadHtml(host, repository, number)
+            threads.append(thread)
+    notes = count_notes(
+        (waiting, "thread", "on which there is nothing to do yet"),
+        (over_budget, "thread", f"over the {BUDGET:,} characters that there is room for"),
     )
-    return Triage(at, threads, (*_omission_notes(counts, selection.limit), *cleaner.notes()))
+    return Triage(at, tuple(threads), (*notes, *rest, *cleaner.notes()))
 
 
 def _candidates(
-    task: Task, repository: str, host: GitHub, rules: ThreadConditions, at: str
+    task: Task, selection: ThreadFilter, repository: str, github: GitHub, at: str
 ) -> Iterator[IssueData]:
     """Each once: those that carry a label of the task's, then those that have been quiet for the longest time."""
-    selection = task.threads
-    assert selection is not None
     numbers: set[int] = set()
-    for issue in _matching_issues(task, repository, host, rules, at):
+    without = {label.casefold() for label in selection.without}
+    for issue in _matching_issues(task, selection, repository, github, at):
         if issue.number in numbers or issue.locked:
             continue
         numbers.add(issue.number)
-        names = {label.casefold() for label in issue.labels}
         kind_matches = selection.kind == "all" or issue.is_pull_request == (selection.kind == "pulls")
-        if kind_matches and not names & {label.casefold() for label in selection.without}:
+        if kind_matches and not without & {label.casefold() for label in issue.labels}:
             yield issue
 
 
 def _matching_issues(
-    task: Task, repository: str, host: GitHub, rules: ThreadConditions, at: str
+    task: Task, selection: ThreadFilter, repository: str, github: GitHub, at: str
 ) -> Iterator[IssueData]:
-    selection = task.threads
-    assert selection is not None
+    state, labels = selection.state, selection.labels
     if not selection.idle_days:
-        yield from _first(host.issues(repository, selection.state, selection.labels))
+        yield from islice(github.issues(repository, state, labels), MOST_LISTED)
         return
-    for label in rules.own_labels:
-        yield from _first(host.issues(repository, selection.state, (*selection.labels, label)))
-    for issue in _first(host.quietest_issues(repository, selection.state, selection.labels)):
+    for label in standing_of(task).own_labels:
+        yield from islice(github.issues(repository, state, (*labels, label)), MOST_LISTED)
+    for issue in islice(github.quietest_issues(repository, state, labels), MOST_LISTED):
         if days_between(issue.updated_at, at) < selection.idle_days:
-            return
-        yield issue
-
-
-def _first(issues: Iterable[IssueData]) -> Iterator[IssueData]:
-    for number, issue in enumerate(issues):
-        if number == MOST_LISTED:
             return
         yield issue
 
@@ -118,26 +111,6 @@ def _needs_writes(state: ThreadState, task: Task, at: str) -> bool:
     return closes and may_close(state, rules, at)
 
 
-def _threads_in_budget(
-    selected: Sequence[tuple[IssueData, ThreadState, list[CommentData]]],
-    counts: _Counts,
-    cleaner: TextCleaner,
-    html_of: Callable[[int], ThreadHtml],
-) -> tuple[TriageThread, ...]:
-    threads: list[TriageThread] = []
-    size = 0
-    for issue, state, comments in selected:
-        thread = _thread(issue, state, comments, cleaner, html_of(issue.number))
-        size += (
-            len(thread.title) + len(thread.body) + sum(len(comment.body) for comment in thread.comments) + 200
-        )
-        if size > BUDGET:
-            counts.over_budget = len(selected) - len(threads)
-            break
-        threads.append(thread)
-    return tuple(threads)
-
-
 def _thread(
     issue: IssueData,
     state: ThreadState,
@@ -146,7 +119,7 @@ def _thread(
     html: ThreadHtml,
 ) -> TriageThread:
     """Build the thread for the model. Our own comments are represented by its state."""
-    others = [comment for comment in comments if not is_own_text(comment.body)][-NEWEST:]
+    others = [comment for comment in comments if not is_own(comment.body)][-NEWEST:]
     return TriageThread(
         state=replace(state, labels=tuple(cleaner.line(label, 60) for label in state.labels)),
         title=cleaner.line(issue.title, MAX_TITLE),
@@ -163,16 +136,4 @@ def _thread(
             )
             for comment in others
         ),
-    )
-
-
-def _omission_notes(counts: _Counts, limit: int) -> tuple[str, ...]:
-    """Return notes on what is omitted, for the model and the log."""
-    return (
-        *count_notes(
-            (counts.waiting, "thread", "on which there is nothing to do yet"),
-            (counts.over_budget, "thread", f"over the {BUDGET:,} characters that there is room for"),
-        ),
-        *((f"further threads beyond the {limit} of one run",) if counts.over_limit else ()),
-        *((f"threads beyond the first {MOST_READ}, which were not read",) if counts.unread else ()),
     )

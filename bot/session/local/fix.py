@@ -17,17 +17,17 @@ from bot.contracts.formatting import sentence
 from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.plan import Plan
 from bot.contracts.progress import View
-from bot.contracts.request import ALLOW_DELETIONS, Request
+from bot.contracts.request import ALLOW_DELETIONS
 from bot.providers.connect import default_model
 from bot.publish.bundle.write import OUTCOME, PATCH, PLAN
 from bot.run.run import run
+from bot.run.value import RunResult
 from bot.session.context.preflight import (
     check_file,
     check_folder,
     check_machine,
     check_new_branch,
 )
-from bot.session.context.run import RunResult
 from bot.session.local.local_run import local_request, local_spec
 from bot.session.run_folder import RunFolder, new_folder
 from bot.session.tools.approvals import own_recording
@@ -75,10 +75,9 @@ class FixResult:
 def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixResult:
     """Do the job and report to `view`. Raises `AgentError` for an error before the first request, and if the result
     cannot be written to its destination."""
-    verb = VERBS[options.verb]
-    if not options.instruction.strip() and options.resume is None and options.plan is None:
-        example = verb.local.example if verb.local else ""
-        raise UsageError(f"Say what to do, as in: {example}")
+    verb, instruction = VERBS[options.verb], options.instruction.strip()
+    if not instruction and options.resume is None and options.plan is None:
+        raise UsageError(f"Say what to do, as in: {verb.local.example if verb.local else ''}")
     plan = _read_plan(options)
     repo = repository_root(options.repo.resolve())
     check_machine()
@@ -88,20 +87,19 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         check_new_branch(repo)
     model = options.model or default_model(environment)
     last = _last(options.resume, environment, options.allow_deletions) if options.resume else None
-    before = _request_of(last)
-    instruction = options.instruction.strip() or (
-        plan.title if plan else before.full_instruction if before else ""
-    )
+    name = verb.name
+    if last:
+        from bot.publish.bundle.read import read_bundle
+
+        # The instruction of the run that is continued names the branch, and its plan still holds.
+        before = read_bundle(last).outcome.request
+        name, plan, instruction = taking(Earlier.RUN), before.plan, instruction or before.full_instruction
+    elif plan:
+        name, instruction = taking(Earlier.PLAN), instruction or plan.title
     folder = new_folder(environment)
-    request = local_request(
-        taking(Earlier.RUN) if last else taking(Earlier.PLAN) if plan else verb.name,
-        instruction,
-        repo,
-        _request_options(options, last, folder),
-    )
-    request = replace(request, plan=before.plan if before else plan)
+    request = local_request(name, instruction, repo, _request_options(options, last, folder))
     spec = replace(
-        local_spec(request, repo, folder, model, environment, view),
+        local_spec(replace(request, plan=plan), repo, folder, model, environment, view),
         sandbox=options.sandbox,
         budget_usd=options.budget_usd,
         resume=last,
@@ -109,13 +107,6 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         program=f"slash-agent {verb.name}",
     )
     return _deliver(options, repo, folder, run(spec))
-
-
-def _request_of(bundle: Path | None) -> Request | None:
-    """Return the request of the run to continue: its instruction names the branch, and its plan still holds."""
-    from bot.publish.bundle.read import read_bundle
-
-    return read_bundle(bundle).outcome.request if bundle else None
 
 
 def _read_plan(options: FixOptions) -> Plan | None:
@@ -160,40 +151,28 @@ def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResu
     """Make the branch or write the patch. Raises `PublishError`; the bundle is there already."""
     from bot.run.result import make_branch
 
-    verdict, bundle, outcome = result.verdict, result.bundle, result.outcome
-    branch = ""
+    verdict, patch, outcome = result.verdict, result.bundle / PATCH, result.outcome
+    branch, unseen, note = "", 0, ""
     try:
         if verdict is not None and verdict.files:
-            if options.patch is not None:
-                _write(options.patch, verdict.patch)
-            else:
+            if options.patch is None:
                 branch = make_branch(repo, result)
+            else:
+                options.patch.write_bytes(verdict.patch)
     except (AgentError, OSError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error).rstrip(".")
-        failure = PublishError(f"{reason}. The change is kept as {bundle / PATCH}.")
+        why = error.strerror if isinstance(error, OSError) else str(error).rstrip(".")
+        if options.patch is not None:
+            why = f"The patch cannot be written to {options.patch}: {why}"
+        failure = PublishError(f"{why}. The change is kept as {patch}.")
         if options.patch is None:
-            failure.add_note(f"apply it: git -C {quote(str(repo))} apply {quote(str(bundle / PATCH))}")
+            failure.add_note(f"apply it: git -C {quote(str(repo))} apply {quote(str(patch))}")
         raise failure from error
     finally:
         if not result.needs_tree:
             folder.finish()
-    unseen, note = _unseen(repo)
-    code = exit_code(outcome.stop_reason, outcome.status)
-    return FixResult(
-        outcome, code, bundle, branch, unseen, folder if result.needs_tree else None, note, result.plan
-    )
-
-
-def _write(file: Path, patch: bytes) -> None:
     try:
-        file.write_bytes(patch)
-    except OSError as error:
-        raise PublishError(f"The patch cannot be written to {file}: {error.strerror}.") from error
-
-
-def _unseen(repo: Path) -> tuple[int, str]:
-    """Return the number of uncommitted files, and a sentence if they cannot be counted: the result stands."""
-    try:
-        return count_uncommitted(repo), ""
-    except AgentError as error:
-        return 0, sentence(f"uncommitted files could not be counted: {error}")
+        unseen = count_uncommitted(repo)
+    except AgentError as error:  # the result stands
+        note = sentence(f"uncommitted files could not be counted: {error}")
+    code, kept = exit_code(outcome.stop_reason, outcome.status), folder if result.needs_tree else None
+    return FixResult(outcome, code, result.bundle, branch, unseen, kept, note, result.plan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from bot.contracts.review import Review
 from bot.providers.connect import default_model
 from bot.review.diff import Diff
 from bot.review.diff_text import pieces_of
-from bot.review.fingerprints import NO_MEMORY, ReviewMemory
+from bot.review.fingerprints import NO_MEMORY
 from bot.review.read_diff import read_diff
 from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
@@ -81,18 +82,20 @@ class ReviewResult:
 def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -> ReviewResult:
     """Run the review and report to `view`. Raises `NothingToReviewError`, and `AgentError` for an error before the
     first request."""
-    repo = repository_root(options.repo.resolve())
+    repo, target = repository_root(options.repo.resolve()), options.target
     check_machine()
     check_folder(options.out)
-    target = options.target
-    base, review_range = find_range(repo, options.base, options.since)
-    if target is not None and not options.since:
-        review_range = _since_last(repo, review_range, target.memory)
-    _check_range(base, review_range, target)
+    memory = target.memory if target else NO_MEMORY
+    since = options.since
+    if not since and memory.head_sha:
+        with suppress(CheckoutError):  # the commit of the last review need not be here
+            since = resolve(repo, memory.head_sha).sha
+    base, review_range = find_range(repo, options.base, since)
+    if not pieces_of(review_range.diff, review_range.since, memory.left):
+        raise _nothing_to_review(base, review_range)
     model = options.model or default_model(environment)
     instruction = options.instruction.strip() or f"Review what HEAD changes since it left {base}."
-    folder = new_folder(environment)
-    request = local_request("review", instruction, repo)
+    folder, request = new_folder(environment), local_request("review", instruction, repo)
     if target is not None:
         request = replace(
             request,
@@ -108,7 +111,7 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
         range=review_range,
         out=options.out,
         program="slash-agent review",
-        memory=target.memory if target else NO_MEMORY,
+        memory=memory,
     )
     result = run(spec)
     folder.finish()
@@ -117,29 +120,14 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
     return ReviewResult(outcome, result.review, code, result.bundle, count_uncommitted(repo))
 
 
-def _check_range(base: str, review_range: ReviewRange, target: PullTarget | None) -> None:
-    """Raise `NothingToReviewError` if there is nothing to look at."""
-    left = target.memory.left if target else ()
-    if pieces_of(review_range.diff, review_range.since, left):
-        return
+def _nothing_to_review(base: str, review_range: ReviewRange) -> NothingToReviewError:
     since = review_range.since_sha[:12]
     message = (
         f"Nothing of the diff is new since {since}, so there is nothing to review."
         if since
         else f"HEAD changes nothing since it left {base}, so there is nothing to review."
     )
-    raise NothingToReviewError(message, Review(review_range.base_sha, review_range.head_sha, message))
-
-
-def _since_last(repo: Path, review_range: ReviewRange, memory: ReviewMemory) -> ReviewRange:
-    """The range after the last review, if its commit is here."""
-    try:
-        seen = resolve(repo, memory.head_sha) if memory.head_sha else None
-    except CheckoutError:
-        seen = None
-    if seen is None:
-        return review_range
-    return replace(review_range, since_sha=seen.sha, since=_diff(seen.sha, resolve(repo, "HEAD")))
+    return NothingToReviewError(message, Review(review_range.base_sha, review_range.head_sha, message))
 
 
 def find_range(repo: Path, base: str = "", since: str = "") -> tuple[str, ReviewRange]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +12,6 @@ from bot.agent.todo import Todo
 from bot.agent.toolbox import Handler, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
-from bot.contracts.journal import Record
 from bot.contracts.messages import ToolCall
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
@@ -37,18 +35,6 @@ from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.start import StartOptions, skills_path
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRunOptions:
-    """`arguments` is JSON text, as a model would send it. With `assume_read` existing files count as read."""
-
-    tool: str
-    arguments: str
-    root: Path
-    policy: Path | None = None
-    sandbox: Setting = "auto"
-    assume_read: bool = False
-
-
 class ToolRunResult(NamedTuple):
     """`follows` is the text that the model gets after the result, such as the instructions of a skill."""
 
@@ -56,44 +42,46 @@ class ToolRunResult(NamedTuple):
     follows: tuple[str, ...] = ()
 
 
-def run_tool(options: ToolRunOptions, environment: Mapping[str, str]) -> ToolRunResult:
-    """Return the result, which may be an error result. Raises `NoSandboxError`, and `UsageError` for bad input."""
-    root = options.root.resolve()
+def run_tool(
+    tool: str,
+    arguments: str,
+    root: Path,
+    environment: Mapping[str, str],
+    *,
+    policy_file: Path | None = None,
+    sandbox: Setting = "auto",
+    assume_read: bool = False,
+) -> ToolRunResult:
+    """Return the result, which may be an error result. `arguments` is JSON text, as a model would send it. With
+    `assume_read` existing files count as read. Raises `NoSandboxError`, and `UsageError` for bad input."""
+    root = root.resolve()
     if not root.is_dir():
         raise UsageError(f"There is no folder {root}.")
-    policy = (
-        load_policy(_policy_text(options.policy), str(options.policy))
-        if options.policy
-        else load_policy(None)
-    )
-    gatekeeper = Gatekeeper(policy, Tier.LOCAL, str(root), _discard)
+    policy = _policy(policy_file)
+    gatekeeper = Gatekeeper(policy, Tier.LOCAL, str(root), lambda record: None)  # one call keeps no journal
     cancel = CancelToken()
     with tempfile.TemporaryDirectory(prefix="slash-agent-tool-") as folder, cancelled_by_signals(cancel):
-        confinement = choose(options.sandbox).confinement
+        confinement = choose(sandbox).confinement
         scratch = Path(folder).resolve()
-        skill = _skill(root, scratch / "skills", confinement, policy, environment)
-        workspace = Workspace.start(
-            confinement,
-            StartOptions(
-                root,
-                scratch,
-                environment,
-                assume_read=options.assume_read,
-                own_git=True,
-                diagnostics=diagnostics_settings(policy.diagnostics, server_permissions(policy, Tier.LOCAL)),
-                limits=in_bytes(policy.sandbox.limits),
-            ),
-            gatekeeper.answer,
+        options = StartOptions(
+            root,
+            scratch,
+            environment,
+            assume_read=assume_read,
+            own_git=True,
+            diagnostics=diagnostics_settings(policy.diagnostics, server_permissions(policy, Tier.LOCAL)),
+            limits=in_bytes(policy.sandbox.limits),
         )
-        with workspace:
-            handlers: dict[str, Handler] = {
-                spec.name: _workspace_handler(workspace, spec.name) for spec in TOOL_SPECS
-            }
+        skill = _skill(root, scratch / "skills", confinement, policy, environment)
+        with Workspace.start(confinement, options, gatekeeper.answer) as workspace:
             todo = Todo()
-            handlers |= {todo.spec.name: todo, skill.spec.name: skill}
-            specs = (*TOOL_SPECS, todo.spec, skill.spec)
-            toolbox = Toolbox(specs, handlers, gatekeeper.permit)
-            executed = toolbox.execute(ToolCall("call_1", options.tool, options.arguments), cancel)
+            handlers: dict[str, Handler] = {
+                **{spec.name: _workspace_handler(workspace, spec.name) for spec in TOOL_SPECS},
+                todo.spec.name: todo,
+                skill.spec.name: skill,
+            }
+            toolbox = Toolbox((*TOOL_SPECS, todo.spec, skill.spec), handlers, gatekeeper.permit)
+            executed = toolbox.execute(ToolCall("call_1", tool, arguments), cancel)
             return ToolRunResult(executed.outcome, tuple(skill.after_results()))
 
 
@@ -130,17 +118,15 @@ def _skill(
     root: Path, folder: Path, confinement: Confinement, policy: Policy, environment: Mapping[str, str]
 ) -> SkillTool:
     """The skills that a run has, and those that only people start, since a person calls the tool."""
-    models = SkillModels(str, policy, None)
     store = SkillFolder(folder, skills_path(confinement, folder))
+    models = SkillModels(str, policy, None)
     return SkillTool(checkout_skills(root, environment, None).skills, store, ActiveGrants(str(root)), models)
 
 
-def _policy_text(path: Path) -> str:
+def _policy(file: Path | None) -> Policy:
+    if file is None:
+        return load_policy(None)
     try:
-        return path.read_text(encoding="utf-8")
+        return load_policy(file.read_text(encoding="utf-8"), str(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The policy file {path} cannot be read: {error}.") from error
-
-
-def _discard(record: Record) -> None:
-    """One call keeps no journal."""
+        raise UsageError(f"The policy file {file} cannot be read: {error}.") from error

@@ -28,7 +28,6 @@ CANCELLED = "cancelled at once; nothing of it runs any more"
 
 _ONE_PRESS = 0.03
 """Seconds: a wrapper may pass on the signal that the terminal sent to both."""
-
 _KILL_LIMIT = 0.5
 _A_MOMENT = 0.8
 """Seconds."""
@@ -41,13 +40,9 @@ def to_standard_error(text: str) -> None:
         os.write(2, f"{text}\n".encode(errors="backslashreplace"))
 
 
-def _only_cancelled() -> None:
-    to_standard_error(CANCELLED)
-
-
 @contextmanager
 def cancelled_by_signals(
-    cancel: CancelToken, say: Say | None = None, cut_off: Callable[[], None] = _only_cancelled
+    cancel: CancelToken, say: Say | None = None, cut_off: Callable[[], None] | None = None
 ) -> Iterator[None]:
     """Call `say` and fire `cancel` at the first SIGINT, SIGTERM or SIGHUP. At the next SIGINT kill everything that this
     process started, give `cut_off` a moment to report and clean up, and end the process: nothing is waited for, and no
@@ -58,13 +53,16 @@ def cancelled_by_signals(
     """
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
-    signal_thread = _SignalThread(woken, cancel, say or to_standard_error, cut_off)
+    ending = threading.Event()
+    arguments = (woken, ending, cancel, say or to_standard_error, cut_off or _only_cancelled)
+    thread = threading.Thread(target=_listen, args=arguments, name="signals", daemon=True)
+    thread.start()
     # The numbers first: a handler without its pipe would make nothing of a signal.
     pipe_before = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     ends = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # else under `nohup`
         ends.append(signal.SIGHUP)
-    before = {number: signal.signal(number, _in_the_pipe) for number in ends}
+    before = {number: signal.signal(number, lambda number, frame: None) for number in ends}
     try:
         yield
     finally:
@@ -72,48 +70,33 @@ def cancelled_by_signals(
             signal.signal(number, handler)
         signal.set_wakeup_fd(pipe_before)
         os.close(wake)
-        signal_thread.leave()
+        if ending.is_set():
+            thread.join()  # the process is about to end
 
 
-def _in_the_pipe(_number: int, _frame: object) -> None:
-    pass
+def _only_cancelled() -> None:
+    to_standard_error(CANCELLED)
 
 
-class _SignalThread:
-    def __init__(self, woken: int, cancel: CancelToken, say: Say, cut_off: Callable[[], None]) -> None:
-        self._woken = woken
-        self._cancel = cancel
-        self._say = say
-        self._cut_off = cut_off
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._listen, name="signals", daemon=True)
-        self._thread.start()
-
-    def leave(self) -> None:
-        """Does not return if the process is about to end."""
-        if self._ending.is_set():
-            self._thread.join()
-
-    def _listen(self) -> None:
-        first = 0.0
-        while number := os.read(self._woken, 1):
-            now = time.monotonic()
-            if not first:
-                first = now
-                _for_a_moment(partial(self._say, _stopping(number[0])))
-                self._cancel.fire("signal")
-            elif number[0] == signal.SIGINT and now - first > _ONE_PRESS:
-                self._ending.set()
-                self._end()
-        os.close(self._woken)
-
-    def _end(self) -> None:
-        try:
-            kill_all_of_ours(_KILL_LIMIT)
-            _for_a_moment(self._cut_off)
-            kill_all_of_ours(_KILL_LIMIT)  # what was started meanwhile
-        finally:
-            os._exit(ExitCode.CANCELLED)
+def _listen(
+    woken: int, ending: threading.Event, cancel: CancelToken, say: Say, cut_off: Callable[[], None]
+) -> None:
+    first = 0.0
+    while number := os.read(woken, 1):
+        now = time.monotonic()
+        if not first:
+            first = now
+            _for_a_moment(partial(say, _stopping(number[0])))
+            cancel.fire("signal")
+        elif number[0] == signal.SIGINT and now - first > _ONE_PRESS:
+            ending.set()
+            try:
+                kill_all_of_ours(_KILL_LIMIT)
+                _for_a_moment(cut_off)
+                kill_all_of_ours(_KILL_LIMIT)  # what was started meanwhile
+            finally:
+                os._exit(ExitCode.CANCELLED)
+    os.close(woken)
 
 
 def _for_a_moment(task: Callable[[], None]) -> None:

@@ -1,0 +1,276 @@
+"""Read an event's payload file into an `EventRequest`.
+
+The payload is a snapshot: its content counts, whatever the thread contains later. Nothing else is read, so an event
+without a request costs no API call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from bot.contracts.pulls import ReviewThread, Side
+from bot.contracts.request import Tier, Trigger
+from bot.contracts.threads import Account, RepositoryData, TextKind
+from bot.events.command import Command, mentions_agent, near_miss_command, parse_command
+from bot.events.event_request import (
+    ISSUE_COMMENT,
+    NO_INPUTS,
+    OWN_BRANCHES,
+    REVIEW,
+    REVIEW_COMMENT,
+    Cause,
+    CommandSource,
+    EventRequest,
+    Head,
+    NoRequestError,
+    Subject,
+    WorkflowInputs,
+    is_own,
+)
+from bot.events.payload import Fields, load
+
+_SCHEDULE = "schedule"
+_TEXTS = {
+    ISSUE_COMMENT: TextKind.COMMENT,
+    REVIEW_COMMENT: TextKind.REVIEW_COMMENT,
+    REVIEW: TextKind.REVIEW,
+}
+_OF_PULLS = ("pull_request", "pull_request_target")
+_THREADS = ("issues", *_OF_PULLS)
+_INPUTS = {"workflow_dispatch": "inputs", "repository_dispatch": "client_payload", _SCHEDULE: "inputs"}
+_FAILED_RUN = "workflow_run"
+EVENTS = (*_TEXTS, *_THREADS, *_INPUTS, _FAILED_RUN)
+"""The events that may request something."""
+
+_REVIEWABLE = ("opened", "reopened", "ready_for_review", "synchronize")
+
+
+def read_event(name: str, path: Path, inputs: WorkflowInputs = NO_INPUTS) -> EventRequest:
+    """Return the request in the payload file of an event. Raises `NoRequestError` if there is none, and `UsageError`
+    naming the file or the invalid field."""
+    fields = load(path)
+    if name in _TEXTS:
+        return _from_comment(name, fields)
+    if name in _THREADS:
+        return _from_thread(name, fields)
+    if name in _INPUTS:
+        return _from_inputs(name, fields, inputs)
+    if name == _FAILED_RUN:
+        return _from_run(fields)
+    if name == "push":
+        raise NoRequestError(
+            "a push asks for nothing; what it brings to a pull request comes by `pull_request`"
+        )
+    raise NoRequestError(f"the event `{_word(name)}` asks for nothing")
+
+
+def _from_comment(name: str, fields: Fields) -> EventRequest:
+    """A comment in a conversation or on lines of a diff, or the own text of a review. Each kind has ids of its own."""
+    is_review = name == REVIEW
+    text, noun, new = ("review", "review", "submitted") if is_review else ("comment", "comment", "created")
+    action = fields.text("action")
+    if action != new:
+        raise NoRequestError(f"the {noun} was {_word(action)}, and only a new {noun} is a command")
+    identity, body = fields.number(f"{text}.id"), fields.text(f"{text}.body", default="")
+    command = _command_in(body, noun)
+    url, at = fields.text(f"{text}.html_url"), _requested_at(name, fields)
+    request = _about_thread(
+        fields,
+        _subject(fields, "issue" if name == ISSUE_COMMENT else "pull_request"),
+        Trigger(name, 0 if is_review else identity, url, at),
+        fields.account(f"{text}.user"),
+    )
+    source = CommandSource(_TEXTS[name], identity, body)
+    return replace(
+        request, command=command, source=source, anchor=_anchor(fields) if name == REVIEW_COMMENT else None
+    )
+
+
+def _requested_at(name: str, fields: Fields) -> str:
+    """When a text became visible: a comment on lines that belongs to a review is created with its first word and
+    changed once more when the review is submitted."""
+    if name == REVIEW:
+        return fields.time("review.submitted_at")
+    created = fields.time("comment.created_at")
+    if name != REVIEW_COMMENT or not fields.has("comment.updated_at"):
+        return created
+    return max(created, fields.time("comment.updated_at"))
+
+
+def _anchor(fields: Fields) -> ReviewThread:
+    """Return a comment's location. The payload's line is null if it is gone from the diff, and for a whole file."""
+    line = fields.number("comment.line", default=0)
+    of_file = fields.text("comment.subject_type", default="line") == "file"
+    return ReviewThread(
+        id=fields.number("comment.in_reply_to_id", default=0) or fields.number("comment.id"),
+        path=fields.text("comment.path"),
+        line=line,
+        start_line=fields.number("comment.start_line", default=0) if line else 0,
+        side=Side.LEFT if fields.text("comment.side", default="RIGHT") == "LEFT" else Side.RIGHT,
+        hunk=fields.text("comment.diff_hunk", default=""),
+        comments=(),
+        outdated=line == 0 and not of_file,
+    )
+
+
+def _from_thread(name: str, fields: Fields) -> EventRequest:
+    """An action on an issue or a pull request."""
+    is_pull = name in _OF_PULLS
+    noun, parent = ("pull request", "pull_request") if is_pull else ("issue", "issue")
+    action, subject = fields.text("action"), _subject(fields, parent)
+    if action == "opened" and not is_pull:
+        command = _command_in(subject.body, noun)
+        trigger = Trigger(name, 0, subject.url, fields.time("issue.created_at"))
+        source = CommandSource(TextKind.THREAD, 0, subject.body)
+        request = _about_thread(fields, subject, trigger, subject.author)
+        return replace(request, command=command, source=source)
+    label = fields.text("label.name", default="") if action == "labeled" else ""
+    assignee = fields.text("assignee.login", default="") if action == "assigned" else ""
+    cause = Cause.LABEL if label else Cause.ASSIGNMENT if assignee else Cause.PULL_REQUEST
+    if cause is Cause.PULL_REQUEST:
+        if not is_pull or action not in _REVIEWABLE:
+            raise NoRequestError(f"the {noun} was {_word(action)}, which asks for nothing")
+        if _is_own_pull(subject.head, fields.repository()):
+            raise NoRequestError("the pull request is of a branch of this bot's own")
+    # The payload has no time of the action, so the trigger's time is the thread's last change before it.
+    trigger = Trigger(name, 0, subject.url, subject.updated_at)
+    request = _about_thread(fields, subject, trigger, fields.account("sender"))
+    return replace(request, cause=cause, detail=label or assignee or action)
+
+
+def _about_thread(fields: Fields, subject: Subject, trigger: Trigger, actor: Account | None) -> EventRequest:
+    """Return the request about the thread in the payload."""
+    return EventRequest(
+        repository=fields.repository(),
+        trigger=trigger,
+        actor=actor,
+        sender=fields.account("sender"),
+        subject=subject,
+        number=subject.number,
+        head_sha=subject.head.sha if subject.head else "",
+    )
+
+
+def _from_inputs(name: str, fields: Fields, inputs: WorkflowInputs) -> EventRequest:
+    """A workflow that an account with write access started by hand or through the API, or that a schedule started. A
+    schedule has no sender, and its payload often does not name the repository."""
+    is_schedule, given = name == _SCHEDULE, _INPUTS[name]
+    instruction = fields.text(f"{given}.instruction", default="") or inputs.instruction
+    task = fields.text(f"{given}.task", default="") or inputs.task
+    if not instruction.strip() and not task:
+        raise NoRequestError(f"the `{name}` has neither an `instruction` nor a `task`")
+    own = None if is_schedule and not fields.has("repository") else fields.repository()
+    target = inputs.target or (own.name if own else inputs.repository)
+    is_own_target = own is not None and own.name.lower() == target.lower()
+    sender = None if is_schedule else fields.account("sender")
+    return EventRequest(
+        # Of another repository only the name is known.
+        repository=own if own and is_own_target else RepositoryData(target, "", private=True, clone_url=""),
+        trigger=Trigger(name, 0, inputs.url, inputs.now),
+        actor=sender,
+        sender=sender,
+        # Here `/agent` is optional.
+        command=parse_command(instruction) or parse_command(f"/agent {instruction}"),
+        # The number is one of the event's repository, which need not be the task's.
+        number=fields.number_in_text(f"{given}.number") if is_own_target else 0,
+        task=task,
+        tier=Tier.SCHEDULE if is_schedule else None,
+    )
+
+
+def _from_run(fields: Fields) -> EventRequest:
+    """A workflow's run that failed on a pull request of this repository."""
+    run = "workflow_run"
+    repository, actor = fields.repository(), fields.account(f"{run}.actor")
+    action, conclusion = fields.text("action"), fields.text(f"{run}.conclusion", default="")
+    ended = conclusion if action == "completed" else action
+    cause, head = fields.text(f"{run}.event"), fields.text(f"{run}.head_branch", default="")
+    pulls = list(_own_pulls(fields))
+    reasons = {
+        f"the workflow run is `{_word(ended)}`, and only a failed one is looked at": ended != "failure",
+        f"the failed run was of the event `{_word(cause)}`, not of a pull request": cause not in _OF_PULLS,
+        "the failed run is of a fork's pull request; a person has to ask for a fix there": (
+            fields.name_of(f"{run}.head_repository").lower() != repository.name.lower()
+        ),
+        "the failed run is of a branch of this bot's own": head.startswith(OWN_BRANCHES),
+        "the failed run was begun by a bot's push or by a deleted account": (
+            actor is None or actor.kind == "Bot"
+        ),
+        "the failed run is of no open pull request": not pulls,
+    }
+    if why := next((why for why, applies in reasons.items() if applies), ""):
+        raise NoRequestError(why)
+    return EventRequest(
+        repository=repository,
+        trigger=Trigger(_FAILED_RUN, 0, fields.text(f"{run}.html_url"), fields.time(f"{run}.updated_at")),
+        cause=Cause.FAILED_RUN,
+        actor=actor,
+        sender=actor,
+        detail=fields.text(f"{run}.name", default=""),
+        number=min(pulls),
+        head_sha=fields.sha(f"{run}.head_sha"),
+        tier=Tier.SCHEDULE,
+    )
+
+
+def _own_pulls(fields: Fields) -> Iterator[int]:
+    """Yield the numbers of this repository's own pull requests with the run's head. GitHub also lists those onto other
+    repositories of the network that have the same head: such a number is something else here."""
+    own, head_sha = fields.number("repository.id"), fields.sha("workflow_run.head_sha")
+    for pull in fields.entries("workflow_run.pull_requests"):
+        repositories = {pull.number(f"{end}.repo.id", default=0) for end in ("base", "head")}
+        if repositories == {own} and pull.text("head.sha", default="") == head_sha:
+            yield pull.number("number")
+
+
+def _subject(fields: Fields, parent: str) -> Subject:
+    is_pull = parent == "pull_request"
+    return Subject(
+        number=fields.number(f"{parent}.number"),
+        title=fields.text(f"{parent}.title"),
+        body=fields.text(f"{parent}.body", default=""),
+        author=fields.account(f"{parent}.user"),
+        url=fields.text(f"{parent}.html_url"),
+        updated_at=fields.time(f"{parent}.updated_at"),
+        is_pull_request=is_pull or fields.has(f"{parent}.pull_request"),
+        locked=fields.truth(f"{parent}.locked", default=False),
+        draft=fields.truth(f"{parent}.draft", default=False),
+        comments=fields.number_in_text(f"{parent}.comments"),
+        head=_head(fields) if is_pull else None,
+    )
+
+
+def _head(fields: Fields) -> Head:
+    return Head(
+        sha=fields.sha("pull_request.head.sha"),
+        ref=fields.text("pull_request.head.ref"),
+        repository=fields.name_of("pull_request.head.repo"),
+        base_ref=fields.text("pull_request.base.ref"),
+    )
+
+
+def _is_own_pull(head: Head | None, repository: RepositoryData) -> bool:
+    return (
+        head is not None
+        and head.repository.lower() == repository.name.lower()
+        and head.ref.startswith(OWN_BRANCHES)
+    )
+
+
+def _command_in(body: str, noun: str) -> Command:
+    if is_own(body):
+        raise NoRequestError(f"the {noun} is this bot's own")
+    if command := parse_command(body):
+        return command
+    if noun != "issue" and (missed := near_miss_command(body)):
+        return missed
+    if mentions_agent(body):
+        raise NoRequestError(f"the {noun} mentions `/agent`, but a command starts the first line of a {noun}")
+    raise NoRequestError(f"the {noun} has no `/agent` command")
+
+
+def _word(text: str) -> str:
+    """Return a word of the payload, safe inside backticks."""
+    return "".join(c for c in text if c.isalnum() or c in "_-. ")[:40] or "unknown"
