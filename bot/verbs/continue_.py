@@ -22,7 +22,7 @@ $changing
 VERB = Verb(
     name="continue",
     example="continue take the second way",
-    help="goes on from the last run, with your instruction",
+    help="continues the last run, with your instruction",
     order=60,
     places=THREADS,
     options=CHANGE_OPTIONS,
