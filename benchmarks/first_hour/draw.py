@@ -1,7 +1,7 @@
 """python -m benchmarks.first_hour.draw: print each language's candidates in the order of the draw.
 
 The nineteen come from the front of the order and the ten unseen from its end. A repository without a snapshot, or whose
-own tests do not run in the plain shell, is replaced by the next of its language; `docs/bench.md` says which and why.
+own tests do not run in the plain shell, is replaced by the next of its language. `docs/bench-method.md` lists these.
 """
 
 from __future__ import annotations

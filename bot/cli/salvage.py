@@ -19,7 +19,7 @@ from bot.github.actions import Actions
 from bot.publish.bundle.write import JOURNAL, OUTCOME, OUTCOME_LIMIT, PATCH, REPORT
 from bot.report.summary import charts_of, run_summary
 from bot.run.salvage import newest_run, salvage
-from bot.run.value import RunResult
+from bot.session.context.run import RunResult
 from bot.session.run_folder import RunFolder
 
 EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"

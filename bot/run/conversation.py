@@ -11,18 +11,17 @@ from bot.agent.conversation_context import ConversationContext
 from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.usage import SessionUsage
 from bot.contracts import journal as lines
-from bot.contracts.model import Provider
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolSpec
 from bot.providers.models import cost
 from bot.publish.bundle.write import JOURNAL
 from bot.run.loop_hooks import LoopHooks, StopHook
 from bot.run.parts import Parts
-from bot.run.value import Run
 from bot.session.context.profiles import masking_of
+from bot.session.context.run import Run
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.run_models import ConversationModel, RunModels
-from bot.session.tools.subagents import RunSubagents, SharedSettings
+from bot.session.tools.subagents import RunSubagents
 from bot.session.tools.toolbox import CallTracker, RunToolbox
 
 if TYPE_CHECKING:
@@ -35,15 +34,17 @@ def new_conversation(
     """What the conversation with `model` needs, and its result tools. Writes the journal's first lines."""
     provider, profile = model.provider, run.profile
     calls = CallTracker()
-    shared = SharedSettings(
-        models=models,
-        limits=_limits(run),
-        usage=SessionUsage(),
-        began=time.monotonic(),
-        identity=new_marker(),
-        stop_on_denial=run.policy.on_deny == "stop",
+    subagents = RunSubagents(
+        run, models, parts.workspace, parts.gatekeeper, parts.archive, parts.skills, calls
     )
-    results = _result_tools(run, parts, shared, calls)
+    results = ResultTools(
+        *((parts.review.tool,) if parts.review else ()),
+        *parts.skills.tools,
+        subagents.tool,
+        propose=parts.proposals,
+        person=parts.gatekeeper.approvals.answer,
+        mirror=parts.archive.mirror,
+    )
     toolbox = RunToolbox(
         parts.workspace, parts.gatekeeper, profile, results.of(profile), calls, run.folder.variation
     )
@@ -51,29 +52,20 @@ def new_conversation(
     earlier, notes = _earlier(run, results, provider.info.name, system, tools)
     if earlier is not None:
         system, tools = earlier.system, earlier.tools
-    run.journal.write(_header(run, parts, provider, system, tools, shared.limits))
-    run.folder.keep_header()
-    for note in (*notes, *parts.skills.notes, *models.notes):
-        run.journal.write(lines.Note(note))
-    if resumed and resumed.files:
-        change = lines.FilesChanged(0, resumed.files, note="the change of the run before this one")
-        run.journal.write(change)
-    base = run.checkout.base_sha[:12]
-    run.say(f"at commit {base}, with {provider.info.name}, sandbox {run.confinement.name}")
     conversation = ConversationContext(
         provider,
         system,
         toolbox,
         run.journal,
-        shared.limits,
+        _limits(run),
         run.cancel,
         LoopHooks(run, parts, results, calls, StopHook(run, parts, results)).hooks(),
-        stop_on_denial=shared.stop_on_denial,
+        stop_on_denial=run.policy.on_deny == "stop",
         price=cost,
         compaction=SummaryCompaction(provider, parts.archive, cost, model.small),
-        identity=shared.identity,
-        shared_usage=shared.usage,
-        start_time=shared.began,
+        identity=new_marker(),
+        shared_usage=SessionUsage(),
+        start_time=time.monotonic(),
         masking=masking_of(profile),
         before=earlier.messages if earlier else (),
         tools=tools,
@@ -82,6 +74,15 @@ def new_conversation(
         effort=models.effort,
         slow_checks=lambda: parts.rounds.are_slow,
     )
+    subagents.parent = conversation
+    _begin_journal(run, parts, conversation)
+    for note in (*notes, *parts.skills.notes, *models.notes):
+        run.journal.write(lines.Note(note))
+    if resumed and resumed.files:
+        change = lines.FilesChanged(0, resumed.files, note="the change of the run before this one")
+        run.journal.write(change)
+    base = run.checkout.base_sha[:12]
+    run.say(f"at commit {base}, with {provider.info.name}, sandbox {run.confinement.name}")
     return conversation, results
 
 
@@ -90,29 +91,6 @@ def _limits(run: Run) -> RunLimits:
     turns = min(budget.turns, run.profile.turns or budget.turns)
     printed = (budget.commands, budget.output) if budget.runs_commands else (None, None)
     return RunLimits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
-
-
-def _result_tools(run: Run, parts: Parts, shared: SharedSettings, calls: CallTracker) -> ResultTools:
-    subagents = RunSubagents(
-        shared=shared,
-        workspace=parts.workspace,
-        gatekeeper=parts.gatekeeper,
-        profile=run.profile,
-        journal=run.journal,
-        archive=parts.archive,
-        say=run.say,
-        call=calls.turn_and_id,
-        skills=parts.skills,
-        variation=run.folder.variation,
-    )
-    return ResultTools(
-        *((parts.review.tool,) if parts.review else ()),
-        *parts.skills.tools,
-        subagents.tool,
-        propose=parts.proposals,
-        person=parts.gatekeeper.approvals.answer,
-        mirror=parts.archive.mirror,
-    )
 
 
 def _earlier(
@@ -134,27 +112,22 @@ def _earlier(
     return None if isinstance(earlier, str) else earlier, notes
 
 
-def _header(
-    run: Run,
-    parts: Parts,
-    provider: Provider,
-    system: str,
-    tools: tuple[ToolSpec, ...],
-    limits: RunLimits,
-) -> lines.Header:
-    checkout = run.checkout
-    return lines.Header(
+def _begin_journal(run: Run, parts: Parts, conversation: ConversationContext) -> None:
+    checkout, info = run.checkout, conversation.provider.info
+    header = lines.Header(
         schema=lines.SCHEMA_VERSION,
         version=__version__,
         started_at=run.started_at,
-        model=provider.info.name,
-        info=provider.info,
+        model=info.name,
+        info=info,
         base_sha=checkout.base_sha,
         request=run.request,
-        system=system,
-        tools=tools,
-        limits=limits,
+        system=conversation.system,
+        tools=conversation.specs,
+        limits=conversation.limits,
         sandbox=run.confinement.name,
         policy_sha="" if checkout.policy_sha == checkout.base_sha else checkout.policy_sha,
         checks=tuple(lines.PlannedCheck(one.name, one.command, one.detected) for one in parts.rounds.checks),
     )
+    run.journal.write(header)
+    run.folder.keep_header()

@@ -16,11 +16,10 @@ from bot.policy.running import SetupStep
 from bot.policy.tiers import run_budget
 from bot.policy.values import Policy
 from bot.publish.bundle.write import Bundle
-from bot.run.value import Run, RunSpec
 from bot.session.context.base import Preparation, checks_of, chosen_checks, detected_at, preparation_of
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import profile_of, without_commands
-from bot.session.workspaces import build_caches
+from bot.session.context.run import Run, RunSpec
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive, downloaded_file
 from bot.session.workspaces.start import Workspaces
@@ -82,44 +81,27 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
     wanted, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
     setup, unset = _possible_setup(run, preparation.setup if preparation else wanted)
     tools = _tools(run)
-    network = Network(replace(policy, setup=setup), run.request, profile, run.environment)
+    network = Network(run, setup)
     workspaces = Workspaces(
-        checkout,
-        run.confinement,
-        run.folder,
-        str(run.origin or checkout.tree),
-        run.environment,
-        skills=skills,
-        journal=run.journal,
-        network=network,
-        limits=policy.sandbox.limits,
-        has_setup=bool(setup or archive),
-        tools=lambda: tools,
+        run=run, network=network, tools=tools, skills=skills, has_setup=bool(setup or archive)
     )
     trees = Trees(
-        checkout,
-        run.folder,
+        run,
         workspaces.start_commands,
         setup,
         bring,
-        origin=run.origin,
-        say=run.say,
         restrict=network.restrict,
-        downloads=lambda: build_caches.downloads(GitTrees(checkout).paths(), run.environment),
-        own=lambda: tools.environments,
-        share_all=run.tier is Tier.LOCAL and profile.setup,
+        own=tools.environments,
         prepared_from=preparation.sha if preparation else "",
         archive=archive,
-        services=policy.run_services if profile.setup and not profile.unrun else (),
     )
     every = () if profile.read_only else checks_of(policy, run.task, detected)
-    checks = chosen_checks(every, run.request.options)
     unread = (f"{one.what}: {one.reason}." for one in detected.unread)
     return RunEnvironment(
         network=network,
         workspaces=workspaces,
         trees=trees,
-        checks=checks,
+        checks=chosen_checks(every, run.request.options),
         notes=(*unused, *unprepared, *unset, *unread, *tools.notes),
         not_shown=tools.notes,
     )

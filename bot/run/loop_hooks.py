@@ -30,8 +30,8 @@ from bot.gate.verdict import Verdict
 from bot.parsing.parser import ParseError, Parser
 from bot.policy.running import StopHookPolicy
 from bot.run.parts import Parts
-from bot.run.value import Run
 from bot.session.context.profiles import FINAL
+from bot.session.context.run import Run
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.toolbox import CallTracker
 from bot.verbs.record import SUBMIT_PLAN
@@ -199,12 +199,12 @@ class StopHook:
         verdict = self.parts.gate.verdict()
         if isinstance(verdict, GateError):
             if not isinstance(verdict, OutOfCapacity) and self._first_time("gate"):
-                yield self.parts.gate.mask(REFUSED.format(why=verdict))
+                yield self.run.redact(REFUSED.format(why=verdict))
         elif verdict.unfit and self._first_time("gate"):
             rows = [f"- {quoted_path(row.path)}: {row.reason}" for row in verdict.unfit[:_MAX_ROWS]]
             if more := len(verdict.unfit) - len(rows):
                 rows.append(f"- and {more} more")
-            yield self.parts.gate.mask(WITHHELD.format(rows="\n".join(rows)))
+            yield self.run.redact(WITHHELD.format(rows="\n".join(rows)))
 
     def _first_time(self, what: str) -> bool:
         new = what not in self._reported
@@ -216,7 +216,7 @@ class StopHook:
         if isinstance(verdict, GateError) or not self._first_time(f"files of {verdict.tree_sha}"):
             return
         if verdict.files and (broken := broken_files(self.run.checkout, verdict)):
-            yield self.parts.gate.mask(NEW_ERRORS.format(errors=quoted_lines("\n".join(broken[:_MAX_ROWS]))))
+            yield self.run.redact(NEW_ERRORS.format(errors=quoted_lines("\n".join(broken[:_MAX_ROWS]))))
 
     def _rounds_with_change(self) -> Iterator[str]:
         """Failing checks and errors of checkers, once for each tree."""
@@ -230,9 +230,9 @@ class StopHook:
         if self.run.stop.fired:
             return
         if self._policy.diagnostics and (problems := self._new_problems(verdict.tree_sha)):
-            yield self.parts.gate.mask(problems)
+            yield self.run.redact(problems)
         if self._policy.checks and bad:
-            yield self.parts.gate.mask(failing_checks_message(bad))
+            yield self.run.redact(failing_checks_message(bad))
 
     def _new_problems(self, tree_sha: str) -> str:
         """New errors of checkers, each once."""

@@ -11,11 +11,11 @@ from bot.agent.todo import render_list
 from bot.contracts import journal as lines
 from bot.contracts.messages import Image
 from bot.contracts.workspace_tools import SHELL
-from bot.run.attachments import Attachments
 from bot.run.parts import Parts
-from bot.run.value import Run
+from bot.session.context.attachments import Attachments
 from bot.session.context.git_trees import pull_diff
 from bot.session.context.instructions import instructions, paths_of, text_of
+from bot.session.context.run import Run
 from bot.session.tools.result_tools import ResultTools
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs

@@ -27,8 +27,8 @@ from bot.report.page import render_page
 from bot.run.opening import outcome_notes
 from bot.run.outcome import Facts, outcome
 from bot.run.parts import Parts, budget_notes
-from bot.run.value import Run, RunResult, now
 from bot.session.checks.before_round import NO_CHANGE
+from bot.session.context.run import Run, RunResult, now
 from bot.session.progress.reporter import masked
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools

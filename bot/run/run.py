@@ -1,7 +1,8 @@
 """One run, from a request to its bundle. Read this first: it is the whole way, in order.
 
 1. On threads: connect the model, try the sandboxes, load what finds secrets. Meanwhile the base is checked out.
-2. Task, policy and skills are read from the base. With them there is one `Run`, which never changes (`value.py`).
+2. Task, policy and skills are read from the base. With them there is one `Run`, which never changes
+   (`bot/session/context/run.py`).
 3. What works for the run is made (`parts.py`): the trees, the tool host in the sandbox, the checks, the gate.
 4. The agent loop: requests to the model, and its tool calls. `loop_hooks.py` starts the checks on the base with the
    first request, and tells a model that says it is done what is missing.
@@ -27,6 +28,7 @@ from bot.checkout.clone import Checkout, History, prepare
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts import journal as lines
+from bot.contracts.background import Background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
@@ -41,13 +43,13 @@ from bot.maintenance.task import Task
 from bot.parsing.parser import Parser
 from bot.providers.streaming import apply_overrides
 from bot.publish.bundle.write import Bundle
-from bot.run.attachments import Attachments, has_attachments
 from bot.run.conversation import new_conversation
 from bot.run.environment import granted_profile
 from bot.run.opening import opening
 from bot.run.parts import Parts, budget_notes, make_parts
-from bot.run.value import Run, RunResult, RunSpec
+from bot.session.context.attachments import Attachments, has_attachments
 from bot.session.context.base import base_finder, base_policy, base_task, check_brought
+from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.context.secrets import known_secrets
 from bot.session.progress.interruption import (
     cancelled_after,
@@ -56,10 +58,10 @@ from bot.session.progress.interruption import (
     note_work_on_error,
 )
 from bot.session.progress.reporter import ProgressReporter
-from bot.session.progress.waits import Background, WatchedProvider
+from bot.session.progress.waits import WatchedProvider
 from bot.session.run_folder import lock_folder
 from bot.session.tools.result_tools import ResultTools
-from bot.session.tools.run_models import ConversationModel, ModelSources, RunModels
+from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.skills import find_skills, with_skill_tool
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
@@ -192,7 +194,7 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     if not trees.need_preparing:
         parts.workspace.open()
     provider = apply_overrides(connecting.result(), run.policy.models)
-    models = _models(run, provider)
+    models = RunModels(run, provider)
     model = ConversationModel(models, lambda one: WatchedProvider(one, run.say, run.asking), provider)
     run.note(*models.notes)
     parts.rounds.end_by(run.budget.minutes)
@@ -261,15 +263,6 @@ def _load_attachments(run: Run, provider: Background[Provider]) -> Background[At
         return load(run, apply_overrides(provider.result(), run.policy.models).info.vision)
 
     return Background(load_on_thread, "pictures")
-
-
-def _models(run: Run, provider: Provider) -> RunModels:
-    local = run.tier is Tier.LOCAL
-    sources = ModelSources(
-        run.model, run.connect, run.connect_named, run.environment, run.policy.models, local, run.say
-    )
-    task = run.task.name if run.task else ""
-    return RunModels(provider, sources, run.policy.model_settings.of(run.request.verb, run.tier, task))
 
 
 def _with_title(

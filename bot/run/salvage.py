@@ -32,10 +32,10 @@ from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.run import outcome as run_outcome
 from bot.run.result import mask_outcome, write_run_bundle
-from bot.run.value import RunResult
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.profiles import recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
+from bot.session.context.run import RunResult
 from bot.session.context.secrets import known_secrets
 from bot.session.run_folder import RunFolder, check_private, lock_folder, parent_folder
 from bot.session.tools.approvals import approved_paths

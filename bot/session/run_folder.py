@@ -8,12 +8,13 @@ what it does not need is imported where it is used.
 
 from __future__ import annotations
 
+import errno
 import fcntl
-import itertools
 import json
 import os
 import pwd
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import bot
 from bot.contracts.errors import AgentError
+from bot.contracts.host_programs import find_host_program
 from bot.contracts.regular_files import read_regular
 from bot.contracts.tools import Variation
 
@@ -255,59 +257,21 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder that commands wrote in, even with closed or very deeply nested folders.
-
-    `shutil.rmtree` calls itself for each level: a thousand of them ended the program, with the run's results. No
-    process of the workspace may be alive; entries that vanish meanwhile are no error. Raises `OSError`.
-    """
-    with suppress(FileNotFoundError):
-        top = _open_folder(str(folder), None)
-        try:
-            fresh = (f"{os.urandom(8).hex()}-{number}" for number in itertools.count())
-            while names := os.listdir(top):
-                for name in names:
-                    with suppress(FileNotFoundError):
-                        _remove_entry(top, name, fresh)
-        finally:
-            os.close(top)
-        os.rmdir(folder)
+    """Remove a folder that commands wrote in, even with closed or very deeply nested folders: `shutil.rmtree` calls
+    itself for each level. No process of the workspace may be alive. Raises `OSError`."""
+    _run_on(folder, "rm", "-rf")
+    if os.path.lexists(folder):
+        _run_on(folder, "chmod", "-R", "u+rwx")
+        failure = _run_on(folder, "rm", "-rf")
+        if os.path.lexists(folder):
+            raise OSError(errno.ENOTEMPTY, f"it could not be removed: {failure}", str(folder))
 
 
-def _remove_entry(top: int, name: str, fresh: Iterator[str]) -> None:
-    """Remove `name` with its files. Its folders are moved to `top`, so that recursion is one level deep."""
-    if not _is_folder(name, top):
-        os.unlink(name, dir_fd=top)
-        return
-    folder = _open_folder(name, top)
-    try:
-        for inner in os.listdir(folder):
-            if not _is_folder(inner, folder):
-                os.unlink(inner, dir_fd=folder)
-                continue
-            os.close(_open_folder(inner, folder))  # to move a folder is to write in it
-            os.rename(inner, next(fresh), src_dir_fd=folder, dst_dir_fd=top)
-    finally:
-        os.close(folder)
-    os.rmdir(name, dir_fd=top)
-
-
-def _is_folder(name: str, at: int) -> bool:
-    return stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
-
-
-def _open_folder(name: str, at: int | None) -> int:
-    """A folder, open to its owner from now on."""
-    try:
-        folder = os.open(name, _FOLDER, dir_fd=at)
-    except PermissionError:
-        closed = os.open(name, _FOLDER | os.O_PATH, dir_fd=at)
-        try:
-            os.chmod(f"/proc/self/fd/{closed}", 0o700)  # by its name it could be a link by now
-        finally:
-            os.close(closed)
-        folder = os.open(name, _FOLDER, dir_fd=at)
-    os.fchmod(folder, 0o700)
-    return folder
+def _run_on(folder: Path, program: str, *options: str) -> str:
+    """Run a program of the system on `folder`, and return the last line of its errors."""
+    command = [find_host_program(program) or f"/bin/{program}", *options, "--", f"./{folder.name}"]
+    ran = subprocess.run(command, cwd=folder.parent, env={}, stderr=subprocess.PIPE, text=True, check=False)
+    return (ran.stderr.splitlines() or [""])[-1]
 
 
 class FolderBusy(AgentError):

@@ -121,12 +121,6 @@ def test_broken_json_is_explained_with_parser_message_position_and_excerpt() -> 
     assert len(said) < 500
 
 
-def test_nan_is_not_json() -> None:
-    said = refusal('{"path": "a", "ratio": NaN}')
-    assert "NaN is not a JSON value" in said
-    assert "character 23" in said
-
-
 @pytest.mark.parametrize("raw", ["[1]", "7", "null", '"just text"', '"[1]"', '"\\"{}\\""'])
 def test_arguments_that_are_no_object_are_refused(raw: str) -> None:
     assert "JSON" in refusal(raw)

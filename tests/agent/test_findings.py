@@ -57,16 +57,6 @@ def test_the_answer_says_where_it_stands(given: dict[str, Any], where: str) -> N
     assert f"Noted, {where}" in call(ReportFinding(take), **given).result.content
 
 
-def test_what_the_judge_refuses_goes_back_and_is_not_kept() -> None:
-    report = ReportFinding(lambda finding, cancel: f"Line {finding.line} is not in the diff.")
-    executed = call(report, line=99)
-    assert (executed.result.is_error, executed.result.content) == (
-        True,
-        "Not taken. Line 99 is not in the diff.",
-    )
-    assert report.findings == ()
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -151,12 +141,6 @@ def test_refused_reports_are_kept_until_they_are_corrected(then: dict[str, Any],
     assert len(report.refused) == left
     if left:
         assert report.refused[0] == "T (a.py line 9): Not there."
-
-
-def test_nothing_is_said_to_be_left_out_where_nothing_was() -> None:
-    report = ReportFinding(take)
-    call(report)
-    assert report.left_out == ()
 
 
 def test_halves_of_characters_do_not_get_into_a_finding() -> None:

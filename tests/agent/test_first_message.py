@@ -128,10 +128,6 @@ def test_beside_an_approved_plan_no_words_count() -> None:
     assert "leave out step 2" not in text
 
 
-def test_this_without_a_thread_stays_as_it_is() -> None:
-    assert first_message(request("this", thread=None), FACTS, "m").startswith("# Request\nthis\n")
-
-
 def test_a_request_without_a_thread_says_nothing_of_one() -> None:
     text = first_message(request(thread=None), FACTS, "m")
     assert text.startswith("# Request\nfix the total\n")
@@ -186,9 +182,3 @@ def test_instructions_of_the_repository_are_followed_but_for_commits_and_pull_re
         "Follow it if it fits the request, except on commits, pushes and pull requests, which are made for you."
         in told
     )
-
-
-def test_a_check_is_run_for_the_model_and_not_by_it() -> None:
-    """As an order it would cost a command."""
-    told = first_message(request(), FACTS, "mark")
-    assert "- check, run for you: `make test`\n" in told

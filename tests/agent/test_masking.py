@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.handover import AskUser
 from bot.agent.loop import Hooks
 from bot.agent.masking import (
     NOTICE_AT,
-    Mask,
     Masking,
     RequestState,
     first_and_last_mask,
@@ -66,16 +64,6 @@ def test_in_the_last_request_only_the_tools_that_hand_over_may_be_called(tmp_pat
     assert [request.tool_choice for request in here.provider.asked] == ["auto", "auto"]
 
 
-def test_tools_stay_the_same_object_and_requests_stay_prefixes_whatever_is_masked(tmp_path: Path) -> None:
-    script = [says(call("echo", f'{{"text": "{n}"}}', f"c{n}")) for n in range(3)]
-    here = bench(tmp_path, first_and_last_mask(["hand_over"]), 3, *script)
-    here.run()
-    assert isinstance(here.provider, Keeping)
-    assert len({id(request.tools) for request in here.provider.asked}) == 1
-    for earlier, later in itertools.pairwise(here.provider.requests):
-        assert all(old is new for old, new in zip(earlier, later, strict=False))
-
-
 def test_where_nothing_hands_over_the_last_answer_is_words(tmp_path: Path) -> None:
     here = bench(tmp_path, first_and_last_mask(()), 1, says(call("echo", "{}", "a")))
     here.run()
@@ -84,11 +72,6 @@ def test_where_nothing_hands_over_the_last_answer_is_words(tmp_path: Path) -> No
     assert (request.tool_choice, request.allowed) == ("none", None)
     [refused] = here.journal().records(Result)
     assert "Answer in words." in refused.content
-
-
-def test_without_a_limit_nothing_is_masked() -> None:
-    assert first_and_last_mask(["x"])(RequestState(None)) is None
-    assert first_and_last_mask(["x"])(RequestState(2)) is None
 
 
 @pytest.mark.parametrize(
@@ -107,19 +90,6 @@ def test_what_is_said_names_how_to_hand_over() -> None:
     last = "(Your next answer is the last. {} can be called in it: say what you have.)"
     assert requests_left_notice(RequestState(1), ["describe_change"]) == last.format("Only describe_change")
     assert requests_left_notice(RequestState(1), []) == last.format("No tool")
-
-
-def test_the_state_after_a_turn_counts_the_requests_that_are_left(tmp_path: Path) -> None:
-    seen: list[int | None] = []
-    hooks = Hooks(after_results=lambda info: seen.append(info.state.requests_left) or ())  # type: ignore[func-returns-value]
-    script = [says(call("echo", f'{{"text": "{n}"}}', f"c{n}")) for n in range(3)]
-    Bench([*script, says("Done.")], tmp_path, limits=RunLimits(turns=5), hooks=hooks).run()
-    assert seen == [4, 3, 2]
-
-
-def test_a_refusal_names_what_is_allowed() -> None:
-    assert Mask(("a", "b"), "it is late").refusal("c") == "c is not available now: it is late. Allowed: a, b."
-    assert Mask(("a", "b"), "it is late").refusal("a") == ""
 
 
 LOOKING = first_and_last_mask(["hand_over"], final=True, first_tools=["echo"])
@@ -158,12 +128,6 @@ def test_what_must_be_handed_over_is_required_in_the_last_request_until_it_was(
     assert asked_for(here)[1:] == [(choice, ("hand_over",))]
 
 
-def test_what_need_not_be_handed_over_is_never_required() -> None:
-    mask = first_and_last_mask(["report_finding"])(RequestState(1))
-    assert mask is not None
-    assert not mask.required
-
-
 @pytest.mark.parametrize("verb", sorted(MODEL_VERBS))
 def test_plan_and_review_begin_with_looking_and_no_other_verb(verb: str) -> None:
     profile = profile_of_verb(verb)
@@ -179,14 +143,11 @@ def test_plan_and_review_begin_with_looking_and_no_other_verb(verb: str) -> None
     assert (last.allowed, last.required) == (profile.results, verb not in ("review", "explain"))
 
 
-def test_after_a_question_no_further_call_of_the_answer_is_run(tmp_path: Path) -> None:
-    question = AskUser()
-    asks = call("ask_user", '{"question": "Which?"}', "a")
-    here = Bench(
-        [says(asks, call("echo", "{}", "b"))], tmp_path, {"ask_user": question},
-        hooks=Hooks(stop_after_call=question.stop),
-    )  # fmt: skip
-    assert here.run().stop is StopReason.NEEDS_INPUT
-    assert [name for name, _ in here.ran] == ["ask_user"]
-    [_, left] = here.journal().records(Result)
-    assert (left.executed, left.content) == (False, "Not run: The model asks a question.")
+def test_tools_stay_the_same_object_and_requests_stay_prefixes_whatever_is_masked(tmp_path: Path) -> None:
+    script = [says(call("echo", f'{{"text": "{n}"}}', f"c{n}")) for n in range(3)]
+    here = bench(tmp_path, first_and_last_mask(["hand_over"]), 3, *script)
+    here.run()
+    assert isinstance(here.provider, Keeping)
+    assert len({id(request.tools) for request in here.provider.asked}) == 1
+    for earlier, later in itertools.pairwise(here.provider.requests):
+        assert all(old is new for old, new in zip(earlier, later, strict=False))

@@ -15,7 +15,7 @@ from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCa
 from bot.contracts.model import Complete, Event, Failed, ModelRequest, Retrying, TextDelta
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
-from tests.support.scripted import INFO, ScriptedProvider, call, says
+from tests.support.scripted import ScriptedProvider, call, says
 from tests.support.sessions import header
 
 SECRET = "sk-ant-0123456789-abcdef"
@@ -61,15 +61,6 @@ def test_what_waited_a_tenth_of_a_second_is_written_but_for_its_end(journal: Jou
     assert [delta.text for delta in deltas(journal)] == ["a" * 100, "a" * 500]
 
 
-def test_a_secret_that_arrives_in_pieces_is_masked_whole(journal: Journal) -> None:
-    writer = DeltaWriter(journal, 1, clock=iter(range(10_000)).__next__)
-    for letter in f"The key is {SECRET} indeed":
-        writer.add("text", letter)
-    writer.flush()
-    text = "".join(delta.text for delta in deltas(journal))
-    assert text == "The key is [masked] indeed"
-
-
 HEX = SECRET.encode().hex()
 
 WRAPPED = "-----BEGIN PRIVATE KEY-----\n" + f"{'MIIEvQ' * 8}\n" * 20 + "-----END PRIVATE KEY-----"
@@ -94,13 +85,6 @@ def test_a_secret_is_masked_wherever_the_chunks_cut_it(tmp_path: Path, hidden: s
         assert "[redacted" in shown
 
 
-def test_text_without_white_space_is_not_held_back_for_ever(journal: Journal) -> None:
-    writer = DeltaWriter(journal, 1, clock=lambda: 0.0)
-    for _ in range(50):
-        writer.add("arguments", "x" * 100, 0)
-    assert sum(len(delta.text) for delta in deltas(journal)) >= 3_500
-
-
 def test_each_block_is_kept_apart_and_ends_with_a_line(journal: Journal) -> None:
     parts = (Thinking("let me"), Text("Look."), call("ls", '{"a": 1}', "c1"), call("ls", '{"b": 2}', "c2"))
     provider = ScriptedProvider([says(*parts)])
@@ -123,11 +107,6 @@ def test_what_had_arrived_of_a_failed_answer_is_written(journal: Journal) -> Non
     assert [delta.text for delta in deltas(journal)] == ["I was", '{"pa']
 
 
-def test_retries_are_kept(journal: Journal) -> None:
-    play(journal, Retrying(1, 2.5, "529"), says("Hi."))
-    assert list(read_journal(journal.path).records(ProviderRetry)) == [ProviderRetry(1, 1, 2.5, "529")]
-
-
 def test_the_time_to_the_first_token_is_measured_from_the_request_on(journal: Journal) -> None:
     class Plays(ScriptedProvider):
         def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
@@ -147,18 +126,6 @@ def test_a_stream_that_just_stops_is_a_failure(journal: Journal) -> None:
     assert isinstance(ended, Failed)
     assert "without saying that it was whole" in ended.message
     assert [delta.text for delta in deltas(journal)] == ["Hi"]
-
-
-def test_the_stream_is_read_to_its_end(journal: Journal) -> None:
-    closed: list[str] = []
-
-    class Tidy(ScriptedProvider):
-        def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
-            yield Complete(Message("assistant", (Text("Hi"),)), FinishReason.END_TURN, "end_turn", Usage())
-            closed.append("read on")
-
-    receive_response(Tidy((), INFO), ModelRequest("", (), ()), CancelToken(), journal, 1)
-    assert closed == ["read on"]
 
 
 def test_an_answer_that_was_cut_counts_and_its_words_are_written_before_the_retry(journal: Journal) -> None:

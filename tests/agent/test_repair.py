@@ -219,17 +219,6 @@ def test_a_retry_forgets_what_the_attempt_before_it_had_sent() -> None:
     assert [message.text for message in found.messages] == ["mend it", "kept"]
 
 
-def test_what_subagents_said_stays_out(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j", str) as journal:
-        journal.write(header())
-        journal.write(TASK)
-        journal.of("explore-1").write(lines.UserText(0, "look around", "task"))
-        journal.of("explore-1").write(lines.Response(1, (Text("found it"),), "end_turn", ""))
-    assert [message.text for message in rebuild_conversation(read_journal(tmp_path / "j")).messages] == [
-        "mend it"
-    ]
-
-
 @pytest.mark.parametrize(
     ("file", "said"),
     [
@@ -293,20 +282,3 @@ def test_a_run_goes_on_from_the_messages_and_can_be_gone_on_with_itself(
     again = rebuild_conversation(read_journal(tmp_path / "j")).messages
     assert list(again[:-1]) == provider.requests[-1]
     assert_valid(again)
-
-
-def test_what_the_model_is_shown_of_its_tools_stays_as_the_stored_session_had_it(tmp_path: Path) -> None:
-    before = (Message("user", (Text("mend it"),)),)
-    provider = go_on(tmp_path / "j", before, [says(echo("x", "a")), says("Done.")])
-    assert provider.shown == [(THEN,), (THEN,)]
-
-
-def test_a_new_id_is_never_one_that_the_conversation_before_had(tmp_path: Path) -> None:
-    asked = Message("user", (Text("mend it"),))
-    before = (
-        asked,
-        Message("assistant", (echo("one", "call_1_0"),)),
-        Message("tool", (ToolResult("call_1_0", "echo", "one"),)),
-    )
-    provider = go_on(tmp_path / "j", before, [says(echo("two", "")), says("Done.")])
-    assert_valid(provider.requests[-1])

@@ -174,17 +174,6 @@ def test_turns_of_subagents_count_towards_the_runs_limit(tmp_path: Path) -> None
     assert len(model.requests) == 4
 
 
-def test_the_runs_minutes_go_on_in_a_subagent(tmp_path: Path) -> None:
-    """One that began in the last minute has not all of them again."""
-    minutes = RunLimits(minutes=10)
-    team = Team(tmp_path, [says("Done.")], lambda name: [], minutes)
-    team.run()
-    late = team.context._replace(clock=lambda: 1000.0, provider=ScriptedProvider([]))
-    with Journal(tmp_path / "late.jsonl", str) as journal:
-        journal.write(header())
-        assert run_loop(late._replace(journal=journal, start_time=100.0), "the task").stop is StopReason.TIME
-
-
 def test_a_subagent_has_a_limit_of_its_own_and_says_that_it_did_not_end(tmp_path: Path) -> None:
     kinds = (AgentType("explore", "agent_explore", True, 2, "looks"),)
     looks = [says(f"Step {n}.", call("echo", f'{{"text": "{n}"}}', f"x{n}")) for n in range(9)]
@@ -217,17 +206,6 @@ def test_a_cancel_reaches_the_subagent_and_every_call_is_answered(tmp_path: Path
     answered = [line.call_id for line in team.journal().records(Result)]
     assert answered == ["a", "b"]
     assert list(team.models) == ["explore-1"]
-
-
-def test_a_subagent_can_start_none_of_its_own(tmp_path: Path) -> None:
-    team = Team(
-        tmp_path,
-        [says(task("code")), says("Done.")],
-        lambda name: [says(task("code", call_id="z")), says("No.")],
-    )
-    team.run()
-    [result] = [part for message in team.models["code-1"].requests[-1] for part in results_of(message)]
-    assert 'There is no tool "task"' in result.content
 
 
 def test_the_lines_of_a_subagent_carry_its_name_and_are_no_lines_of_the_run(tmp_path: Path) -> None:
@@ -269,11 +247,3 @@ def test_a_long_report_is_cut_and_kept_whole_elsewhere(tmp_path: Path) -> None:
     assert kept == [report]
     assert "the whole report: /run/archive/1.txt" in team.results()[0].content
     assert len(team.results()[0].content) < MAX_REPORT + 300
-
-
-def test_only_the_types_that_there_are_can_be_asked_for(tmp_path: Path) -> None:
-    team = Team(tmp_path, [says(task("code")), says("Done.")], lambda name: [], types=TYPES[:2])
-    team.run()
-    [result] = team.results()
-    assert result.is_error
-    assert "agent_type" in result.content

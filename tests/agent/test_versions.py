@@ -144,22 +144,6 @@ def test_the_base_of_another_repository_is_not_taken(tmp_path: Path) -> None:
         version_content(history, history["a.txt"][0], lambda path: b"something else\n")
 
 
-def test_what_a_subagent_changed_counts_too(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    with Journal(path, lambda text: text) as writer:
-        writer.write(header())
-        writer.write(edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n")))
-        for record in bash(1, found("a.txt", b"1\ntwo\n", b"2\n")):
-            writer.write(record, "code-1")
-    told = [(v.number, v.by) for v in versions(read_journal(path))["a.txt"]]
-    assert told == [(0, "base"), (1, "edit"), (2, "bash")]
-
-
-def test_what_the_last_run_left_is_the_first_version(tmp_path: Path) -> None:
-    history = versions(journal(tmp_path, FilesChanged(0, (found("a.txt", BASE["a.txt"], b"1\n"),))))
-    assert [(v.by, v.number) for v in history["a.txt"]] == [("base", 0), ("the run before", 1)]
-
-
 def test_a_thousand_versions_are_worked_out_one_from_the_other(tmp_path: Path) -> None:
     edits = [edit(n, change("a.txt", f"{n}\n", f"{n + 1}\n")) for n in range(1200)]
     history = versions(journal(tmp_path, *edits))
@@ -186,11 +170,3 @@ def test_any_diff_of_the_tool_host_is_applied_again(
     diff = compare(before, after, "a.txt").text
     assert apply_diff(before, diff) == after
     assert apply_verified(before.encode(codec), diff, sha256(after.encode(codec))) == after.encode(codec)
-
-
-@pytest.mark.parametrize("cut", range(5, 60, 5))
-def test_a_diff_that_was_cut_is_never_taken_for_a_whole_one(cut: int) -> None:
-    before, after = "one\ntwo\nthree\n", "1\ntwo\n3\nfour\n"
-    whole = compare(before, after, "a.txt")
-    assert cut < len(whole.text)
-    assert apply_verified(before.encode(), whole.cut(cut).text, sha256(after.encode())) is None

@@ -17,7 +17,7 @@ from bot.attachments.selector import MAX_NAMED, AttachmentSelector, SelectionRul
 from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.github.client import connect
 from bot.github.retry import Pace
-from bot.run.attachments import Attachments, has_attachments
+from bot.session.context.attachments import Attachments, has_attachments
 from bot.session.event.attachments import _Reader, collect_attachments
 from slash_forge import Forge
 from tests.support.listeners import Listener

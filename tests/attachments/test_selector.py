@@ -23,7 +23,7 @@ from bot.contracts.pulls import Comment, ReviewThread, Side
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
 from bot.github.client import connect
 from bot.github.retry import Pace
-from bot.run.attachments import Attachments, has_attachments
+from bot.session.context.attachments import Attachments, has_attachments
 from bot.session.event.attachments import _Reader, collect_attachments
 from slash_forge import Forge
 from tests.attachments.pictures import plain
@@ -297,7 +297,7 @@ def test_a_request_without_a_picture_is_told_at_a_glance(world: World) -> None:
 
 def test_the_supervisor_never_loads_a_decoder(tmp_path: Path) -> None:
     code = (
-        "import sys; import bot.run.attachments, bot.attachments.selector, bot.attachments.redraw as r;"
+        "import sys; import bot.session.context.attachments, bot.attachments.selector, bot.attachments.redraw as r;"
         "assert r._pillow(); sys.exit('PIL' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -3,7 +3,6 @@ commands run with a network nor on which files."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from bot.contracts.cancel import CancelToken
 from bot.policy.load import load_policy
 from bot.policy.running import SetupStep
 from bot.session.context.base import Preparation, detected_at, preparation_of
-from bot.session.run_folder import RunFolder
 from bot.session.workspaces.trees import TreeEnvironment, Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
@@ -23,6 +21,7 @@ from tests.session.test_on_pull import READING
 from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, make_repository
+from tests.support.runs import make_run
 from tests.support.stage import CommandResult, Stage
 from tests.support.verb_runs import fork_pull
 
@@ -79,22 +78,21 @@ def test_a_policy_that_says_how_is_left_alone(tmp_path: Path, text: str) -> None
 
 
 def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(tmp_path: Path) -> None:
-    checkout, folder = of_pull(tmp_path), RunFolder(tmp_path / "run")
-    folder.root.mkdir()
+    run = make_run(tmp_path / "run", of_pull(tmp_path))
 
     def open_workspace(name: str, tree: Path, environment: TreeEnvironment) -> Workspace:
         return Workspace.start(
             Off(),
-            StartOptions(tree, folder.workspace(name), {"PATH": os.environ["PATH"]}),
+            StartOptions(tree, run.folder.workspace(name), run.environment),
             lambda question: Answer(False),
         )
 
     keep_what_it_sees = SetupStep("cat *.txt .github/workflows/ci.yml > seen", 60)
-    trees = Trees(checkout, folder, open_workspace, [keep_what_it_sees], prepared_from=checkout.policy_sha)
+    trees = Trees(run, open_workspace, [keep_what_it_sees], prepared_from=run.checkout.policy_sha)
     trees.begin(CancelToken())
     trees.environment()
     assert not trees.failure
-    assert (folder.setup_output / "seen").read_text() == BASE["requirements.txt"] + CI
+    assert (run.folder.setup_output / "seen").read_text() == BASE["requirements.txt"] + CI
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import base64
-import inspect
 import json
 import time
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
 from bot.github.values import CheckRunDraft, ReviewDraft, TreeEntry
+from tests.support.tables import writers
 
 CANARY = "canary-7f3a91c2e5d84b60aa17"
 BREAK = "\u200b"
@@ -96,15 +96,6 @@ WRITES: dict[str, dict[str, Any]] = {
     "dispatch_workflow": {"workflow": "x.yml", "ref": T, "inputs": {"a": T}},
     "cancel_run": {"run_id": 1},
 }
-
-
-def writers() -> set[str]:
-    """The methods of the client that write, by their code."""
-    return {
-        name
-        for name, method in inspect.getmembers(GitHub, inspect.isfunction)
-        if not name.startswith("_") and "self._write(" in inspect.getsource(method)
-    }
 
 
 def test_every_write_of_the_client_is_tried_here() -> None:

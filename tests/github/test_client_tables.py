@@ -10,7 +10,6 @@ import responses
 
 from bot.contracts.errors import ExitCode
 from bot.github.errors import GitHubError
-from bot.github.retry import ATTEMPTS
 from tests.support.tables import API, REPO, Client, comment, next_page, repository
 
 COMMENTS = f"{REPO}/issues/7/comments"
@@ -68,41 +67,12 @@ def test_a_rate_limited_comment_is_written_once_it_may_be(
     assert client.slept == [2.0]
 
 
-def test_a_comment_is_not_posted_again_after_a_server_error(
-    web: responses.RequestsMock, client: Client
-) -> None:
-    web.post(COMMENTS, status=502, json={"message": "Server Error"})
-    with pytest.raises(GitHubError, match="502"):
-        client.github.create_comment("octo/hello", 7, "hello")
-    assert len(web.calls) == 1
-
-
-def test_an_edit_is_repeated_after_a_server_error(web: responses.RequestsMock, client: Client) -> None:
-    web.patch(f"{REPO}/issues/comments/9", status=500, body="<html>")
-    web.patch(f"{REPO}/issues/comments/9", json=comment(9))
-    client.github.edit_comment("octo/hello", 7, 9, "hello")
-    assert len(web.calls) == 2
-
-
-def test_server_errors_end_after_some_attempts(web: responses.RequestsMock, client: Client) -> None:
-    web.get(REPO, status=503, json={"message": "Unavailable"})
-    with pytest.raises(GitHubError, match="503"):
-        client.github.repository("octo/hello")
-    assert len(web.calls) == ATTEMPTS
-
-
 def test_no_connection_is_a_sentence(web: responses.RequestsMock, client: Client) -> None:
     web.get(REPO, body=requests.ConnectionError("secret-token-value refused"))
     with pytest.raises(GitHubError) as caught:
         client.github.repository("octo/hello")
     assert "did not answer an attempt to read the data of octo/hello" in str(caught.value)
     assert "secret-token-value" not in str(caught.value)
-
-
-def test_an_answer_that_is_not_json_is_a_sentence(web: responses.RequestsMock, client: Client) -> None:
-    web.get(REPO, body='{"full_name": ')
-    with pytest.raises(GitHubError, match="did not answer"):
-        client.github.repository("octo/hello")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import pytest
 
 from bot.contracts.pulls import Annotation, PullState, Side
-from bot.contracts.threads import PullReader
 from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
@@ -60,12 +59,6 @@ def world() -> Iterator[World]:
         head = forge.branch_sha(NAME, "change")
         assert head is not None
         yield World(forge, github, number, head, token)
-
-
-def test_it_is_what_the_other_rooms_ask_for(world: World) -> None:
-    reader: PullReader = world.github
-    host: GitHub = world.github
-    assert reader.pull(NAME, world.pull) == host.pull(NAME, world.pull)
 
 
 def test_a_pull_request(world: World) -> None:
@@ -130,15 +123,6 @@ def test_threads_of_reviews_by_graphql_and_by_rest_are_the_same(world: World) ->
     assert (second.line, second.side, third.line, third.outdated) == (12, Side.LEFT, 0, False)
 
 
-def test_resolved_threads_are_told_apart(world: World) -> None:
-    one = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body="why?")
-    reply = world.forge.reply(NAME, one, "bob", "because")
-    world.forge.resolve(NAME, one, "ann")
-    thread = world.github.review_thread(NAME, world.pull, reply)
-    assert thread is not None
-    assert (thread.id, thread.resolved) == (one, True)
-
-
 def test_many_threads_and_many_comments_are_all_read(world: World) -> None:
     ids = [world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body=f"{n}") for n in range(60)]
     for n in range(120):
@@ -167,17 +151,6 @@ def test_a_review_is_made_answered_and_edited(world: World) -> None:
     assert found.body == "done now"
     world.forge.delete_review_comment(NAME, reply.id)
     assert world.github.review_comment(NAME, reply.id) is None
-
-
-def test_one_anchor_outside_of_the_diff_is_a_sentence(world: World) -> None:
-    with pytest.raises(GitHubError) as caught:
-        world.github.create_review(
-            NAME, world.pull, commit_sha=world.head, body="", event="COMMENT",
-            comments=[ReviewDraft("a.txt", "x", 19)],
-        )  # fmt: skip
-    assert caught.value.status == 422
-    assert "\n" not in str(caught.value)
-    assert list(world.github.reviews(NAME, world.pull)) == []
 
 
 def test_reactions_on_both_kinds_of_comments(world: World) -> None:
@@ -213,14 +186,6 @@ def test_failed_checks_with_the_log_of_the_failed_step(world: World) -> None:
         (),
     )
     assert len(world.forge.requests) == 4  # the log lies in a storage, which the third leads to
-
-
-def test_a_log_that_is_gone_leaves_a_sentence(world: World) -> None:
-    run = world.forge.add_run(NAME, pull=world.pull, conclusion="failure")
-    world.forge.add_job(NAME, run, conclusion="failure", steps=[Step("Test", "failure", "no\n")])
-    world.forge.expire_logs(NAME, run)
-    (found,) = world.github.failed_checks(NAME, world.head)
-    assert "it no longer exists" in found.steps[0].log
 
 
 def test_a_check_run_with_many_annotations(world: World) -> None:
@@ -259,26 +224,11 @@ def test_runs_and_their_artifacts(world: World) -> None:
         world.github.download_artifact(NAME, gone, 10_000)
 
 
-def test_a_run_is_cancelled_once(world: World) -> None:
-    run = world.forge.add_run(NAME, conclusion=None)
-    world.github.cancel_run(NAME, run)
-    assert world.forge.run_state(NAME, run) == ("completed", "cancelled")
-    with pytest.raises(GitHubError) as caught:
-        world.github.cancel_run(NAME, run)
-    assert caught.value.status == 409
-
-
 @pytest.mark.parametrize("workflow", ["ci.yml", ".github/workflows/ci.yml"])
 def test_a_workflow_is_started(world: World, workflow: str) -> None:
     world.github.dispatch_workflow(NAME, workflow, "main")
     started = world.forge.runs(NAME)[-1]
     assert (started["workflow"], started["branch"]) == (".github/workflows/ci.yml", "main")
-
-
-def test_what_a_token_may_not_is_a_sentence(world: World) -> None:
-    github = world.as_other({"contents": "read", "issues": "read"})
-    with pytest.raises(GitHubError, match=r"does not allow this token to start the workflow ci\.yml"):
-        github.dispatch_workflow(NAME, "ci.yml", "main")
 
 
 def test_an_issue_is_opened_edited_labelled_and_closed(world: World) -> None:
@@ -292,13 +242,6 @@ def test_an_issue_is_opened_edited_labelled_and_closed(world: World) -> None:
     found = world.github.issue(NAME, made.number)
     assert (found.state, found.title, found.body) == ("closed", "Dashboard", "two")
     assert list(world.github.issues(NAME, labels=["stale"])) == []
-
-
-def test_a_thread_of_600_comments_costs_6_requests(world: World) -> None:
-    for n in range(600):
-        world.forge.comment(NAME, world.pull, "ann", str(n))
-    assert len(list(world.github.comments(NAME, world.pull))) == 600
-    assert len(world.forge.requests) == 6
 
 
 def test_who_the_token_is_tells_whether_it_starts_workflows(world: World) -> None:

@@ -191,14 +191,6 @@ def test_a_head_that_github_does_not_see_yet_is_tried_again(web: Web, client: Cl
     assert client.slept == [1.0]
 
 
-def test_another_422_is_not_tried_again(web: Web, client: Client) -> None:
-    refusal = {"message": "Validation Failed", "errors": [{"message": "A pull request already exists"}]}
-    web.post(f"{REPO}/pulls", status=422, json=refusal)
-    with pytest.raises(GitHubError, match="already exists"):
-        client.github.open_pull(NAME, title="t", body="b", head="agent/x", base="main", draft=True)
-    assert len(web.calls) == 1
-
-
 def test_the_token_is_in_no_error_no_repr_and_no_log(
     web: Web, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:

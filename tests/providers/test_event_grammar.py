@@ -11,18 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import FinishReason, Text, Thinking, ToolCall, Usage
+from bot.contracts.messages import FinishReason, Text, ToolCall
 from bot.contracts.model import (
     Complete,
-    Retrying,
     TextDelta,
-    ThinkingDelta,
     ToolEnd,
 )
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
 from tests.support.model_cases import stop_word
-from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn
+from tests.support.model_script import Call, Raw, Say, Think, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
     FRAMES,
@@ -46,25 +44,6 @@ def test_text_comes_as_deltas_and_whole(model: str) -> None:
     end = completed(events)
     assert without_extras(end.message) == (Text("Hello, wörld ✓"),)
     assert (end.finish, end.message.role) == (FinishReason.END_TURN, "assistant")
-
-
-def test_thinking_is_a_part_of_its_own_before_the_text(model: str) -> None:
-    events, _ = run(model, [Turn((Think("Let me see."), Say("Yes.")), pieces=3)])
-    check_grammar(events)
-    assert "".join(event.text for event in events if isinstance(event, ThinkingDelta)) == "Let me see."
-    thinking, text = without_extras(completed(events).message)
-    assert isinstance(thinking, Thinking)
-    assert thinking.text == "Let me see."
-    assert text == Text("Yes.")
-
-
-def test_a_call_keeps_its_arguments_as_they_were_streamed(model: str) -> None:
-    raw = '{"command" :  "ls",\n "b": 1.0}'
-    events, _ = run(model, [Turn((Call("bash", raw, id="call_a"),), pieces=2)])
-    check_grammar(events)
-    end = completed(events)
-    assert without_extras(end.message) == (ToolCall("call_a", "bash", raw),)
-    assert end.finish is FinishReason.TOOL_USE
 
 
 def test_interleaved_parallel_calls_are_kept_apart(model: str) -> None:
@@ -124,12 +103,6 @@ def test_an_answer_with_no_text_and_no_call_is_complete_and_empty(model: str) ->
     assert completed(events).message.parts == ()
 
 
-def test_usage_is_counted_the_same_way_for_both(model: str) -> None:
-    tokens = Tokens(input=100, output=20, cache_read=900)
-    events, _ = run(model, [Turn((Say("Hi"),), tokens=tokens)])
-    assert completed(events).usage == Usage(input=100, cache_read=900, output=20)
-
-
 def test_an_error_inside_the_stream_after_text_fails_with_what_had_come(model: str) -> None:
     error = {"type": "server_error", "message": "the model fell over"}
     events, requests = run(model, [Turn((Say("Half"),), error=error)], policy=ONCE)
@@ -139,24 +112,6 @@ def test_an_error_inside_the_stream_after_text_fails_with_what_had_come(model: s
     assert (end.status, end.canceled) == (500, False)
     assert end.partial is not None
     assert end.partial.text == "Half"
-    assert len(requests) == 1
-
-
-def test_an_overload_inside_the_stream_before_anything_is_tried_again(model: str) -> None:
-    error = {"type": "overloaded_error", "message": "Overloaded"}
-    events, requests = run(model, [Turn((), error=error), Say("Hello")])
-    check_grammar(events)
-    assert [type(event) for event in events] == [Retrying, TextDelta, Complete]
-    assert len(requests) == 2
-
-
-def test_a_stream_that_ends_before_the_answer_does_fails_with_what_had_come(model: str) -> None:
-    events, requests = run(model, [Turn((Say("Half of it"),), ending=False)], policy=ONCE)
-    check_grammar(events)
-    end = failed(events)
-    assert "ended before" in end.message
-    assert end.partial is not None
-    assert end.partial.text == "Half of it"
     assert len(requests) == 1
 
 
@@ -265,14 +220,6 @@ def test_halves_of_an_emoji_in_two_deltas_are_joined_and_a_lone_one_is_replaced(
     told = "".join(event.text for event in events if isinstance(event, TextDelta))
     assert told == shown.removesuffix("\ufffd"), "the last half waits for its other one"
     repr(end).encode()
-
-
-def test_nul_becomes_a_replacement_character(model: str) -> None:
-    turn = Turn((Think("a\0"), Say("a\0b"), Call("bash\0", {"command": "a\0b"}, "c1")))
-    end = completed(run(model, [turn])[0])
-    assert end.message.text == "a\ufffdb"
-    assert end.message.calls[0].name == "bash\ufffd"
-    assert "\0" not in repr(end)
 
 
 @pytest.mark.slow

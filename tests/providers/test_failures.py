@@ -92,11 +92,6 @@ def test_an_overflow_inside_the_stream_is_one_too(model: str) -> None:
     assert (failed(events).overflow, len(requests)) == (True, 1)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_another_failure_is_none(model: str) -> None:
-    assert not failed(run(model, [Status(400, "no")])[0]).overflow
-
-
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [

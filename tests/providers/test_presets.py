@@ -14,12 +14,12 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
-from bot.contracts.messages import FinishReason, Message, Thinking, ToolCall, ToolResult
+from bot.contracts.messages import Message, Thinking, ToolCall, ToolResult
 from bot.contracts.model import Event, Retrying
 from bot.providers.connect import connect
 from bot.providers.presets import VENDORS
 from tests.support.aws_events import chunk, exception, of_sse
-from tests.support.model_script import Call, Raw, Say, Script, Status, Step, Think, Turn, messages_frames
+from tests.support.model_script import Call, Raw, Say, Script, Step, Think, Turn, messages_frames
 from tests.support.model_server import ModelServer, Received
 from tests.support.provider_runs import NO_DELAY, ask, completed, failed, user, without_extras
 
@@ -166,15 +166,6 @@ def test_geminis_signature_goes_back_with_its_call() -> None:
     assert "extra_content" not in requests[0].json["messages"][2]["tool_calls"][0]
 
 
-def test_geminis_errors_come_in_a_list() -> None:
-    said = "The input token count (9) exceeds the maximum number of tokens allowed (8)."
-    refusal = Status(400, body=json.dumps([{"error": {"code": 400, "message": said}}]))
-    streams, _ = asked("gemini/x", [refusal], GEMINI_BASE_URL="{url}", GEMINI_API_KEY="the-key")
-    end = failed(streams[0])
-    assert end.overflow
-    assert said in end.message
-
-
 def test_openrouters_reasoning_goes_back_joined() -> None:
     def piece(**more: Any) -> dict[str, Any]:
         return {"reasoning_details": [{"type": "reasoning.text", "index": 0, "format": "f", **more}]}
@@ -203,35 +194,6 @@ def test_openrouters_error_inside_a_chunk_is_a_failure_with_its_status() -> None
     streams, requests = asked("openrouter/x/y", [body, Say("ok")], **where)
     assert completed(streams[0]).message.text == "ok"
     assert len(requests) == 2
-
-
-def test_ollamas_calls_come_whole_and_without_an_index() -> None:
-    call = {"id": "call_1", "function": {"name": "bash", "arguments": '{"command":"ls"}'}}
-    other = {"id": "call_2", "function": {"name": "ls", "arguments": "{}"}}
-    script = chunks({"tool_calls": [call]}, {"tool_calls": [other]}, finish="stop")
-    streams, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
-    end = completed(streams[0])
-    assert end.finish is FinishReason.TOOL_USE
-    assert without_extras(end.message) == (
-        ToolCall("call_1", "bash", '{"command":"ls"}'),
-        ToolCall("call_2", "ls", "{}"),
-    )
-
-
-def test_a_call_whose_arguments_are_an_object_is_understood_and_one_without_an_id_gets_one() -> None:
-    """Two calls of index 0, too: they are not joined."""
-    calls = [
-        {"index": 0, "function": {"name": "bash", "arguments": {"command": "echo é"}}},
-        {"index": 0, "function": {"name": "ls", "arguments": {}}},
-        {"index": 0, "function": {"name": "view", "arguments": ["a"]}},
-    ]
-    script = chunks(*({"tool_calls": [call]} for call in calls), finish="tool_calls")
-    streams, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
-    made = without_extras(completed(streams[0]).message)
-    assert [(call.name, call.arguments) for call in made if isinstance(call, ToolCall)] == [
-        ("bash", '{"command":"echo é"}'), ("ls", "{}"), ("view", '["a"]'),
-    ]  # fmt: skip
-    assert len({call.id for call in made if isinstance(call, ToolCall)}) == 3
 
 
 def test_a_name_that_each_piece_repeats_without_an_id_begins_no_call() -> None:

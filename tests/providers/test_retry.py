@@ -86,12 +86,6 @@ def test_the_wait_until_a_limit_begins_anew(headers: dict[str, str], seconds: fl
 
 
 @given(st.text(max_size=20))
-def test_any_reset_is_read_or_passed_over(value: str) -> None:
-    seconds = requested_wait({"x-ratelimit-reset": value}, NOW, is_rate_limit=True)
-    assert seconds is None or seconds >= 0
-
-
-@given(st.text(max_size=20))
 def test_any_header_value_is_read_or_passed_over(value: str) -> None:
     seconds = requested_wait({"retry-after": value}, NOW)
     assert seconds is None or seconds >= 0
@@ -130,7 +124,3 @@ def test_the_last_attempt_is_the_last() -> None:
     failure = FailedAttempt("x", 500, True)
     assert isinstance(next_wait(failure, 5, DEFAULT_POLICY, lambda: 0.5), float)
     assert next_wait(failure, 6, DEFAULT_POLICY, lambda: 0.5) == GiveUp("after 6 attempts")
-
-
-def test_what_is_wrong_is_not_sent_again() -> None:
-    assert next_wait(FailedAttempt("x", 400), 1, DEFAULT_POLICY, lambda: 0.5) == GiveUp()

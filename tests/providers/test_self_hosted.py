@@ -11,18 +11,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bot.agent.masking import first_and_last_mask
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelOverride, ModelRequest, Provider
-from bot.contracts.request import RunLimits
 from bot.providers.connect import connect
 from bot.providers.failures import is_overflow
 from bot.providers.presets import VENDORS
 from bot.providers.streaming import apply_overrides
-from tests.support.model_script import Call, Raw, Say, Status, Step, Turn
+from tests.support.model_script import Raw, Say, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import NO_DELAY, ask, completed, failed, user, without_extras
+from tests.support.provider_runs import NO_DELAY, ask, completed, user, without_extras
 from tests.support.sessions import Bench
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
@@ -186,27 +184,6 @@ def test_a_single_tool_is_asked_for_as_the_server_can_be_told(name: str) -> None
     named = {"type": "function", "function": {"name": "bash"}}
     assert body["tool_choice"] == ("required" if name == "llamacpp" else named)
     assert body.get("parallel_tool_calls") == (True if name == "llamacpp" else None)
-
-
-@each_server
-def test_a_conversation_that_is_too_long_is_known_as_such(name: str) -> None:
-    refusal = Status(400, body=json.dumps({"error": SERVERS[name].too_long}))
-    assert failed(answer(name, refusal)).overflow
-
-
-@each_server
-def test_a_server_that_ignores_what_may_be_called_is_overruled_at_dispatch(tmp_path: Path, name: str) -> None:
-    with ModelServer([Call("echo", {"text": "1"}), Call("echo", {"text": "2"})]) as server:
-        here = Bench(
-            (),
-            tmp_path,
-            limits=RunLimits(turns=2),
-            masking=first_and_last_mask(()),
-            model=lambda _: connected(name, server),  # type: ignore[arg-type, return-value]
-        )
-        here.run()
-        assert server.requests[1].json["tool_choice"] == "none"
-    assert here.ran == [("echo", {"text": "1"})]
 
 
 PREFILL_FIELDS = {

@@ -174,11 +174,3 @@ def test_a_limit_is_waited_for_as_long_as_its_headers_say(
     events, _ = run(model, [Status(429, headers=headers), Say("Hello")])
     assert [event.delay for event in events if isinstance(event, Retrying)] == [delay]
     assert completed(events).message.text == "Hello"
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_a_limit_that_begins_anew_in_an_hour_fails_with_the_number(model: str) -> None:
-    headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1h0m0s"}
-    events, requests = run(model, [Status(429, headers=headers), Say("never")])
-    assert "3600 s" in failed(events).message
-    assert len(requests) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -15,13 +14,12 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FilesChanged
 from bot.contracts.tools import FileChange
-from bot.policy.running import SandboxLimits
 from bot.session.run_folder import RunFolder
 from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.start import Workspaces, within_limits
 from bot.workspace.client import ScanResult, Workspace
-from bot.workspace.sandbox.backends import Off
+from tests.support.runs import make_run
 from tests.support.workspaces import Bench, eventually, make_tree
 
 
@@ -85,17 +83,8 @@ def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: 
     old = FileChange("old.txt", "aa", "bb", 0o644, b"y", False, None)
     written: list[FilesChanged] = []
     with Journal(tmp_path / "journal", str) as journal:
-        workspaces = Workspaces(
-            checkout,
-            Off(),
-            RunFolder(tmp_path),
-            "",
-            {},
-            skills=None,
-            journal=journal,
-            network=cast(Network, None),
-            limits=SandboxLimits(),
-        )
+        run = make_run(tmp_path, checkout, journal=journal)
+        workspaces = Workspaces(run=run, network=Network(run, ()))
         journal.write = lambda record, agent="": written.append(record)  # type: ignore[method-assign,assignment,arg-type]  # no header
         workspaces.record_changes(CallPosition(1, "a"), ScanResult((*new, old), "as the host said"))
     assert [file.path for file in written[0].files] == ["old.txt", *(change.path for change in new[:1_999])]

@@ -220,7 +220,7 @@ def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(
     ran = stage.run("--dry-run", model=model, GITHUB_API_URL="http://127.0.0.1:9/api/v3")
     assert ran.code == 75
     assert_one_sentence(ran)
-    assert "did not answer while reading .github/agent.yml" in ran.err
+    assert "did not answer an attempt to read contents/.github/agent.yml" in ran.err
     assert "who may ask are read from GitHub, never from the event's file, in a dry run too" in ran.err
     assert stage.bot_requests() == []
     assert_nothing_began(stage)

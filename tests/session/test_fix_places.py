@@ -15,7 +15,7 @@ import pytest
 from bot.contracts.errors import PublishError
 from bot.publish.bundle.read import read_bundle
 from bot.run import result as run_result
-from bot.run.value import RunResult
+from bot.session.context.run import RunResult
 from bot.session.local.fix import FixOptions, FixResult, fix
 from tests.session.conftest import Cli
 from tests.session.test_no_room import Nobody

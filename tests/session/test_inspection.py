@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,26 +11,16 @@ from typing import Any
 
 import pytest
 
-from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.clone import Checkout
 from bot.contracts import journal as lines
-from bot.contracts.cancel import CancelToken
 from bot.contracts.evidence import Answer, CheckerComparison
 from bot.contracts.outcome import CheckState
-from bot.evidence.check import Check
 from bot.evidence.labels import no_figures
 from bot.run.loop_hooks import StopHook
-from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.inspection import Inspection, TreeChanges
 from bot.session.checks.rounds import Rounds
 from bot.session.context.git_trees import GitTrees
-from bot.session.progress.waits import Waits
-from bot.session.run_folder import RunFolder
-from bot.session.workspaces.trees import Trees
-from bot.workspace.client import Answer as Said
-from bot.workspace.client import Workspace
-from bot.workspace.sandbox.backends import Off
-from bot.workspace.start import StartOptions
-from tests.support.repositories import make_repository
+from tests.support.rounds import trial as make_trial
 from tests.support.trees import Bench as Judged
 
 pytestmark = pytest.mark.checkers
@@ -81,37 +70,15 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         files: Mapping[str, str], *checks: str, limit: float = 100, minutes: float = 5,
         named: tuple[str, ...] | None = None,
     ) -> Trial:  # fmt: skip
-        repository = make_repository(tmp_path / "repository", files)
-        for path in repository.glob("**/node_modules/.bin/*"):
-            path.chmod(0o755)
-        if (repository / "node_modules").is_dir():
-            from tests.support.repositories import commit_all
-
-            commit_all(repository)
-        checkout = prepare(Source(str(repository), "HEAD"), tmp_path / "checkout")
-        folder = RunFolder(tmp_path / "run")
-        folder.root.mkdir()
-        opened: list[str] = []
-
-        def open_workspace(name: str, tree: Path, read_only: object) -> Workspace:
-            opened.append(name)
-            return Workspace.start(
-                Off(),
-                StartOptions(tree, folder.workspace(name), {"PATH": os.environ["PATH"]}),
-                lambda question: Said(False),
-            )
-
-        trees = Trees(checkout, folder, open_workspace)
-        records: list[lines.Record] = []
-        cancel = CancelToken()
-        context = RoundsContext(
-            trees, records.append, cancel, Waits(lambda line: None),
-            inspect=lambda: Inspection(checkout, cancel, named, limit),
+        made = make_trial(
+            tmp_path,
+            files,
+            *checks,
             minutes=minutes,
-        )  # fmt: skip
-        rounds = Rounds([Check(command, command, 60) for command in checks], context)
-        started.append(rounds)
-        return Trial(checkout, rounds, records, opened)
+            inspect=lambda run: Inspection(run.checkout, run.stop, named, limit),
+        )
+        started.append(made.rounds)
+        return Trial(made.checkout, made.rounds, made.records, made.opened)
 
     yield trial
     for rounds in started:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
-from bot.policy.load import load_policy
-from bot.run.parts import checker_factory
-from bot.session.context.profiles import profile_of
+from bot.session.checks.inspection import inspection_of
 from tests.session.conftest import Cli
 from tests.session.test_fix import MODELS
 from tests.support.fix_script import DESCRIBE
@@ -21,6 +20,7 @@ from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
 from tests.support.outcomes import REQUEST
 from tests.support.repositories import make_repository
+from tests.support.runs import make_run
 
 pytestmark = pytest.mark.checkers
 
@@ -84,9 +84,8 @@ def test_the_model_is_told_once_of_a_new_error_and_the_outcome_holds_both_sides(
     ],
 )
 def test_who_only_reads_runs_no_checker_and_neither_does_a_policy_that_wants_none(
-    verb: str, policy: str, some: bool
+    tmp_path: Path, verb: str, policy: str, some: bool
 ) -> None:
-    request = replace(REQUEST, verb=type(REQUEST.verb)(verb))
-    unused: Any = None
-    wanted = load_policy(f"version: 1\n{policy}", "p")
-    assert (checker_factory(wanted, profile_of(request), unused, unused) is not None) == some
+    checkout: Any = SimpleNamespace(git=None, base_sha="")
+    run = make_run(tmp_path, checkout, f"version: 1\n{policy}", request=replace(REQUEST, verb=verb))
+    assert (inspection_of(run) is not None) == some

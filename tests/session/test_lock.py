@@ -13,7 +13,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode
 from bot.run.run import run_until
-from bot.run.value import RunSpec
+from bot.session.context.run import RunSpec
 from bot.session.run_folder import FolderBusy, RunFolder, lock_folder
 
 HOLD = """

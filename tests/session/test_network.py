@@ -13,13 +13,12 @@ from bot.contracts.errors import UsageError
 from bot.contracts.outcome import Status
 from bot.contracts.request import Tier
 from bot.contracts.sandbox import HostUse
-from bot.policy.load import load_policy
-from bot.session.context.profiles import profile_of
 from bot.session.workspaces.network import Network, network_notes
 from tests.support.fix_script import shell
 from tests.support.model_script import Say, Turn
 from tests.support.outcomes import REQUEST
 from tests.support.registry import registry
+from tests.support.runs import make_run
 from tests.support.stage import Stage
 from tests.support.tls import make_authority, tls_server
 from tests.support.verb_runs import fork_pull, request_in, request_on, run_verb
@@ -126,10 +125,11 @@ def test_a_mirror_that_is_none_is_refused_before_the_model_is_asked(stage: Stage
 
 
 def network(environment: dict[str, str], egress: str = "[python]") -> Network:
-    policy = load_policy(f"version: 1\ntiers: {{maintainer: {{egress: {egress}}}}}\n", "p")
+    policy = f"version: 1\ntiers: {{maintainer: {{egress: {egress}}}}}\n"
     actor = replace(REQUEST.actor, tier=Tier.MAINTAINER)
     request = replace(REQUEST, actor=actor)
-    return Network(policy, request, profile_of(request, None), environment)
+    run = make_run(Path(), policy=policy, request=request, environment=environment)
+    return Network(run, ())
 
 
 def test_commands_with_a_network_trust_the_authorities_of_the_machine(tmp_path: Path) -> None:

@@ -12,13 +12,13 @@ from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import Status as RunStatus
 from bot.contracts.outcome import StopReason
-from bot.policy.model_settings import ModelSettings
-from bot.session.tools.run_models import ConversationModel, ModelSources, RunModels
+from bot.session.tools.run_models import ConversationModel, RunModels
 from tests.session.conftest import Cli
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
 from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Think, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all
+from tests.support.runs import make_run
 from tests.support.scripted import INFO, ScriptedProvider
 from tests.support.stage import MODEL, Stage
 from tests.support.verb_runs import VerbRun, request_in, run_verb
@@ -114,15 +114,13 @@ def test_a_setting_of_a_verb_holds_for_its_runs_alone(stage: Stage) -> None:
     assert any("has no effort 'medium'; it works with 'low'" in note for note in came.outcome.notes)
 
 
-def test_a_recorded_run_has_no_other_models() -> None:
-    sources = ModelSources("replay/x.jsonl", ScriptedProvider, None, {}, {}, False, str)  # type: ignore[arg-type]
-    models = RunModels(
-        ScriptedProvider(()), sources, ModelSettings("high", ("openai/gpt-6.2-sol",), "openai/x")
-    )
+def test_a_recorded_run_has_no_other_models(tmp_path: Path) -> None:
+    policy = "model_settings: {effort: high, fallback: [openai/gpt-6.2-sol], small: openai/x}"
+    models = RunModels(make_run(tmp_path, policy=policy, model="replay/x.jsonl"), ScriptedProvider(()))
     assert (models.effort, models.fallback, models.small, models.notes) == ("", (), "", [])
 
 
-def test_conversations_at_once_go_along_one_list() -> None:
+def test_conversations_at_once_go_along_one_list(tmp_path: Path) -> None:
     """What one of them found unavailable no later one asks again."""
     asked: list[str] = []
 
@@ -132,8 +130,10 @@ def test_conversations_at_once_go_along_one_list() -> None:
 
     names = ("openai-chat/a", "openai-chat/b")
     environment = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
-    sources = ModelSources("x/y", lambda: connect("own"), connect, environment, {}, False, str)
-    models = RunModels(ScriptedProvider(()), sources, ModelSettings(None, names))
+    policy = f"model_settings: {{fallback: [{', '.join(names)}]}}"
+    own = {"model": "x/y", "connect": lambda: connect("own"), "connect_named": connect}
+    run = make_run(tmp_path, policy=policy, environment=environment, **own)
+    models = RunModels(run, ScriptedProvider(()))
     main = ConversationModel(models, lambda provider: provider, ScriptedProvider(()))
     early = ConversationModel(models, lambda provider: provider)
     assert early.fall_back("down") is not None

@@ -11,16 +11,11 @@ import pytest
 from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import StopReason
-from bot.policy.load import load_policy
-from bot.session.context.profiles import profile_of
-from bot.session.run_folder import RunFolder
-from bot.session.tools.skills import RunSkills, SkillModels
-from bot.skills.find import SkillSet
-from bot.workspace.sandbox.backends import Off
+from bot.session.tools.skills import RunSkills, SkillModels, with_skill_tool
 from tests.skills.corpus import skill
 from tests.support.fix_script import fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
-from tests.support.outcomes import make_request
+from tests.support.runs import make_run
 from tests.support.stage import Stage
 from tests.support.verb_runs import VerbRun, fork_pull, request_in, request_on, run_verb
 
@@ -201,12 +196,10 @@ def test_the_tool_is_the_same_bytes_in_every_run(stage: Stage) -> None:
 
 
 def test_without_a_skill_there_is_no_tool(tmp_path: Path) -> None:
-    skills = RunSkills(
-        SkillSet(()), RunFolder(tmp_path), Off(), "/work", SkillModels(str, load_policy(None), None)
-    )
+    run = make_run(tmp_path)
+    skills = RunSkills(run, SkillModels(str, run.policy, None))
     assert (skills.tools, skills.folder) == ((), None)
-    profile = profile_of(make_request())
-    assert skills.offered_by(profile) == profile
+    assert with_skill_tool(run.profile, run.skills) == run.profile
     assert skills.after_results() == skills.carried() == []
 
 

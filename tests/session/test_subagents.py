@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bot.agent.conversation_context import ConversationContext
 from bot.agent.journal import Journal
 from bot.agent.journal_file import read_journal
 from bot.agent.subagents import TYPES
@@ -18,23 +19,15 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.idle import IdleReporter
 from bot.contracts.journal import FilesChanged, Result, UserText
 from bot.contracts.outcome import Status
-from bot.contracts.request import RunLimits, Tier
-from bot.contracts.tools import PLAIN
-from bot.policy.load import load_policy
-from bot.policy.model_settings import ModelSettings
-from bot.providers.replay import ReplayProvider
-from bot.session.context.profiles import profile_of_verb
-from bot.session.run_folder import RunFolder
-from bot.session.tools.run_models import ModelSources, RunModels
+from bot.contracts.request import RunLimits
+from bot.session.tools.run_models import RunModels
 from bot.session.tools.skills import RunSkills, SkillModels
-from bot.session.tools.subagents import RunSubagents, SharedSettings
-from bot.session.tools.toolbox import Gatekeeper
-from bot.skills.find import SkillSet
-from bot.workspace.sandbox.backends import Off
+from bot.session.tools.subagents import RunSubagents
+from bot.session.tools.toolbox import CallTracker, Gatekeeper
 from tests.skills.corpus import skill
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
-from tests.support.scripted import INFO
+from tests.support.runs import make_run
 from tests.support.stage import Stage
 from tests.support.verb_runs import VerbRun, fork_pull, request_in, request_on, run_verb
 
@@ -94,26 +87,24 @@ def test_a_subagent_is_told_of_the_runs_limits_in_time(stage: Stage) -> None:
 
 def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -> None:
     unused: Any = None
-    sources = ModelSources("", lambda: ReplayProvider((), INFO), None, {}, {}, False, str)
-    models = RunModels(ReplayProvider((), INFO), sources, ModelSettings(effort="low"))
-    run = SharedSettings(models, RunLimits(turns=7), SessionUsage(), 7.0, "run", stop_on_denial=True)
-    policy, profile = load_policy(None), profile_of_verb("fix")
     with Journal(tmp_path / "journal.jsonl", str) as journal:
-        subagents = RunSubagents(
-            shared=run,
-            workspace=unused,
-            gatekeeper=Gatekeeper(policy, Tier.LOCAL, "", journal.write, profile),
-            profile=profile,
-            journal=journal,
-            archive=unused,
-            say=unused,
-            call=unused,
-            skills=RunSkills(SkillSet(()), RunFolder(tmp_path), Off(), "", SkillModels(str, policy, None)),
-            variation=PLAIN,
+        run = make_run(tmp_path, policy="model_settings: {effort: low}", journal=journal)
+        models = RunModels(run, run.connect())
+        skills = RunSkills(run, SkillModels(str, run.policy, None))
+        gatekeeper = Gatekeeper(run.policy, run.tier, "", journal.write, run.profile)
+        subagents = RunSubagents(run, models, unused, gatekeeper, unused, skills, CallTracker())
+        subagents.parent = ConversationContext(
+            *(run.connect(), "", unused, journal, RunLimits(turns=7), run.cancel),
+            stop_on_denial=True,
+            identity="run",
+            shared_usage=SessionUsage(),
+            start_time=7.0,
+            effort=models.effort,
         )
         context = subagents._prepare("explore-1", TYPES[0], CancelToken())
-    assert (context.start_time, context.limits, context.identity) == (7.0, run.limits, "run-explore-1")
-    assert context.shared_usage is run.usage
+    parent = subagents.parent
+    assert (context.start_time, context.limits, context.identity) == (7.0, parent.limits, "run-explore-1")
+    assert context.shared_usage is parent.shared_usage
     assert context.stop_on_denial
     assert context.effort == "low"
 

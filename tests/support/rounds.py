@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.contracts import journal as lines
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.outcome import CheckResult
 from bot.evidence.check import Check
-from bot.session.checks.before_round import RoundsContext
+from bot.session.checks.inspection import Inspection
 from bot.session.checks.rounds import Rounds
-from bot.session.context.git_trees import GitTrees
-from bot.session.progress.waits import Waits
-from bot.session.run_folder import RunFolder
+from bot.session.context.run import Run
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
 from bot.workspace.start import StartOptions
-from tests.support.repositories import make_repository
+from tests.support.repositories import commit_all, make_repository
+from tests.support.runs import make_run
 
 PYTHON = sys.executable
 PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {PYTHON} -m pytest -q"
@@ -57,13 +55,22 @@ class Trial:
 
 
 Begin = Callable[..., Trial]
+Inspect = Callable[[Run], Inspection | None]
 
 
-def trial(folder: Path, files: Mapping[str, str], *checks: Check | str, minutes: float = 5.0) -> Trial:
+def trial(
+    folder: Path,
+    files: Mapping[str, str],
+    *checks: Check | str,
+    minutes: float = 5.0,
+    inspect: Inspect = lambda run: None,
+) -> Trial:
     repository = make_repository(folder / "repository", files)
+    for program in repository.glob("**/node_modules/.bin/*"):
+        program.chmod(0o755)
+    if (repository / "node_modules").is_dir():
+        commit_all(repository)
     checkout = prepare(Source(str(repository), "HEAD"), folder / "checkout")
-    run = RunFolder(folder / "run")
-    run.root.mkdir()
     opened: list[str] = []
     failing_starts: list[str] = []
 
@@ -74,24 +81,18 @@ def trial(folder: Path, files: Mapping[str, str], *checks: Check | str, minutes:
         opened.append(name)
         return Workspace.start(
             Off(),
-            StartOptions(tree, run.workspace(name), {"PATH": os.environ["PATH"]}),
+            StartOptions(tree, run.folder.workspace(name), run.environment),
             lambda question: Answer(False),
         )
 
-    trees = Trees(checkout, run, open_workspace)
     records: list[lines.CheckRecord] = []
 
     def write(record: lines.Record) -> None:
         assert isinstance(record, lines.CheckRecord)
         records.append(record)
 
+    policy = f"version: 1\nbudget: {{check_minutes: {minutes}}}\n"
+    run = make_run(folder / "run", checkout, policy, journal=SimpleNamespace(write=write))
     all_checks = [check if isinstance(check, Check) else Check(check, check, 60) for check in checks]
-    context = RoundsContext(
-        trees,
-        write,
-        CancelToken(),
-        Waits(lambda line: None),
-        history=GitTrees(checkout),
-        minutes=minutes,
-    )
-    return Trial(checkout, Rounds(all_checks, context), records, opened, failing_starts)
+    rounds = Rounds(run, Trees(run, open_workspace), all_checks, inspect(run))
+    return Trial(checkout, rounds, records, opened, failing_starts)

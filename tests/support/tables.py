@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from bot.github.client import GitHub, connect
@@ -46,3 +47,9 @@ def repository(private: bool = False) -> dict[str, Any]:
         "private": private,
         "clone_url": "https://github.test/octo/hello.git",
     }
+
+
+def writers() -> set[str]:
+    """The methods of the client that write, by their names."""
+    verbs = re.compile("(add|cancel|close|create|delete|dismiss|dispatch|edit|open|remove|reply|request)_")
+    return {name for name in dir(GitHub) if verbs.match(name)}

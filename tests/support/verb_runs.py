@@ -21,7 +21,7 @@ from bot.github.retry import Pace
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
 from bot.run.run import run_until
-from bot.run.value import RunResult, RunSpec
+from bot.session.context.run import RunResult, RunSpec
 from bot.session.run_folder import RunFolder
 from bot.session.tools.run_models import connect_model
 from slash_forge.bundled import MAINTAINER, REPORTER

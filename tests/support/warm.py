@@ -73,7 +73,7 @@ def run(
     request = json.dumps({
         "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": start.CHECKERS,
         "leave_out_checks": leaves_out_checks(),
-        "leave_out_checkers": parts.checker_factory is no_checkers,
+        "leave_out_checkers": parts.inspection_of is no_checkers,  # type: ignore[attr-defined]  # patched
     }).encode()  # fmt: skip
     if (
         words[:4] != [sys.executable, *_START]

@@ -66,8 +66,8 @@ class AfterRound(Round):
     """The round on one tree. `number` is its number in the run."""
 
     def __init__(self, before: BeforeRound, base_runs: BaseRuns, number: int, tree_sha: str) -> None:
-        super().__init__(before.checks, before.context, before.budget)
-        self.inspection = before.inspection
+        super().__init__(before.run, before.trees, before.checks, before.inspection, before.budget)
+        self._history = GitTrees(before.run.checkout)
         self._before = before
         self._base_runs = base_runs
         self._number = number
@@ -75,15 +75,14 @@ class AfterRound(Round):
         self._pairs: list[CheckPair] = []
         self._sources: tuple[str, ...] = ()
 
-    def run(self) -> list[CheckPair]:
+    def execute(self) -> list[CheckPair]:
         self._before.wait_for_checks()
-        name, cancel = f"checks-after-{self._number}", self.context.cancel
+        name, cancel = f"checks-after-{self._number}", self.run.stop
         try:
-            if history := self.context.history:
-                changed, _ = history.changes(self._tree)
-                self._sources = opened.sources(changed, set(history.paths(self._tree)))
+            changed, _ = self._history.changes(self._tree)
+            self._sources = opened.sources(changed, set(self._history.paths(self._tree)))
             if self.checks:
-                with self.context.trees.for_checks(name, cancel, self._tree) as workspace:
+                with self.trees.for_checks(name, cancel, self._tree) as workspace:
                     self._run_checks(workspace)
         except AgentError as error:
             after = not_run(str(error))
@@ -97,7 +96,7 @@ class AfterRound(Round):
                 continue
             self._record("after", replace(check, command=pair.check.command), pair.after)
         self._rerun_failed()
-        self._confirm_fixed(history.changed_lines(self._tree) if history else ())
+        self._confirm_fixed(self._history.changed_lines(self._tree))
         self._before.wait()
         self._rerun_timed_out()
         self._run_checkers(f"checkers-after-{self._number}", self._tree, cancel)
@@ -117,12 +116,11 @@ class AfterRound(Round):
 
     def _run_checks(self, workspace: Workspace) -> None:
         """Run each check that fits into the time, then related tests for the others."""
-        history = self.context.history
         options = self._options(
             lambda number, limit: self._begin(
                 f"check with the change: {check_title(self.checks[number])}", limit
             ),
-            changed_lines=(lambda: history.changed_lines(self._tree)) if history else None,
+            changed_lines=lambda: self._history.changed_lines(self._tree),
             rerun_tests=lambda number, execution: reruns.newly_failed_after(
                 self._before.executions[number].result(), execution
             ),
@@ -162,7 +160,7 @@ class AfterRound(Round):
     def _begin(self, text: str, limit: float) -> CancelToken:
         """Begin to wait for a command; return the token that skips it."""
         token = CancelToken()
-        self.context.waits.begin(text, limit, lambda: token.fire(SKIPPED))
+        self.waits.begin(text, limit, lambda: token.fire(SKIPPED))
         return token
 
     def _options(
@@ -179,7 +177,7 @@ class AfterRound(Round):
             limit=limit,
             timed=self.budget.running,
             begin=begin,
-            on_output=self.context.waits.printed,
+            on_output=self.waits.printed,
             watch=self._sources,
         )
 
@@ -188,10 +186,9 @@ class AfterRound(Round):
     def _run_related(self, workspace: Workspace) -> None:
         """Run related tests for the checks that take too long, on both sides."""
         due = {number: pair.check.command for number, pair in enumerate(self._pairs) if pair.narrowed}
-        history, cancel = self.context.history, self.context.cancel
-        if not due or history is None or cancel.fired:
+        if not due or self.run.stop.fired:
             return
-        commands = related_commands(due, history, self._tree, workspace, cancel)
+        commands = related_commands(due, self._history, self._tree, workspace, self.run.stop)
 
         def half(number: int) -> float:
             return self.budget.left / 2
@@ -207,7 +204,7 @@ class AfterRound(Round):
             if before and (number, before) not in self._base_runs
         }
         if on_base:
-            self.context.waits.begin("related tests before the change", self.budget.left)
+            self.waits.begin("related tests before the change", self.budget.left)
         executions = self._run_on_base(on_base, options_on_base) if on_base else {}
         runner = self._runner(workspace, options)
         for number, (_, after) in commands.items():
@@ -221,7 +218,7 @@ class AfterRound(Round):
 
     def _run_on_base(self, commands: Mapping[int, str], options: RunOptions) -> dict[int, CheckExecution]:
         executions: dict[int, CheckExecution] = {}
-        trees, cancel = self.context.trees, self.context.cancel
+        trees, cancel = self.trees, self.run.stop
         try:
             with trees.for_checks(f"checks-related-{self._number}", cancel) as workspace:
                 runner = self._runner(workspace, options)
@@ -238,7 +235,7 @@ class AfterRound(Round):
 
     def _rerun_timed_out(self) -> None:
         """Run checkers on the base that timed out there, and those that the change turns out to concern."""
-        inspection, cancel, begin = self.inspection, self.context.cancel, self.context.waits.begin
+        inspection, cancel, begin = self.inspection, self.run.stop, self.waits.begin
         limit = min(self.budget.limit_checkers(2), self.budget.left_for_reruns)
         in_time = limit > 1 and not cancel.fired
         if inspection is None or not in_time or not (late := inspection.missing_on_base(self._tree)):
@@ -246,7 +243,7 @@ class AfterRound(Round):
         begin(f"run on the base, since there was no answer before: {', '.join(late)}", limit)
         try:
             with (
-                self.context.trees.for_checks("checkers-in-peace", cancel) as workspace,
+                self.trees.for_checks("checkers-in-peace", cancel) as workspace,
                 self.budget.running(checkers=True),
             ):
                 inspection.run_missing_on_base(workspace, self._tree, limit)
@@ -256,7 +253,7 @@ class AfterRound(Round):
     def _rerun_failed(self) -> None:
         """Run each check that got worse once more as a whole."""
         for number, pair in enumerate(self._pairs):
-            if not reruns.needs_rerun(pair.before, pair.after) or self.context.cancel.fired:
+            if not reruns.needs_rerun(pair.before, pair.after) or self.run.stop.fired:
                 continue
             if self.budget.left_for_reruns < max(pair.after.run.duration, 1):
                 pair.note = reruns.NO_TIME
@@ -276,7 +273,7 @@ class AfterRound(Round):
         """Run the fixed tests once more on the base, now that no process of the agent's is alive."""
         for number, pair in enumerate(self._pairs):
             fixed = reruns.names_to_confirm(pair.before, pair.after, changed)
-            if fixed is None or self.context.cancel.fired:
+            if fixed is None or self.run.stop.fired:
                 continue
             key = (number, f"{pair.check.command} {sorted(fixed)}")
             if key not in self._base_runs:
@@ -299,7 +296,7 @@ class AfterRound(Round):
             lambda number, limit: self._begin(text, limit), limit=lambda number: self.budget.left_for_reruns
         )
         try:
-            with self.context.trees.for_checks(name, self.context.cancel, tree_sha) as workspace:
+            with self.trees.for_checks(name, self.run.stop, tree_sha) as workspace:
                 return self._runner(workspace, options).run(0, check, only)
         except AgentError as error:
             return not_run(str(error))

@@ -28,6 +28,7 @@ from bot.session.checks.after_round import BaseRuns, CheckPair
 from bot.session.checks.before_round import BeforeRound, Round
 from bot.session.checks.check_time import MARGIN
 from bot.session.checks.runner import SKIPPED, CheckRunner, RunOptions, not_run
+from bot.session.context.git_trees import GitTrees
 
 _RAN = (CheckState.PASSED, CheckState.FAILED)
 _INSIDE = "the change edits tests in source files"
@@ -40,14 +41,15 @@ class AsTheyWereRound(Round):
     def __init__(
         self, before: BeforeRound, base_runs: BaseRuns, number: int, tree_sha: str, pairs: list[CheckPair]
     ) -> None:
-        super().__init__(before.checks, before.context, before.budget)
+        super().__init__(before.run, before.trees, before.checks, before.inspection, before.budget)
+        self._history = GitTrees(before.run.checkout)
         self._base_runs = base_runs
         self._number = number
         self._tree = tree_sha
         self._pairs = pairs
         self._suites: dict[int, ChangedSuite] = {}
 
-    def run(self) -> None:
+    def execute(self) -> None:
         """Add the results to the pairs."""
         numbers = self._numbers()
         try:
@@ -69,9 +71,7 @@ class AsTheyWereRound(Round):
         pair.confirmed = confirmed_tests(execution, pair.as_they_were)
 
     def _changed_suite(self) -> ChangedSuite:
-        history = self.context.history
-        if history is None:
-            return ChangedSuite()
+        history = self._history
         changed, renamed = history.changes(self._tree)
         sources = [path for path in changed if suite_of(path)]
         texts = history.texts(sources), history.texts(sources, self._tree)
@@ -89,10 +89,9 @@ class AsTheyWereRound(Round):
         put_back = next((suite.put_back for suite in self._suites.values()), ())
         if not put_back:
             return dict.fromkeys(self._suites, not_run(_INSIDE))
-        assert self.context.history is not None
         try:
-            tree = self.context.history.with_base_files(self._tree, put_back)
-            if tree == self.context.history.base_tree():
+            tree = self._history.with_base_files(self._tree, put_back)
+            if tree == self._history.base_tree():
                 return {number: self._pairs[number].before for number in self._suites}
         except GitError as error:
             return dict.fromkeys(self._suites, not_run(str(error)))
@@ -110,18 +109,18 @@ class AsTheyWereRound(Round):
         return pair.base_command if pair.narrowed else pair.check.command
 
     def _run_checks(self, due: list[int], tree: str) -> None:
-        name, cancel = f"checks-as-they-were-{self._number}", self.context.cancel
+        name, cancel = f"checks-as-they-were-{self._number}", self.run.stop
         options = RunOptions(
             rerun_tests=self._failed,
             limit=lambda number: self.budget.left_for_reruns,
             timed=self.budget.running,
             begin=self._begin,
-            on_output=self.context.waits.printed,
+            on_output=self.waits.printed,
         )
         executions = {number: not_run(why) for number in due if (why := self._hindrance(number))}
         try:
             if len(executions) < len(due):
-                with self.context.trees.for_checks(name, cancel, tree) as workspace:
+                with self.trees.for_checks(name, cancel, tree) as workspace:
                     runner = self._runner(workspace, options)
                     for number in due:
                         if number not in executions:
@@ -140,7 +139,7 @@ class AsTheyWereRound(Round):
 
     def _hindrance(self, number: int) -> str:
         """Return why a check does not run; empty if it does."""
-        if self.context.cancel.fired:
+        if self.run.stop.fired:
             return "the run was cancelled"
         if not self._command(number):
             return _NO_RELATED_TESTS
@@ -155,5 +154,5 @@ class AsTheyWereRound(Round):
     def _begin(self, number: int, limit: float) -> CancelToken:
         token = CancelToken()
         text = f"check with the tests as they were: {self._command(number)}"
-        self.context.waits.begin(text, limit, lambda: token.fire(SKIPPED))
+        self.waits.begin(text, limit, lambda: token.fire(SKIPPED))
         return token

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from bot.contracts import journal as lines
+from bot.contracts.background import Background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckState
@@ -16,45 +16,36 @@ from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution
-from bot.session.checks.check_time import MINUTES, TimeBudget
+from bot.session.checks.check_time import TimeBudget
+from bot.session.checks.inspection import Inspection
 from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, RunOptions, counts_tests, not_run
-from bot.session.context.git_trees import GitTrees
-from bot.session.progress.waits import Background, Waits
+from bot.session.context.run import Run
+from bot.session.progress.waits import Waits
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Workspace
-
-if TYPE_CHECKING:
-    from bot.session.checks.inspection import Inspection
 
 NO_CHANGE = "there is no change to check"
 _RUN_OVER = "the run is over"
 
 
-@dataclass(frozen=True, slots=True)
-class RoundsContext:
-    """What rounds need. `waits` shows what the run waits for. `unrun` is the reason why no check ever runs, or empty.
-    `origin` is the repository's own path if the sandbox cannot show the tree there. `inspect` makes the checkers of the
-    whole project; it is called after the first request. `minutes` is the budget of all rounds."""
-
-    trees: Trees
-    write: Callable[[lines.Record], None]
-    cancel: CancelToken
-    waits: Waits
-    unrun: str = ""
-    origin: str = ""
-    inspect: Callable[[], Inspection] | None = None
-    history: GitTrees | None = None
-    minutes: float = MINUTES
-
-
 class Round:
-    """One round: the checks, then the checkers in what is left of the time, on pristine trees of their own."""
+    """One round: the checks, then the checkers of the whole project in what is left of the time, on pristine trees of
+    their own."""
 
-    def __init__(self, checks: Sequence[Check], context: RoundsContext, budget: TimeBudget) -> None:
+    def __init__(
+        self,
+        run: Run,
+        trees: Trees,
+        checks: Sequence[Check],
+        inspection: Inspection | None,
+        budget: TimeBudget,
+    ) -> None:
+        self.run = run
+        self.trees = trees
         self.checks = tuple(checks)
-        self.context = context
+        self.inspection = inspection
         self.budget = budget
-        self.inspection: Inspection | None = None
+        self.waits = Waits(run.say, run.view, run.detector.masked, run.stop)
 
     def _run_checkers(self, name: str, tree_sha: str | None, cancel: CancelToken) -> None:
         """Run the checkers on the base or on `tree_sha`, if any is needed."""
@@ -62,18 +53,23 @@ class Round:
             return
         limit = self.budget.limit_checkers(2 if tree_sha is None else 1)
         if tree_sha is not None:
-            self.context.waits.begin("the checkers with the change", limit)
+            self.waits.begin("the checkers with the change", limit)
         try:
             with (
-                self.context.trees.for_checks(name, cancel, tree_sha) as workspace,
+                self.trees.for_checks(name, cancel, tree_sha) as workspace,
                 self.budget.running(checkers=True),
             ):
                 self.inspection.run(workspace, tree_sha, limit)
         except AgentError as error:
-            self.context.waits.begin(f"the checkers could not be run: {error}")
+            self.waits.begin(f"the checkers could not be run: {error}")
 
     def _runner(self, workspace: Workspace, options: RunOptions) -> CheckRunner:
-        return CheckRunner(workspace, self.context.cancel, options, self.context.origin)
+        return CheckRunner(workspace, self.run.stop, options, self.hidden_origin)
+
+    @property
+    def hidden_origin(self) -> str:
+        """The repository's own path if the sandbox cannot show the tree there."""
+        return "" if self.run.confinement.moves else str(self.run.origin or "")
 
     def _record(
         self,
@@ -84,7 +80,7 @@ class Round:
         again: bool = False,
     ) -> None:
         counts = execution.suite.counts if execution.suite else None
-        self.context.write(
+        self.run.journal.write(
             lines.CheckRecord(check.name, check.command, phase, execution.run, check.detected, counts, again)
         )
 
@@ -92,12 +88,19 @@ class Round:
 class BeforeRound(Round):
     """The round on the base. It runs on a thread; `executions` has the future result of each check."""
 
-    def __init__(self, checks: Sequence[Check], context: RoundsContext, budget: TimeBudget) -> None:
-        super().__init__(checks, context, budget)
+    def __init__(
+        self,
+        run: Run,
+        trees: Trees,
+        checks: Sequence[Check],
+        inspection: Inspection | None,
+        budget: TimeBudget,
+    ) -> None:
+        super().__init__(run, trees, checks, inspection, budget)
         self.executions: list[Future[CheckExecution]] = [Future() for _ in self.checks]
         self._thread: Background[None] | None = None
         self._cancel = CancelToken()
-        self._forget = context.cancel.on_fire(lambda: self._cancel.fire(_RUN_OVER))
+        self._forget = run.stop.on_fire(lambda: self._cancel.fire(_RUN_OVER))
         self._command: tuple[CancelToken, float] | None = None
         """The token of the running command, and the time at which its limit ends."""
         self._is_awaited = False
@@ -105,7 +108,6 @@ class BeforeRound(Round):
 
     def start(self) -> None:
         if self._thread is None:
-            self.inspection = self.context.inspect() if self.context.inspect else None
             self._thread = Background(self._run, "checks before")
 
     def stop(self, reason: str = NO_CHANGE) -> None:
@@ -128,7 +130,7 @@ class BeforeRound(Round):
         assert self._thread is not None
         self.wait_for_checks()
         if self._thread.under_way:
-            self.context.waits.begin("the checkers before the change")
+            self.waits.begin("the checkers before the change")
         self._thread.result()
 
     def execution_of(self, number: int) -> CheckExecution:
@@ -138,9 +140,7 @@ class BeforeRound(Round):
             command, self._is_awaited = self._command, True
             left = command[1] - time.monotonic() if command else None
             skip = (lambda: command[0].fire(SKIPPED)) if command else None
-            self.context.waits.begin(
-                f"the check before the change: {check_title(self.checks[number])}", left, skip
-            )
+            self.waits.begin(f"the check before the change: {check_title(self.checks[number])}", left, skip)
         execution = future.result()
         self._is_awaited = False
         return execution
@@ -149,7 +149,7 @@ class BeforeRound(Round):
         reason = "it was not run"
         try:
             if self.checks:
-                with self.context.trees.for_checks("checks-before", self._cancel) as workspace:
+                with self.trees.for_checks("checks-before", self._cancel) as workspace:
                     self._run_checks(workspace)
         except AgentError as error:
             # A failing round does not fail the run.
@@ -167,10 +167,10 @@ class BeforeRound(Round):
             limit=lambda number: self.budget.limit_before(len(self.checks) - number - 1),
             timed=lambda: self.budget.running(before=True),
             begin=self._begin,
-            on_output=lambda line: self.context.waits.printed(line) if self._is_awaited else None,
+            on_output=lambda line: self.waits.printed(line) if self._is_awaited else None,
             quiet=True,
         )
-        runner = CheckRunner(workspace, self._cancel, options, self.context.origin)
+        runner = CheckRunner(workspace, self._cancel, options, self.hidden_origin)
         for number, check in enumerate(self.checks):
             if check.fallback and any(counts_tests(one.result()) for one in self.executions[:number]):
                 self.executions[number].set_result(not_run(UNNEEDED))
@@ -189,4 +189,4 @@ class BeforeRound(Round):
     @property
     def _is_stopped(self) -> bool:
         """Whether this round was cancelled, and not the run."""
-        return self._cancel.fired and not self.context.cancel.fired
+        return self._cancel.fired and not self.run.stop.fired

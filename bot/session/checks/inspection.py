@@ -17,6 +17,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
 from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
+from bot.contracts.request import NO_CHECKS
 from bot.ecosystems.checkers import uses_checker
 from bot.evidence.checker_comparison import (
     Change,
@@ -34,6 +35,7 @@ from bot.evidence.problems import missing_modules
 from bot.evidence.projects import above
 from bot.session.checks.host_reports import CheckerRun, failed_checker_run, parse_checker_run
 from bot.session.context.git_trees import GitTrees
+from bot.session.context.run import Run
 from bot.workspace.client import Workspace, WorkspaceError
 
 LIMIT = 120
@@ -218,6 +220,13 @@ class Inspection:
         return next(
             (printable_name(path) for path in sorted(changed) if sets_up(checker, path, texts(path))), ""
         )
+
+
+def inspection_of(run: Run) -> Inspection | None:
+    """The checkers of `run`; `None` if it only reads, and if the policy or the request disables them."""
+    wanted = run.policy.diagnostics
+    disabled = wanted.off or wanted.checkers == () or run.request.options.get(NO_CHECKS) == "true"
+    return None if run.profile.read_only or disabled else Inspection(run.checkout, run.stop, wanted.checkers)
 
 
 def _project_run(run: CheckerRun | None) -> ProjectRun | None:

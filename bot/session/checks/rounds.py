@@ -7,6 +7,7 @@ to the change run instead, on both sides.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -14,20 +15,35 @@ from concurrent.futures import Future
 from bot.contracts.evidence import CheckerComparison, Coverage, Problem
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
+from bot.contracts.request import CHECK_MINUTES, Tier
 from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.coverage import merge_coverage, missing_reason
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.after_round import AfterRound, BaseRuns, CheckPair
 from bot.session.checks.as_they_were import AsTheyWereRound
-from bot.session.checks.before_round import NO_CHANGE, BeforeRound, RoundsContext
-from bot.session.checks.check_time import TimeBudget
+from bot.session.checks.before_round import NO_CHANGE, BeforeRound
+from bot.session.checks.check_time import MINUTES, TimeBudget
+from bot.session.checks.inspection import Inspection
 from bot.session.checks.runner import UNNEEDED, not_run
+from bot.session.context.git_trees import GitTrees
+from bot.session.context.run import Run
+from bot.session.workspaces.trees import Trees
 
 _UNABLE = (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS)
 
 SLOW_SECONDS = 240.0
 """A vendor keeps a cached prefix for five minutes."""
+
+
+def _minutes(run: Run) -> float:
+    """The time for all rounds."""
+    limit, wanted = run.policy.budget.check_minutes, run.request.options.get(CHECK_MINUTES)
+    if not wanted:
+        return MINUTES if limit is None else limit
+    # In a thread the policy's own number is the most.
+    most = math.inf if limit is None or run.tier is Tier.LOCAL else limit
+    return min(float(wanted), most)
 
 
 def _has_result(future: Future[CheckExecution]) -> bool:
@@ -37,11 +53,15 @@ def _has_result(future: Future[CheckExecution]) -> bool:
 class Rounds:
     """The base round starts once, in the background. There is one round for each changed tree."""
 
-    def __init__(self, checks: Sequence[Check], context: RoundsContext) -> None:
+    def __init__(
+        self, run: Run, trees: Trees, checks: Sequence[Check], inspection: Inspection | None
+    ) -> None:
+        """`inspection` has the checkers of the whole project."""
         self.checks = tuple(checks)
-        self._context = context
-        self._budget = TimeBudget(context.minutes)
-        self._before = BeforeRound(self.checks, context, self._budget)
+        self._run = run
+        self._inspection = inspection
+        self._budget = TimeBudget(_minutes(run))
+        self._before = BeforeRound(run, trees, self.checks, inspection, self._budget)
         self._after: dict[str, list[CheckPair]] = {}
         self._base_runs: BaseRuns = {}
         self._rounds = 0
@@ -65,7 +85,7 @@ class Rounds:
     @property
     def has_work(self) -> bool:
         """Whether there may be something to run."""
-        return bool(self.checks) or (self._context.inspect is not None and not self._context.unrun)
+        return bool(self.checks) or (self._inspection is not None and not self._run.profile.unrun)
 
     @property
     def are_slow(self) -> bool:
@@ -79,13 +99,13 @@ class Rounds:
 
     def start_before(self) -> None:
         """Start the base round and return at once."""
-        if self.has_work and not self._context.unrun:
+        if self.has_work and not self._run.profile.unrun:
             self._before.start()
 
     def results(self, tree_sha: str | None, reason: str = NO_CHANGE) -> tuple[CheckResult, ...]:
         """Return the results of both rounds, the second on `tree_sha`. With `None` there is nothing to check, for this
         `reason`: the base round is cancelled. No process of the agent's may be alive."""
-        if unrun := self._context.unrun:
+        if unrun := self._run.profile.unrun:
             return tuple(reruns.check_result(check, not_run(unrun), not_run(unrun)) for check in self.checks)
         if tree_sha is None:
             self._before.stop(reason)
@@ -102,9 +122,9 @@ class Rounds:
         if tree_sha not in self._after:
             self._rounds += 1
             arguments = (self._before, self._base_runs, self._rounds, tree_sha)
-            self._after[tree_sha] = AfterRound(*arguments).run()
-            AsTheyWereRound(*arguments, self._after[tree_sha]).run()
-            self._context.waits.end()
+            self._after[tree_sha] = AfterRound(*arguments).execute()
+            AsTheyWereRound(*arguments, self._after[tree_sha]).execute()
+            self._before.waits.end()
         return tuple(
             pair.result(check)
             for check, pair in zip(self.checks, self._after[tree_sha], strict=False)
@@ -114,24 +134,25 @@ class Rounds:
     def coverage(self, tree_sha: str | None) -> Coverage | None:
         """Return the coverage of the changed lines after `results`, or a note why it is missing; `None` if no check is
         configured to measure it."""
-        history = self._context.history
-        if history is None or tree_sha is None or not self._after.get(tree_sha):
+        if tree_sha is None or not self._after.get(tree_sha):
             return None
         measured = [pair.after.coverage for pair in self._after[tree_sha]]
         reports = [report for report in measured if report is not None]
         if any(report.sources or report.note for report in reports):
             return merge_coverage(reports)
         patterns = [pattern for check in self.checks for pattern in check.coverage]
-        reason = missing_reason([check.command for check in self.checks], patterns, history.texts)
+        reason = missing_reason(
+            [check.command for check in self.checks], patterns, GitTrees(self._run.checkout).texts
+        )
         return merge_coverage((), reason)
 
     def diagnostics(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
         """Return the checkers on both sides of the change, after `results`."""
-        return self._before.inspection.results(tree_sha) if self._before.inspection else ()
+        return self._inspection.results(tree_sha) if self._inspection else ()
 
     def is_for_model(self, problem: Problem) -> bool:
         """Whether project or policy use the checker of `problem`, or it hides others, as a syntax error does."""
-        return self._before.inspection is not None and self._before.inspection.is_for_model(problem)
+        return self._inspection is not None and self._inspection.is_for_model(problem)
 
     def settle(self) -> None:
         """Cancel the base round and wait until its workspace is gone."""

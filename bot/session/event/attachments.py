@@ -17,9 +17,9 @@ from bot.events.admission import resolve_actor
 from bot.events.event_request import RefusedError
 from bot.github.client import GitHub, connect
 from bot.github.values import RenderedText
-from bot.run.attachments import Attachments
-from bot.run.value import Run
+from bot.session.context.attachments import Attachments
 from bot.session.context.github_env import GitHubEnvironment
+from bot.session.context.run import Run
 
 _REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
 

@@ -28,9 +28,9 @@ from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.run.run import run
-from bot.run.value import RunSpec
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.preflight import check_folder, check_machine
+from bot.session.context.run import RunSpec
 from bot.session.event.attachments import github_attachments
 from bot.session.event.event_context import EventContext, EventOptions, EventResult
 from bot.session.event.last_bundle import finished_before, resume_bundle

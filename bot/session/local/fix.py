@@ -21,13 +21,13 @@ from bot.contracts.request import ALLOW_DELETIONS
 from bot.providers.connect import default_model
 from bot.publish.bundle.write import OUTCOME, PATCH, PLAN
 from bot.run.run import run
-from bot.run.value import RunResult
 from bot.session.context.preflight import (
     check_file,
     check_folder,
     check_machine,
     check_new_branch,
 )
+from bot.session.context.run import RunResult
 from bot.session.local.local_run import local_request, local_spec
 from bot.session.run_folder import RunFolder, new_folder
 from bot.session.tools.approvals import own_recording

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from bot.checkout.clone import Source
+from bot.contracts.background import Background
 from bot.contracts.progress import NoteEvent, View
 from bot.contracts.request import Actor, Request, Tier
-from bot.run.value import RunSpec
 from bot.session.context.preflight import uncommitted_policy
-from bot.session.progress.waits import Background
+from bot.session.context.run import RunSpec
 from bot.session.run_folder import RunFolder
 from bot.session.tools.run_models import connect_model
 

@@ -22,9 +22,9 @@ from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.run.environment import granted_profile, run_environment
-from bot.run.value import Run, RunSpec
 from bot.session.checks.runner import RunOptions, run_checks
 from bot.session.context.base import checks_of, detected_at
+from bot.session.context.run import Run, RunSpec
 from bot.session.context.secrets import known_secrets
 from bot.session.local.local_run import local_request
 from bot.session.progress.interruption import cancelled_by_signals

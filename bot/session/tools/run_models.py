@@ -5,45 +5,34 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from bot.agent.journal_file import read_journal
 from bot.contracts.errors import AgentError, UsageError
-from bot.contracts.model import ModelOverride, Provider
+from bot.contracts.model import Provider
+from bot.contracts.request import Tier
 from bot.policy.model_settings import ModelSettings
 from bot.providers.connect import check_model, connect
 from bot.providers.models import effort_notes
 from bot.providers.replay import RECORDED, ReplayProvider
 from bot.providers.streaming import apply_overrides, share_model_info
+from bot.session.context.run import Run
 
 Wrap = Callable[[Provider], Provider]
-
-
-class ModelSources(NamedTuple):
-    """Where the providers of a run come from. `model` is the name that `connect` stands for; `connect_named` makes a
-    provider of another one, `None` if there is none. `is_local`: the run is of a person at a terminal."""
-
-    model: str
-    connect: Callable[[], Provider]
-    connect_named: Callable[[str], Provider] | None
-    environment: Mapping[str, str]
-    overrides: Mapping[str, ModelOverride]
-    is_local: bool
-    say: Callable[[str], None]
 
 
 class RunModels:
     """`notes` are sentences for people, `small` is the name of the small model, empty for none. A model that replaces
     another does so for every conversation that begins later, too. Thread-safe."""
 
-    def __init__(self, first: Provider, sources: ModelSources, settings: ModelSettings) -> None:
+    def __init__(self, run: Run, first: Provider) -> None:
         """`first` is the provider of the run's model."""
         self.notes: list[str] = []
+        self._run = run
         self._first = first
-        self._sources = sources
         self._lock = threading.Lock()
         self._opened: list[Provider] = []
-        if sources.model.startswith(RECORDED):
+        settings = run.policy.model_settings.of(run.request.verb, run.tier, run.task.name if run.task else "")
+        if run.model.startswith(RECORDED):
             settings = ModelSettings()  # a recording needs no network
         self.effort = settings.effort or ""
         self.fallback = tuple(self._usable(settings.fallback or (), "fallback"))
@@ -57,9 +46,7 @@ class RunModels:
             position = self.position
         if position:
             return self.open(self.fallback[position - 1])
-        return share_model_info(
-            apply_overrides(self._sources.connect(), self._sources.overrides), self._first
-        )
+        return share_model_info(apply_overrides(self._run.connect(), self._run.policy.models), self._first)
 
     def next_after(self, position: int, reason: str) -> tuple[int, Provider | None]:
         """Return the provider that replaces the model at `position`, which is unavailable for `reason`, and its own
@@ -92,17 +79,17 @@ class RunModels:
 
         At a terminal the policy may be a stranger's: it sends nothing to a server that the person did not choose.
         """
-        sources = self._sources
-        own = sources.model.partition("/")[0]
+        run = self._run
+        own = run.model.partition("/")[0]
         for name in names:
             try:
-                if sources.connect_named is None or name.startswith(RECORDED):
+                if run.connect_named is None or name.startswith(RECORDED):
                     raise UsageError("there is no such model here")
-                if sources.is_local and name.partition("/")[0] != own:
+                if run.tier is Tier.LOCAL and name.partition("/")[0] != own:
                     raise UsageError(
                         f"a policy cannot send your work to another provider than {own or 'yours'}"
                     )
-                check_model(name, sources.environment)
+                check_model(name, run.environment)
             except AgentError as error:
                 self.notes.append(
                     f"`model_settings: {key}` names {name}, which is left out: {_clause(error)}."
@@ -112,9 +99,8 @@ class RunModels:
 
     def open(self, name: str) -> Provider:
         """Return a new provider, which `close` closes."""
-        connect = self._sources.connect_named
-        assert connect is not None
-        provider = apply_overrides(connect(name), self._sources.overrides)
+        assert self._run.connect_named is not None
+        provider = apply_overrides(self._run.connect_named(name), self._run.policy.models)
         with self._lock:
             self._opened.append(provider)
         return provider
@@ -122,7 +108,7 @@ class RunModels:
     def note(self, sentence: str) -> None:
         with self._lock:
             self.notes.append(sentence)
-        self._sources.say(sentence)
+        self._run.say(sentence)
 
 
 class ConversationModel:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from bot.checkout.clone import Checkout
 from bot.contracts.errors import AgentError
-from bot.contracts.model import ModelOverride, Provider
+from bot.contracts.model import Provider
 from bot.policy.values import Policy
 from bot.providers.replay import RECORDED
 from bot.providers.streaming import apply_overrides
-from bot.session.run_folder import RunFolder
+from bot.session.context.run import Run
 from bot.skills.find import SkillSet, commit_skills, session_skills
 from bot.skills.grants import ActiveGrants
 from bot.skills.tool import NAME, SkillFolder, SkillTool
 from bot.verbs.record import Profile
-from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.start import skills_path
 
 
@@ -44,18 +42,14 @@ class SkillModels:
 
     def __init__(self, own: Callable[[], str], policy: Policy, connect: Connect | None) -> None:
         self._own = own
-        self._allowed = policy.options.models
-        self._overrides: Mapping[str, ModelOverride] = policy.models
+        self._policy = policy
         self._connect = connect
         self._connected: dict[str, Provider] = {}
         self._current: Provider | None = None
 
     def for_agent(self) -> SkillModels:
         """A new one for another conversation: a provider serves one."""
-        models = object.__new__(SkillModels)
-        models._own, models._allowed, models._overrides = self._own, self._allowed, self._overrides
-        models._connect, models._connected, models._current = self._connect, {}, None
-        return models
+        return SkillModels(self._own, self._policy, self._connect)
 
     @property
     def provider(self) -> Provider | None:
@@ -68,15 +62,16 @@ class SkillModels:
 
     def refusal(self, name: str) -> str:
         """Why a skill does not get the model `name`, as a clause; empty if it is connected."""
-        if not self._allowed:
+        allowed = self._policy.options.models
+        if not allowed:
             return "the policy's `options: models` lists none that a skill may have"
-        if name.startswith(RECORDED) or not any(fnmatchcase(name, one) for one in self._allowed):
+        if name.startswith(RECORDED) or not any(fnmatchcase(name, one) for one in allowed):
             return "the policy's `options: models` does not list it"
         if self._connect is None:
             return "there is no other model here"
         if name not in self._connected:
             try:
-                self._connected[name] = apply_overrides(self._connect(name), self._overrides)
+                self._connected[name] = apply_overrides(self._connect(name), self._policy.models)
             except AgentError as error:
                 return " ".join(str(error).rstrip(".").split())[:200]
         return ""
@@ -96,34 +91,25 @@ class SkillModels:
 
 
 class RunSkills:
-    """`tool` is `None` without skills; `folder` is shown to the agent's workspace."""
+    """The skills of one conversation. `tool` is `None` without skills; `folder` is shown to the agent's workspace."""
 
-    def __init__(
-        self, skill_set: SkillSet, folder: RunFolder, confinement: Confinement, root: str, models: SkillModels
-    ) -> None:
-        """`root` is the work tree as the tools see it."""
-        self.notes = skill_set.notes
-        self.folder = folder.skills if skill_set.skills else None
-        skill_folder = (
-            SkillFolder(self.folder, skills_path(confinement, self.folder)) if self.folder else None
-        )
-        self._sources = (skill_set, skill_folder, root)
-        self._agents: list[RunSkills] = []
-        self._reset(models)
-
-    def _reset(self, models: SkillModels) -> None:
-        skill_set, skill_folder, root = self._sources
+    def __init__(self, run: Run, models: SkillModels) -> None:
+        self.notes = run.skills.notes
         self.models = models
-        self.grants = ActiveGrants(root)
-        self.tool = SkillTool(skill_set.skills, skill_folder, self.grants, models) if skill_folder else None
+        self.grants = ActiveGrants(run.root)
+        self.folder = run.folder.skills if run.skills.skills else None
+        self.tool: SkillTool | None = None
+        if self.folder is not None:
+            store = SkillFolder(self.folder, skills_path(run.confinement, self.folder))
+            self.tool = SkillTool(run.skills.skills, store, self.grants, models)
+        self._run = run
+        self._agents: list[RunSkills] = []
 
     def for_agent(self) -> RunSkills:
         """The same skills for a subagent, none loaded, with its own grants and model."""
-        copied = copy(self)
-        copied._agents = []
-        copied._reset(self.models.for_agent())
-        self._agents.append(copied)
-        return copied
+        agent = RunSkills(self._run, self.models.for_agent())
+        self._agents.append(agent)
+        return agent
 
     def close(self) -> None:
         """Close the providers of skills' models."""
@@ -134,12 +120,6 @@ class RunSkills:
     @property
     def tools(self) -> tuple[SkillTool, ...]:
         return (self.tool,) if self.tool else ()
-
-    def offered_by(self, profile: Profile) -> Profile:
-        """`profile` with the tool, where there is one."""
-        if self.tool is None:
-            return profile
-        return replace(profile, helper_tools=(*profile.helper_tools, NAME))
 
     def after_results(self) -> list[str]:
         """The texts of the skills that were loaded in the turn."""

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext, Hooks, TurnInfo
-from bot.agent.journal import Journal
 from bot.agent.masking import first_and_last_mask, requests_left_notice
 from bot.agent.prompt import prompt_text, system_prompt
 from bot.agent.subagents import TYPES, AgentType, Subagents
 from bot.agent.todo import Todo, render_list
-from bot.agent.usage import LimitReminder, SessionUsage
+from bot.agent.usage import LimitReminder
 from bot.contracts.cancel import CancelToken
-from bot.contracts.model import Provider, Retrying
-from bot.contracts.request import RunLimits
-from bot.contracts.tools import Variation
+from bot.contracts.model import Retrying
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.providers.models import cost
+from bot.session.context.run import Run
 from bot.session.progress.waits import WatchedProvider
 from bot.session.tools.result_tools import Archive, ResultTool
 from bot.session.tools.run_models import ConversationModel, RunModels
-from bot.session.tools.skills import RunSkills
+from bot.session.tools.skills import RunSkills, with_skill_tool
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.verbs.record import TODO, Profile
@@ -32,61 +28,70 @@ _READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)
 """A shell counts as writing, whatever it is used for."""
 
 
-class SharedSettings(NamedTuple):
-    """What subagents have in common with their run's conversation: the models, the limits, the usage and the clock."""
-
-    models: RunModels
-    limits: RunLimits
-    usage: SessionUsage
-    began: float
-    identity: str
-    stop_on_denial: bool
-
-
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class RunSubagents:
-    """`tool` starts a subagent. `call` returns turn and id of the call that
-    the current thread runs."""
+    """`tool` starts a subagent. `parent` is the run's own conversation, made after its tools; `calls` has the call
+    of the current thread."""
 
-    shared: SharedSettings
+    run: Run
+    models: RunModels
     workspace: AgentWorkspace
     gatekeeper: Gatekeeper
-    profile: Profile
-    journal: Journal
     archive: Archive
-    say: Callable[[str], None]
-    call: Callable[[], tuple[int, str]]
     skills: RunSkills
-    variation: Variation
+    calls: CallTracker
     tool: Subagents = field(init=False)
+    parent: ConversationContext = field(init=False)
 
     def __post_init__(self) -> None:
-        types = tuple(kind for kind in TYPES if kind.read_only or not self.profile.read_only)
-        self.tool = Subagents(types, self._prepare, self.call, self.archive)
+        types = tuple(kind for kind in TYPES if kind.read_only or not self.run.profile.read_only)
+        self.tool = Subagents(types, self._prepare, self.calls.turn_and_id, self.archive)
 
     def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> ConversationContext:
-        shared = self.shared
-        profile = narrowed(self.profile, kind)
-        skills = self.skills.for_agent()
+        """The parent's limits, usage, clock and price, with tools, model, journal and hooks of its own."""
+        run, skills, todo, calls = self.run, self.skills.for_agent(), Todo(), CallTracker(name)
+        profile = narrowed(run.profile, kind)
         if not kind.read_only:
-            profile = skills.offered_by(profile)
-        journal = self.journal.of(name)
-        calls = CallTracker(name)
-        todo, limit_reminder = Todo(), LimitReminder()
-        own: dict[str, ResultTool] = {tool.spec.name: tool for tool in skills.tools}
-        own[TODO] = todo
+            profile = with_skill_tool(profile, run.skills)
+        journal = run.journal.of(name)
+        own_tools: tuple[ResultTool, ...] = (todo, *skills.tools)
+        own = {tool.spec.name: tool for tool in own_tools}
         toolbox = RunToolbox(
             self.workspace,
             self.gatekeeper.for_agent(profile, journal.write, skills.grants.why, name),
             profile,
             tuple(own[aid] for aid in profile.helper_tools),
             calls,
-            self.variation,
+            run.folder.variation,
         )
+        model = ConversationModel(
+            self.models, lambda one: WatchedProvider(one, lambda line: run.say(f"{name}: {line}"))
+        )
+        return self.parent._replace(
+            provider=model.provider,
+            system=system_prompt(prompt_text(kind.prompt), toolbox.specs),
+            toolbox=toolbox,
+            journal=journal,
+            cancel=cancel,
+            hooks=self._hooks(name, calls, todo, skills),
+            compaction=SummaryCompaction(model.provider, self.archive, cost, model.small),
+            identity=f"{self.parent.identity}-{name}",
+            own_turn_limit=kind.turns,
+            is_subagent=True,
+            masking=first_and_last_mask(()),
+            before=(),
+            tools=None,
+            provider_override=lambda: skills.models.provider,
+            fallback=model.fall_back,
+            slow_checks=lambda: False,
+        )
+
+    def _hooks(self, name: str, calls: CallTracker, todo: Todo, skills: RunSkills) -> Hooks:
+        limit_reminder = LimitReminder()
 
         def request_sent(turn: int) -> None:
             calls.turn = turn
-            self.say(f"{name}: turn {turn}")
+            self.run.say(f"{name}: turn {turn}")
 
         def after_results(info: TurnInfo) -> list[str]:
             due = (
@@ -100,40 +105,15 @@ class RunSubagents:
             listed = [f"Your list:\n{render_list(todo.items)}"] if todo.items else []
             return [*listed, *skills.carried()]
 
-        def watched(provider: Provider) -> Provider:
-            return WatchedProvider(provider, lambda line: self.say(f"{name}: {line}"))
-
-        models = shared.models
-        model = ConversationModel(models, watched)
-        return ConversationContext(
-            provider=model.provider,
-            system=system_prompt(prompt_text(kind.prompt), toolbox.specs),
-            toolbox=toolbox,
-            journal=journal,
-            limits=shared.limits,
-            cancel=cancel,
-            hooks=Hooks(
-                request_sent=request_sent,
-                retrying=self._retrying,
-                after_results=after_results,
-                verbatim_texts=carried,
-            ),
-            stop_on_denial=shared.stop_on_denial,
-            price=cost,
-            compaction=SummaryCompaction(model.provider, self.archive, cost, model.small),
-            identity=f"{shared.identity}-{name}",
-            shared_usage=shared.usage,
-            own_turn_limit=kind.turns,
-            start_time=shared.began,
-            is_subagent=True,
-            masking=first_and_last_mask(()),
-            provider_override=lambda: skills.models.provider,
-            fallback=model.fall_back,
-            effort=models.effort,
+        return Hooks(
+            request_sent=request_sent,
+            retrying=self._retrying,
+            after_results=after_results,
+            verbatim_texts=carried,
         )
 
     def _retrying(self, event: Retrying) -> None:
-        self.say(f"{event.reason}; asking again in {event.delay:.0f} s")
+        self.run.say(f"{event.reason}; asking again in {event.delay:.0f} s")
 
 
 def narrowed(profile: Profile, kind: AgentType) -> Profile:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
-from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse
 from bot.contracts.workspace_tools import SHELL_TOOLS
 from bot.policy.egress import mirror, targets
-from bot.policy.values import Policy
-from bot.verbs.record import Profile
+from bot.policy.running import SetupStep
+from bot.session.context.run import Run
 from bot.workspace.egress.access import CA_VARIABLES, EgressAccess
 
 if TYPE_CHECKING:
@@ -30,20 +29,19 @@ _MAX_NOTES = 20
 
 
 class Network:
-    """`environment` names the workflow's mirrors and trusted authorities; raises `UsageError` for an invalid one. A
-    fork's code gets no network, whoever requested the run."""
+    """`setup` are the steps that need the network. The environment of `run` names the workflow's mirrors and trusted
+    authorities; raises `UsageError` for an invalid one. A fork's code gets no network, whoever requested the run."""
 
-    def __init__(
-        self, policy: Policy, request: Request, profile: Profile, environment: Mapping[str, str]
-    ) -> None:
+    def __init__(self, run: Run, setup: Sequence[SetupStep]) -> None:
+        request, profile = run.request, run.profile
         fork = request.pull is not None and request.pull.from_fork(request.repository)
         runs = bool(set(SHELL_TOOLS).intersection(profile.tools)) and not profile.unrun
-        self._presets = policy.tiers[request.actor.tier].egress if runs and not fork else ()
-        steps = () if fork else policy.setup
+        self._presets = run.policy.tiers[run.tier].egress if runs and not fork else ()
+        steps = () if fork else setup
         self._of_setup = tuple(dict.fromkeys(name for step in steps for name in step.egress))
         self._fork = fork
-        self._mirrors = _mirrors(environment.get("SLASH_AGENT_MIRRORS", ""))
-        self._authorities = _authorities(environment) if self._presets or self._of_setup else {}
+        self._mirrors = _mirrors(run.environment.get("SLASH_AGENT_MIRRORS", ""))
+        self._authorities = _authorities(run.environment) if self._presets or self._of_setup else {}
         self._proxies: list[Proxy] = []
 
     def for_agent(self) -> EgressAccess | None:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from bot.checkout.clone import Checkout
 from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.formatting import count_of
-from bot.gate.redact import Redactor
+from bot.gate.judge import judge_tree
+from bot.gate.verdict import Verdict
+from bot.gate.withheld import MayWrite
+from bot.session.context.run import Run
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.trees import Trees
-from bot.verbs.record import Profile
-
-if TYPE_CHECKING:
-    from bot.gate.verdict import Verdict
-from bot.gate.withheld import MayWrite
 
 _NAMED = 5
 """Files that are named in a note."""
-
-Write = Callable[[lines.Record], None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,20 +28,13 @@ class RunGate:
     grow while the run goes on.
     """
 
-    checkout: Checkout
+    run: Run
     may_write: MayWrite
-    profile: Profile
     trees: Trees
     workspace: AgentWorkspace
-    redactor: Redactor
-    write: Write
     links: Mapping[str, str]
     edited: Collection[str]
     _last: tuple[int, Verdict | GateError] | None = field(default=None, init=False)
-
-    @property
-    def mask(self) -> Callable[[str], str]:
-        return self.redactor.text
 
     def verdict(self) -> Verdict | GateError:
         """The verdict on the tree as it is, once every process of the workspace has ended, or the gate's refusal."""
@@ -55,41 +42,37 @@ class RunGate:
             self.workspace.close()
         except AgentError as error:
             # The checkpoint is incomplete; the tree is what counts, and every process is dead all the same.
-            self.write(lines.Note(f"The last look for changed files failed: {error}"))
+            self.run.journal.write(lines.Note(f"The last look for changed files failed: {error}"))
         if self._last is None or self._last[0] != self.workspace.starts:
             self._last = (self.workspace.starts, self._judge())
         return self._last[1]
 
-    def final_verdict(self) -> tuple[Verdict | GateError, tuple[str, ...]]:
-        """The last verdict, with sentences for people on what a run that only reads left in the tree: it is dropped."""
-        verdict = self.verdict()
-        if not self.profile.read_only:
-            return verdict, ()
-        notes = discarded_notes(verdict)
-        for note in notes:
-            self.write(lines.Note(note))
-        return unchanged_verdict(self.checkout.git, self.checkout.base_sha), notes
-
     def _judge(self) -> Verdict | GateError:
-        from bot.gate.judge import judge_tree
-
         try:
             return judge_tree(
-                self.checkout,
+                self.run.checkout,
                 may_write=self.may_write,
                 setup_files=self.trees.setup_files(),
-                holds_secret=self.redactor.holds_secret,
+                holds_secret=self.run.detector.redactor.holds_secret,
                 links=self.links,
                 edited=self.edited,
             )
         except GateError as error:
             return error
 
+    def final_verdict(self) -> tuple[Verdict | GateError, tuple[str, ...]]:
+        """The last verdict, with sentences for people on what a run that only reads left in the tree: it is dropped."""
+        verdict = self.verdict()
+        if not self.run.profile.read_only:
+            return verdict, ()
+        notes = discarded_notes(verdict)
+        for note in notes:
+            self.run.journal.write(lines.Note(note))
+        return unchanged_verdict(self.run.checkout.git, self.run.checkout.base_sha), notes
+
 
 def unchanged_verdict(git: Git, base_sha: str) -> Verdict:
     """The verdict on a tree that equals the base commit's."""
-    from bot.gate.verdict import Verdict
-
     tree_sha = git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
     return Verdict(tree_sha, b"", b"", (), ())
 

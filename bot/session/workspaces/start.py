@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bot.agent.journal import Journal, file_version
-from bot.checkout.clone import Checkout
+from bot.agent.journal import file_version
 from bot.checkout.objects import blobs_at
 from bot.contracts import journal as lines
-from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import FileChange
 from bot.policy.running import SandboxLimits
-from bot.session.run_folder import RunFolder
+from bot.session.context.run import Run
 from bot.session.workspaces.agent_workspace import CallPosition
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.trees import TreeEnvironment, Trees
 from bot.workspace.client import Answer, Question, ScanResult, Workspace
 from bot.workspace.dependencies.placement import links
-from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.sandbox.toolchains import Toolchains
 from bot.workspace.start import StartOptions
 
@@ -41,95 +38,71 @@ LIMIT_NAMES = {
 """By the name in a result's `limit`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workspaces:
-    """Starts workspaces. `root` is the folder that each tree is mounted at, if the sandbox can; `skills` is the
-    folder of loaded skills, `network` what workspaces may reach, `limits` the resource limits of commands. Where
-    `has_setup`, HOME holds what setup downloaded and nothing of the user's. `tools` are those of the user's shell."""
+    """Starts workspaces. `network` is what they may reach, `skills` the folder of loaded skills. Where `has_setup`,
+    HOME holds what setup downloaded and nothing of the user's. `tools` are those of the user's shell."""
 
-    checkout: Checkout
-    confinement: Confinement
-    folder: RunFolder
-    root: str
-    environment: Mapping[str, str]
-    _: KW_ONLY
-    skills: Path | None
-    journal: Journal
+    run: Run
     network: Network
-    limits: SandboxLimits
+    tools: Toolchains | None = None
+    skills: Path | None = None
     has_setup: bool = False
-    tools: Callable[[], Toolchains | None] = lambda: None
     _started: list[Workspace] = field(default_factory=list, init=False)
 
     def start_agent(
         self,
         number: int,
-        environment_of_tree: TreeEnvironment,
-        ask: Callable[[Question], Answer],
+        environment: TreeEnvironment,
+        answer: Callable[[Question], Answer],
         diagnostics: Mapping[str, Any] | None = None,
     ) -> Workspace:
         """Start the agent's n-th workspace. All of them share one history of files, and HOME and temporary folder; they
         see the spilled output of those before."""
-        folder = self.folder.workspace(f"agent-{number}")
-        first = self.folder.home("agent-0").parent
-        spilled = (self.folder.root / f"workspace-agent-{before}" / "spill" for before in range(number))
-        return self._register(
-            Workspace.start(
-                self.confinement,
-                StartOptions(
-                    self.checkout.tree,
-                    folder,
-                    self.environment,
-                    mount=self.root,
-                    history=self.folder.root / "versions",
-                    tmp=first if number and first.is_dir() else None,
-                    with_caches=not self.has_setup,
-                    tools=self.tools(),
-                    bring=environment_of_tree.read_only,
-                    dependencies=environment_of_tree.dependencies,
-                    skills=self.skills,
-                    archives=(self.folder.archive, *spilled),
-                    egress=self.network.for_agent(),
-                    diagnostics=diagnostics,
-                    limits=in_bytes(self.limits),
-                    variation=self.folder.variation,
-                ),
-                ask,
-            )
+        folder = self.run.folder
+        first = folder.home("agent-0").parent
+        spilled = (folder.root / f"workspace-agent-{before}" / "spill" for before in range(number))
+        options = replace(
+            self._options(f"agent-{number}", self.run.checkout.tree, environment),
+            history=folder.root / "versions",
+            tmp=first if number and first.is_dir() else None,
+            skills=self.skills,
+            archives=(folder.archive, *spilled),
+            egress=self.network.for_agent(),
+            diagnostics=diagnostics,
+            variation=folder.variation,
+        )
+        return self._start(options, answer)
+
+    def start_commands(self, name: str, tree: Path, environment: TreeEnvironment) -> Workspace:
+        """Start a workspace for checks or setup on `tree`, whose host asks no questions."""
+        options = self._options(name, tree, environment)
+        return self._start(
+            replace(options, checks=True, egress=self.network.for_commands(name)), _no_questions
         )
 
-    def start_commands(
-        self, name: str, tree: Path, environment_of_tree: TreeEnvironment, *, runs_nothing: bool = False
-    ) -> Workspace:
-        """Start a workspace for checks or setup on `tree`, whose host asks no questions. With `runs_nothing` it gets
-        no network."""
-        return self._register(
-            Workspace.start(
-                self.confinement,
-                StartOptions(
-                    tree,
-                    self.folder.workspace(name),
-                    self.environment,
-                    mount=self.root,
-                    bring=environment_of_tree.read_only,
-                    dependencies=environment_of_tree.dependencies,
-                    egress=None if runs_nothing else self.network.for_commands(name),
-                    checks=True,
-                    with_caches=not self.has_setup,
-                    tools=self.tools(),
-                    limits=in_bytes(self.limits),
-                ),
-                _no_questions,
-            )
+    def _options(self, name: str, tree: Path, environment: TreeEnvironment) -> StartOptions:
+        run = self.run
+        return StartOptions(
+            tree,
+            run.folder.workspace(name),
+            run.environment,
+            mount=str(run.origin or run.checkout.tree),
+            bring=environment.read_only,
+            dependencies=environment.dependencies,
+            with_caches=not self.has_setup,
+            tools=self.tools,
+            limits=in_bytes(run.policy.sandbox.limits),
         )
+
+    def _start(self, options: StartOptions, answer: Callable[[Question], Answer]) -> Workspace:
+        workspace = Workspace.start(self.run.confinement, options, answer)
+        self._started.append(workspace)
+        return workspace
 
     def limit_hits(self) -> list[str]:
         """The names of sandbox limits that commands hit so far, one for each command."""
         return [limit for workspace in self._started for limit in workspace.limits_met]
-
-    def _register(self, workspace: Workspace) -> Workspace:
-        self._started.append(workspace)
-        return workspace
 
     def record_changes(self, position: CallPosition, scan: ScanResult) -> None:
         """Journal the files that a command changed, with their bytes at the base."""
@@ -137,10 +110,10 @@ class Workspaces:
             return
         scan = within_limits(scan)
         there = [change.path for change in scan.files if change.before and not change.oversize]
-        before = blobs_at(self.checkout.git, self.checkout.base_sha, there)
+        before = blobs_at(self.run.checkout.git, self.run.checkout.base_sha, there)
         versions = tuple(file_version(change, before.get(change.path)) for change in scan.files)
         record = lines.FilesChanged(position.turn, versions, position.call_id, scan.note)
-        self.journal.of(position.agent).write(record)
+        self.run.journal.of(position.agent).write(record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,20 +125,18 @@ class AgentStarter:
     trees: Trees
     answer: Callable[[Question], Answer]
     diagnostics: Callable[[], Mapping[str, Any] | None]
-    moves: bool
-    stop: CancelToken
     links: dict[str, str] = field(default_factory=dict, init=False)
 
     def __call__(self, number: int) -> Workspace:
         """Waits for what prepares the tree: at the first tool call, not before the first request."""
-        environment = self.trees.environment()
-        continued = bool(number) and self.workspaces.folder.home("agent-0").is_dir()
+        run, environment = self.workspaces.run, self.trees.environment()
+        continued = bool(number) and run.folder.home("agent-0").is_dir()
         workspace = self.workspaces.start_agent(number, environment, self.answer, self.diagnostics())
-        self.links.update(links(environment.dependencies.folders, moves=self.moves))
-        self.workspaces.folder.write_prepared(self.links, self.trees.setup_files())
+        self.links.update(links(environment.dependencies.folders, moves=run.confinement.moves))
+        run.folder.write_prepared(self.links, self.trees.setup_files())
         if not continued:
-            self.trees.copy_prepared(workspace, self.stop)
-        self.trees.serve_agent(workspace, self.stop)
+            self.trees.copy_prepared(workspace, run.stop)
+        self.trees.serve_agent(workspace, run.stop)
         return workspace
 
 

@@ -13,22 +13,22 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
-from bot.checkout.clone import Checkout, materialise
+from bot.checkout.clone import materialise
+from bot.contracts.background import Background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import NoSandboxError, UsageError
 from bot.contracts.host_programs import find_host_program
+from bot.contracts.request import Tier
 from bot.environment.detection import guarded_folder
 from bot.evidence.left_out import left_out_sentence
 from bot.policy.running import ServiceSpec, SetupStep
 from bot.session.context.git_trees import GitTrees
-from bot.session.progress.waits import Background
-from bot.session.run_folder import RunFolder
+from bot.session.context.run import Run
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
 from bot.session.workspaces.network import refusal_notes
@@ -40,8 +40,6 @@ from bot.workspace.dependencies.editable import dependencies
 from bot.workspace.dependencies.folders import folders_in, marked_as_made
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Dependencies, EnvironmentFolder
 from bot.workspace.sandbox.hidden_paths import credentials_in
-
-Say = Callable[[str], None]
 
 RestrictNetwork = Callable[[Sequence[str], Workspace], None]
 """`restrict(presets, workspace)`: reach no more of the network than these egress presets from now on."""
@@ -71,10 +69,8 @@ class TreeEnvironment:
         return (*single, *(one.source for one in self.caches))
 
 
-class Open(Protocol):
-    """Starts a workspace over a tree; it does not copy the files of setup."""
-
-    def __call__(self, name: str, tree: Path, environment: TreeEnvironment, /) -> Workspace: ...
+Open = Callable[[str, Path, TreeEnvironment], Workspace]
+"""`open(name, tree, environment)`: start a workspace over a tree."""
 
 
 class SetupError(UsageError):
@@ -100,31 +96,23 @@ class _BaseRound:
 
 @dataclass(slots=True)
 class Trees:
-    """`open` starts a workspace; `origin` is where `bring:` folders come from; `say` takes a line about each step of
-    the preparation, on a thread of its own; `restrict` is called before each step. `own` are the package folders of the
-    checkout at `origin`: those that `bring:` names are shared, or all with `share_all`. `downloads` are of the user's
-    home.
+    """`open` starts a workspace, without the files of setup; `restrict` is called before each step. `own` are the
+    package folders of the user's checkout: those that `bring:` names are shared, or all in a local run with `setup:`.
 
     `prepared_from` is the commit whose files setup sees, if not the base. Nobody wrote that setup for the bot: if it
     fails, `failure` says why, and the run continues without it. `archive` takes the place of that setup, and comes
-    before any other. `services` are started in each workspace.
+    before any other.
     """
 
-    checkout: Checkout
-    folder: RunFolder
+    run: Run
     open: Open
     setup: Sequence[SetupStep] = ()
     bring: Sequence[str] = ()
     _: KW_ONLY
-    origin: Path | None = None
-    say: Say = lambda line: None
     restrict: RestrictNetwork = lambda presets, workspace: None
-    own: Callable[[], Sequence[EnvironmentFolder]] = tuple
-    downloads: Callable[[], Iterable[BuildCache]] = tuple
-    share_all: bool = False
+    own: Sequence[EnvironmentFolder] = ()
     prepared_from: str = ""
     archive: PreparedArchive | None = None
-    services: Sequence[ServiceSpec] = ()
     failure: str = field(default="", init=False)
     unused: str = field(default="", init=False)
     _shared: TreeEnvironment | None = field(default=None, init=False)
@@ -142,6 +130,15 @@ class Trees:
             self._preparing = Background(lambda: self._prepare(cancel), "prepare")
 
     @property
+    def _share_all(self) -> bool:
+        return self.run.tier is Tier.LOCAL and self.run.profile.setup
+
+    @property
+    def _services(self) -> Sequence[ServiceSpec]:
+        profile = self.run.profile
+        return self.run.policy.run_services if profile.setup and not profile.unrun else ()
+
+    @property
     def need_preparing(self) -> bool:
         return self._preparing is not None
 
@@ -151,9 +148,12 @@ class Trees:
             return self._preparing.result().environment
         if self._shared is None:
             own = self._own_shared()
-            caches = (*build_caches.checkout_caches(own), *self.downloads())
+            caches = (*build_caches.checkout_caches(own), *self._downloads())
             self._shared = TreeEnvironment(self._dependencies(own, ()), caches=caches)
         return self._shared
+
+    def _downloads(self) -> Iterator[BuildCache]:
+        return build_caches.downloads(GitTrees(self.run.checkout).paths(), self.run.environment)
 
     def left_out(self) -> tuple[str, ...]:
         """A sentence on each environment of the checkout that is not shown; none if setup may make another."""
@@ -184,9 +184,9 @@ class Trees:
     def serve_agent(self, workspace: Workspace, cancel: CancelToken) -> None:
         """Start the services for the agent's own commands. Without one of them it works on, and checks tell of it."""
         try:
-            start_services(workspace, self.services, cancel)
+            start_services(workspace, self._services, cancel)
         except ServiceError as error:
-            self.say(f"warning: {error}")
+            self.run.say(f"warning: {error}")
 
     def notes(self) -> tuple[str, ...]:
         """Sentences for people: environments that are not shown; if one could not be prepared, the command and its
@@ -207,22 +207,22 @@ class Trees:
     def for_checks(self, name: str, cancel: CancelToken, tree_sha: str | None = None) -> Workspace:
         """A workspace over a new tree: the base, or `tree_sha`, with what setup left behind. It is started once more if
         it does not start: the check has no result otherwise."""
-        tree = self.folder.root / f"tree-{name}"
+        tree = self.run.folder.root / f"tree-{name}"
         environment = self.environment()
         environment = replace(environment, caches=self._caches(environment))
-        materialise(self.checkout, tree, tree_sha=tree_sha)
+        materialise(self.run.checkout, tree, tree_sha=tree_sha)
         try:
             workspace = self.open(name, tree, environment)
         except (WorkspaceError, NoSandboxError):
             workspace = self.open(name, tree, environment)
         try:
             self.copy_prepared(workspace, cancel, environment)
-            start_services(workspace, self.services, cancel)
+            start_services(workspace, self._services, cancel)
         except BaseException:
             workspace.close()
             raise
         if tree_sha is None and self._base_round is None:
-            self._base_round = _BaseRound(workspace, self.folder.home(name), tree)
+            self._base_round = _BaseRound(workspace, self.run.folder.home(name), tree)
         return workspace
 
     def _caches(self, environment: TreeEnvironment) -> tuple[BuildCache, ...]:
@@ -244,23 +244,23 @@ class Trees:
 
     def _steps(self) -> tuple[SetupStep, ...]:
         """The setup steps, without those for folders that the checkout has, as `init` writes them."""
-        if not self.share_all:
+        if not self._share_all:
             return tuple(self.setup)
-        there = {folder.path for folder in self.own() if not folder.unshown}
+        there = {folder.path for folder in self.own if not folder.unshown}
         return tuple(step for step in self.setup if guarded_folder(step.command) not in there)
 
     def _own_shared(self) -> tuple[EnvironmentFolder, ...]:
         """The folders of the checkout that need not be copied: no `setup:` command writes in them."""
         brought = set() if self.setup else set(self.bring)
         return tuple(
-            one for one in self.own() if self.share_all or (one.path in brought and not one.is_build_output)
+            one for one in self.own if self._share_all or (one.path in brought and not one.is_build_output)
         )
 
     def _dependencies(self, folders: Sequence[EnvironmentFolder], tops: Sequence[Path]) -> Dependencies:
-        origin = (self.origin,) if self.origin else ()
+        origin = (self.run.origin,) if self.run.origin else ()
         mountable = [one for one in folders if not (one.is_build_output or one.unshown)]
         shared = (
-            dependencies(mountable, (*tops, *origin), GitTrees(self.checkout).paths())
+            dependencies(mountable, (*tops, *origin), GitTrees(self.run.checkout).paths())
             if mountable
             else NO_DEPENDENCIES
         )
@@ -273,38 +273,38 @@ class Trees:
             return self._run_setup(cancel)
         except SetupError as error:
             self.failure = str(error)
-            self.say(f"The environment could not be prepared, so checks may not run: {error}")
+            self.run.say(f"The environment could not be prepared, so checks may not run: {error}")
             return _Prepared(TreeEnvironment(), frozenset())
 
     def _run_setup(self, cancel: CancelToken) -> _Prepared:
-        tree = self.folder.prepared
-        materialise(self.checkout, tree, tree_sha=self.prepared_from or None)
+        tree = self.run.folder.prepared
+        materialise(self.run.checkout, tree, tree_sha=self.prepared_from or None)
         own = self._own_shared()
         for name in self.bring:
             if self.setup or name not in {folder.path for folder in own}:
-                self.say(f"bringing {name}")
+                self.run.say(f"bringing {name}")
                 self._copy_in(name, tree)
         archive = self.archive.file if self.archive else None
         with self.open("setup", tree, TreeEnvironment(archive=archive)) as workspace:
             unpacked = self._unpack(workspace, cancel)
             for step in () if unpacked and self.prepared_from else self._steps():
-                self.say(f"setup: {step.command}")
+                self.run.say(f"setup: {step.command}")
                 self.restrict(step.egress, workspace)
                 _run_step(workspace, step, cancel)
             workspace.call("bash", command_arguments(build_caches.FORGET_DOWNLOADS, _COPY_LIMIT), cancel)
         from bot.gate.judge import untracked_files  # loaded on first use
 
-        sha = self.prepared_from or self.checkout.base_sha
-        left = untracked_files(self.checkout.git, sha, tree)
-        tracked = self.checkout.git.run("ls-tree", "-r", "-z", "--name-only", sha)
+        sha = self.prepared_from or self.run.checkout.base_sha
+        left = untracked_files(self.run.checkout.git, sha, tree)
+        tracked = self.run.checkout.git.run("ls-tree", "-r", "-z", "--name-only", sha)
         try:
             move_untracked(
                 tree,
-                self.folder.setup_output,
+                self.run.folder.setup_output,
                 tracked=set(os.fsdecode(tracked).split("\0")),
                 shared={folder.path for folder in self._folders_in(tree)},
             )
-            for written in (tree, self.folder.setup_output, self.folder.home("setup")):
+            for written in (tree, self.run.folder.setup_output, self.run.folder.home("setup")):
                 remove_special_files(written)
         except OSError as error:
             raise SetupError(f"what setup made could not be taken over: {error}") from error
@@ -314,16 +314,16 @@ class Trees:
         """Unpack the archive, if there is one that fits; else `unused` says why not."""
         if self.archive is None:
             return False
-        self.say("unpacking what the job `prepare` left")
+        self.run.say("unpacking what the job `prepare` left")
         self.restrict((), workspace)
         self.unused = self.archive.unpack(workspace, cancel)
         if self.unused:
-            self.say(UNUSED.format(self.unused))
+            self.run.say(UNUSED.format(self.unused))
         return not self.unused
 
     def _prepared(self, left: frozenset[str]) -> _Prepared:
         """What setup left. Its processes must be dead: one could replace a folder with a link."""
-        folder, tree = self.folder, self.folder.prepared
+        folder, tree = self.run.folder, self.run.folder.prepared
         written = (tree, folder.setup_output)
         own_left = [
             one
@@ -342,14 +342,14 @@ class Trees:
         return _Prepared(TreeEnvironment(shared, folder.setup_output, caches), left)
 
     def _folders_in(self, tree: Path) -> tuple[EnvironmentFolder, ...]:
-        return folders_in(tree, self.checkout.git, GitTrees(self.checkout).paths())
+        return folders_in(tree, self.run.checkout.git, GitTrees(self.run.checkout).paths())
 
     def _copy_in(self, name: str, tree: Path) -> None:
-        if self.origin is None:
+        if self.run.origin is None:
             raise SetupError(
                 f"the policy or the task brings {name}, but this run has no folder to bring it from"
             )
-        source, target = self.origin / name, tree / name
+        source, target = self.run.origin / name, tree / name
         if not source.is_dir():
             raise SetupError(f"the policy or the task brings {name}, but there is no folder {source}")
         parent = Path(os.path.realpath(target.parent))

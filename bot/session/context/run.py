@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bot.agent.conversation_context import TurnInfo
 from bot.agent.journal import Journal
 from bot.checkout.clone import Checkout, Source
+from bot.contracts.background import Background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Outcome
@@ -27,8 +28,7 @@ from bot.maintenance.apply import with_task_instruction
 from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import Policy
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory
-from bot.run.attachments import Attachments
-from bot.session.progress.waits import Background
+from bot.session.context.attachments import Attachments
 from bot.session.run_folder import RunFolder
 from bot.skills.find import SkillSet
 from bot.verbs.record import Profile
