@@ -14,7 +14,7 @@ from bot.github.values import CheckRunData
 from bot.publish.check_run import MOST, NAME, CheckReport, is_by_us, on_lines, post_check_run
 from bot.review.diff import parse_diff
 from tests.publish.conftest import REPO, World
-from tests.support.outcomes import EVIDENCE, problem
+from tests.support.outcomes import problem
 
 EVIL = "x | y\n\n@octo/team ![a](https://evil.test/a) <!-- slash-agent --> Closes #1 \x1b[2J"
 
@@ -74,20 +74,6 @@ def test_a_token_that_may_not_annotate_leaves_a_note_and_the_pull_request(world:
     assert "`invoice.py:2` ruff F401" in world.pulls()[0]["body"]
 
 
-@pytest.mark.slow
-def test_what_a_checker_without_an_answer_left_makes_no_check_run(world: World) -> None:
-    unanswered = tuple(replace(one, after=ToolRun(Answer.TIMED_OUT)) for one in EVIDENCE.diagnostics)
-    published = world.publish(world.bundle(diagnostics=unanswered), token=check_token(world, checks="write"))
-    assert published.created
-    assert not [line for line in world.writes() if "check-runs" in line]
-
-
-def test_a_dry_run_says_what_it_would_annotate(world: World) -> None:
-    world.publish(world.bundle(diagnostics=checkers(problem(2))), dry_run=True)
-    assert any(f"report the check '{NAME}'" in line and "invoice.py:2" in line for line in world.said)
-    assert not [line for line in world.writes() if "check-runs" in line]
-
-
 def test_annotations_go_fifty_at_a_time_and_a_broken_off_publishing_is_gone_on_with(world: World) -> None:
     host = world.github(check_token(world, checks="write"))
     remarks = [Annotation("invoice.py", 1, "warning", f"remark {n}") for n in range(120)]
@@ -122,16 +108,6 @@ def test_a_check_run_that_another_app_made_beforehand_is_not_taken_for_ours(worl
     assert [remark["message"] for remark in ours["remarks"]] == ["remark"]
 
 
-def test_a_check_run_by_our_own_app_that_says_something_else_is_not_taken_for_ours(world: World) -> None:
-    remarks = [Annotation("invoice.py", 1, "warning", "remark")]
-    one = CheckReport(NAME, world.base_sha, "1 new problem", "what it is", remarks, "key")
-    host = world.github(check_token(world, checks="write"))
-    assert post_check_run(host, REPO, replace(one, title="0 new problems", summary="all is well")) == ()
-    assert post_check_run(host, REPO, one) == post_check_run(host, REPO, one) == ()
-    made = [line for line in world.writes() if "check-runs" in line]
-    assert [line.split(" ")[0] for line in made] == ["POST", "POST"]
-
-
 @pytest.mark.parametrize(
     ("app", "me", "ours"),
     [
@@ -145,12 +121,6 @@ def test_a_check_run_by_our_own_app_that_says_something_else_is_not_taken_for_ou
 )
 def test_whose_a_check_run_is(app: str, me: Account | None, ours: bool) -> None:
     assert is_by_us(CheckRunData(1, NAME, "neutral", "", "", 0, 0, "key", app), me) is ours
-
-
-def test_a_commit_that_is_gone_is_a_sentence(world: World) -> None:
-    host = world.github(check_token(world, checks="write"))
-    (said,) = post_check_run(host, REPO, CheckReport(NAME, "0" * 40, "t", "s"))
-    assert said.startswith("The check run could not be made: ")
 
 
 DIFF = b"""\

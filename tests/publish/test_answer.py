@@ -47,15 +47,6 @@ def ours(world: World) -> list[str]:
     return [body for body in world.comments() if "<!-- slash-agent" in body]
 
 
-def test_an_answer_stands_in_the_thread(world: World) -> None:
-    world.publish(bundle(world, answered()), links=Links(run="https://run.example/1"))
-    [body] = ours(world)
-    assert body.startswith(ANSWER)
-    assert "under $0.01" in body or "$0.04" in body
-    assert "[run](https://run.example/1)" in body
-    assert body.rstrip().endswith(f"<!-- slash-agent answer request={world.comment_id} result=done -->")
-
-
 def test_the_progress_comment_becomes_the_answer(world: World) -> None:
     thread_ref = thread_ref_of(world.outcome().request)
     assert thread_ref is not None
@@ -110,14 +101,6 @@ def test_a_question_says_how_to_answer_it(world: World) -> None:
     [body] = ours(world)
     assert "> Cents or dollars?" in body
     assert "`/agent continue` and your answer" in body
-
-
-def test_saying_it_twice_is_one_comment(world: World) -> None:
-    said = bundle(world, answered())
-    world.publish(said)
-    before = world.writes()
-    world.publish(said)
-    assert world.writes() == before
 
 
 def test_a_question_leaves_its_change_in_the_bundle(world: World) -> None:
@@ -203,24 +186,3 @@ def test_a_credential_in_an_answer_is_withheld() -> None:
 def test_a_bundle_with_nothing_to_say_is_refused(world: World, outcome: Outcome) -> None:
     with pytest.raises(PublishError, match="holds none"):
         world.publish(bundle(world, outcome))
-
-
-def test_what_was_thrown_away_is_told_under_the_answer() -> None:
-    text = answer_text(
-        answered(notes=("Commands of this run changed 1 file, and that was thrown away: `x`.",)), NO_LINKS
-    )
-    assert "that was thrown away" in text
-
-
-def test_where_nobody_asked_in_a_thread_it_is_only_said(world: World) -> None:
-    request = replace(world.outcome().request, thread=None, trigger=None)
-    world.publish(bundle(world, answered(), request=request))
-    assert any("Each line is rounded" in line for line in world.said)
-    assert ours(world) == []
-
-
-def test_a_thread_that_cannot_be_told_is_a_failure(world: World) -> None:
-    with pytest.raises(PublishError, match="could not be"):
-        world.publish(
-            bundle(world, answered()), token=world.forge.token(permissions={"issues": "read"}, repo=REPO)
-        )

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from bot.checkout.git import Git
-from bot.contracts.errors import PublishError
-from bot.contracts.request import Actor, Tier
+from bot.contracts.errors import GateError, PublishError
+from bot.contracts.pulls import PullRequest, PullState
+from bot.policy.values import Policy
 from bot.publish.bundle.write import Bundle
+from bot.publish.change.on_pull import PullHeadState, choose_route
+from bot.publish.remote import Remote
 from tests.publish.conftest import FIXED, REPO, World
 
 BRANCH = "agent/pr-{}-round-totals-once-at-the-end"
@@ -39,7 +42,7 @@ def parent(world: World, sha: str) -> str:
     return world.commit(sha).split("parent ", 1)[1][:40]
 
 
-def policy(world: World, text: str) -> None:
+def set_policy(world: World, text: str) -> None:
     world.forge.commit(REPO, {POLICY: text})
 
 
@@ -83,7 +86,7 @@ def test_a_fix_on_somebodys_pull_request_is_one_draft_onto_its_branch(world: Wor
 
 @pytest.mark.slow
 def test_where_policy_says_so_one_commit_goes_onto_the_head(world: World) -> None:
-    policy(world, "push_to_head: true\n")
+    set_policy(world, "push_to_head: true\n")
     number = theirs(world)
     head = world.branches()["topic"]
     bundle = bundle_on(world, number)
@@ -110,7 +113,7 @@ def test_where_policy_says_so_one_commit_goes_onto_the_head(world: World) -> Non
 
 
 def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World) -> None:
-    policy(world, "push_to_head: true\n")
+    set_policy(world, "push_to_head: true\n")
     number = theirs(world)
     bundle = bundle_on(world, number)
     world.forge.protect(REPO, "topic")
@@ -119,14 +122,6 @@ def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World
     opened = world.api(f"/pulls/{published.pr_number}")
     assert opened["base"]["ref"] == "topic"
     assert "refused by a rule of the repository" in opened["body"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("head", ["fix/#12", "a'b\"c", "größe\u00a0weit", "-dash", "+plus", "x" * 240])
-def test_heads_of_all_kinds_of_names_are_pushed_to(world: World, head: str) -> None:
-    policy(world, "push_to_head: true\n")
-    number = theirs(world, head)
-    assert world.branches()[head] != world.publish(bundle_on(world, number)).commit == world.branches()[head]
 
 
 @pytest.mark.slow
@@ -139,26 +134,46 @@ def test_the_policy_of_the_head_is_not_asked(world: World) -> None:
 
 @pytest.mark.slow
 def test_rules_are_the_base_branchs_as_it_is_now(world: World) -> None:
-    from bot.contracts.errors import GateError
-
     number = theirs(world)
     bundle = bundle_on(world, number)
-    policy(world, "rules:\n  - {effect: deny, paths: [invoice.py]}\n")
+    set_policy(world, "rules:\n  - {effect: deny, paths: [invoice.py]}\n")
     with pytest.raises(GateError, match=r"invoice\.py"):
         world.publish(bundle)
 
 
-def test_the_default_branch_is_never_pushed_to_even_as_a_head(world: World) -> None:
-    policy(world, "push_to_head: true\n")
-    start = world.forge.branch_sha(REPO)
-    world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="release", author="ann")
-    tip = world.forge.commit(REPO, {"notes.md": "on main\n"})
-    number = world.open("main", base="release")
-    assert start != tip
-    published = world.publish(bundle_on(world, number))
-    assert world.branches()["main"] == tip
-    assert published.created
-    assert world.pulls()[0]["base"]["ref"] == "main"
+PULL = PullRequest(
+    9, PullState.OPEN, False, False, "bob", 5, "b" * 40, "topic", REPO, "main", "a" * 40,
+    maintainer_can_modify=True,
+)  # fmt: skip
+FORK = replace(PULL, head_repository="bob/hello")
+PLAIN = Policy("agent.yml")
+LENT, HERE = replace(PLAIN, forks="push"), replace(PLAIN, push_to_head=True)
+
+
+@pytest.mark.parametrize(
+    ("pull", "state", "policy", "push_to", "base", "note"),
+    [
+        (PULL, "", PLAIN, "", "topic", "Merging this adds its commit to #9."),
+        (PULL, "", HERE, REPO, "main", ""),
+        (PULL, "ours", PLAIN, REPO, "main", ""),
+        (PULL, "moved", HERE, "", "topic", "this was made without its latest commits."),
+        (PULL, "ours moved", PLAIN, "", "topic", "this was made without its latest commits."),
+        (replace(PULL, head_ref="trunk"), "", HERE, "", "trunk", "Merging"),  # the default branch
+        (replace(PULL, head_ref="main"), "ours", HERE, "", "main", "Merging"),  # the base of the pull request
+        (FORK, "fork", PLAIN, "", "main", "the commits of #9 by bob from bob/hello"),
+        (FORK, "fork", LENT, "bob/hello", "main", ""),
+        (FORK, "fork moved", LENT, "", "main", "this was made without its latest commits."),
+        (replace(FORK, maintainer_can_modify=False), "fork", LENT, "", "main", "from bob/hello"),
+        (replace(FORK, head_repository=""), "fork", LENT, "", "main", "from the deleted fork of bob"),
+    ],
+)
+def test_where_a_change_goes(
+    pull: PullRequest, state: str, policy: Policy, push_to: str, base: str, note: str
+) -> None:
+    head = PullHeadState(pull, "fork" in state, "ours" in state, "moved" in state)
+    route = choose_route(head, policy, REPO, "trunk")
+    assert (route.push_to, route.base) == (push_to, base)
+    assert note in route.note and bool(route.note) is not bool(push_to)
 
 
 # Our own
@@ -192,50 +207,6 @@ def test_on_our_own_pull_request_a_commit_is_added_that_no_other_result_takes_aw
 
 
 @pytest.mark.slow
-def test_on_our_own_pull_request_a_persons_commits_stay_beneath_ours(world: World) -> None:
-    number = own(world)
-    [branch] = set(world.branches()) - {"main"}
-    theirs = world.forge.commit(REPO, {"notes.md": "ann's\n"}, branch=branch, author="ann")
-    published = world.publish(bundle_on(world, number))
-    assert parent(world, published.commit) == theirs
-    assert world.branches()[branch] == published.commit
-
-
-@pytest.mark.slow
-def test_our_own_head_that_moved_on_is_not_replaced(world: World) -> None:
-    number = own(world)
-    [branch] = set(world.branches()) - {"main"}
-    bundle = bundle_on(world, number)
-    theirs = world.forge.commit(REPO, {"notes.md": "ann's\n"}, branch=branch, author="ann")
-    published = world.publish(bundle)
-    assert world.branches()[branch] == theirs
-    assert published.created
-    assert world.pulls()[0]["base"]["ref"] == branch
-
-
-@pytest.mark.slow
-def test_a_tasks_refresh_takes_no_commit_away_that_was_asked_for_since(world: World) -> None:
-    """It is the bot's own, and somebody's wish all the same."""
-    task = ".github/agent/greeting.md"
-    base = world.forge.commit(REPO, {task: "---\npaths: [README.md, invoice.py]\n---\nGreet.\n"})
-    world.base_sha = base
-
-    def refreshed(text: str) -> Bundle:
-        request = replace(
-            world.outcome().request, actor=Actor("schedule", 0, Tier.SCHEDULE), thread=None, trigger=None,
-            task="greeting",
-        )  # fmt: skip
-        return world.bundle({"README.md": text}, request=request)
-
-    number = world.publish(refreshed("Bye\n")).pr_number
-    added = world.publish(bundle_on(world, number))
-    world.base_sha = base
-    with pytest.raises(PublishError, match=f"#{number}"):
-        world.publish(refreshed("Hello again\n"))
-    assert world.branches()["agent/task-greeting"] == added.commit
-
-
-@pytest.mark.slow
 def test_a_persons_pull_request_with_our_mark_and_name_is_not_ours(world: World) -> None:
     body = world.pulls()[0]["body"] if own(world) else ""
     world.forge.commit(REPO, {"notes.md": "mine\n"}, branch="agent/mine", author="ann")
@@ -250,24 +221,10 @@ def test_a_persons_pull_request_with_our_mark_and_name_is_not_ours(world: World)
 # A head that moves
 
 
-@pytest.mark.slow
-def test_a_head_that_moved_on_gets_a_draft_that_says_so(world: World) -> None:
-    policy(world, "push_to_head: true\n")
-    number = theirs(world)
-    bundle = bundle_on(world, number)
-    later = world.forge.commit(REPO, {"notes.md": "later\n"}, branch="topic", author="ann")
-    published = world.publish(bundle)
-    assert world.branches()["topic"] == later
-    assert published.created
-    assert "has moved on since the run began" in world.pulls()[0]["body"]
-
-
 def test_a_head_that_moves_in_the_last_moment_is_not_overwritten(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bot.publish.remote import Remote
-
-    policy(world, "push_to_head: true\n")
+    set_policy(world, "push_to_head: true\n")
     number = theirs(world)
     bundle = bundle_on(world, number)
     push_onto = Remote.push_onto
@@ -299,7 +256,7 @@ def test_a_head_that_was_rewritten_gets_nothing_and_the_thread_is_told(world: Wo
 @pytest.mark.slow
 @pytest.mark.parametrize("push", [True, False])
 def test_a_pull_request_closed_in_the_meantime_gets_nothing(world: World, push: bool) -> None:
-    policy(world, f"push_to_head: {str(push).lower()}\n")
+    set_policy(world, f"push_to_head: {str(push).lower()}\n")
     number = theirs(world)
     bundle = bundle_on(world, number)
     world.forge.set_thread(REPO, number, state="closed")
@@ -307,15 +264,6 @@ def test_a_pull_request_closed_in_the_meantime_gets_nothing(world: World, push: 
     with pytest.raises(PublishError, match=f"#{number} was closed while"):
         world.publish(bundle)
     assert world.branches() == before
-
-
-@pytest.mark.slow
-def test_a_pull_request_merged_in_the_meantime_gets_nothing(world: World) -> None:
-    number = theirs(world)
-    bundle = bundle_on(world, number)
-    world.forge.merge(REPO, number, "ann")
-    with pytest.raises(PublishError, match=f"#{number} was merged while"):
-        world.publish(bundle)
 
 
 def test_a_base_changed_in_the_meantime_gets_nothing(world: World) -> None:
@@ -350,18 +298,8 @@ def test_a_forks_pull_request_gets_one_and_one_only_here_with_its_commits_and_ou
 
 
 @pytest.mark.slow
-def test_a_deleted_forks_head_can_still_be_fixed(world: World) -> None:
-    number = forked(world)
-    bundle = bundle_on(world, number)
-    world.forge.delete_repository("bob/hello")
-    published = world.publish(bundle)
-    assert published.created
-    assert "from the deleted fork of bob" in world.pulls()[0]["body"]
-
-
-@pytest.mark.slow
 def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read(world: World) -> None:
-    policy(world, "pull_request: {ci: start}\n")
+    set_policy(world, "pull_request: {ci: start}\n")
     number = forked(world)
     bundle = bundle_on(world, number)
     token = app_token(world)
@@ -392,7 +330,7 @@ def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(wor
 
 @pytest.mark.slow
 def test_a_forks_branch_is_pushed_to_where_policy_and_its_author_allow(world: World) -> None:
-    policy(world, "{forks: push, pull_request: {ci: start}}\n")
+    set_policy(world, "{forks: push, pull_request: {ci: start}}\n")
     number = forked(world)
     bundle = bundle_on(world, number)
     published = world.publish(bundle, token=world.forge.token("ann"))
@@ -403,29 +341,6 @@ def test_a_forks_branch_is_pushed_to_where_policy_and_its_author_allow(world: Wo
     before = (world.branches("bob/hello"), world.comments(number))
     world.publish(bundle, token=world.forge.token("ann"))
     assert (world.branches("bob/hello"), world.comments(number)) == before
-
-
-def test_a_fork_that_refuses_the_push_gets_a_pull_request_here(world: World) -> None:
-    """GITHUB_TOKEN reaches no other repository, whatever the fork allows."""
-    policy(world, "forks: push\n")
-    number = forked(world)
-    published = world.publish(bundle_on(world, number))
-    assert published.created
-    assert world.branches("bob/hello")["topic"] == world.base_sha
-    assert "could not be pushed to bob/hello" in world.pulls()[0]["body"]
-
-
-@pytest.mark.slow
-def test_a_fork_whose_author_allows_no_edits_is_not_pushed_to(world: World) -> None:
-    policy(world, "{forks: push, pull_request: {ci: start}}\n")
-    number = forked(world)
-    hub = world.github(world.forge.token("bob"))
-    change = {"maintainer_can_modify": False}
-    hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input=change)
-    bundle = bundle_on(world, number, trusted_sha=world.github().pull(REPO, number).head_sha)
-    published = world.publish(bundle, token=world.forge.token("ann"))
-    assert world.branches("bob/hello")["topic"] == world.base_sha
-    assert published.created
 
 
 # A bundle that somebody changed
@@ -440,7 +355,7 @@ def changed(bundle: Bundle, **fields: Any) -> Bundle:
 
 def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None:
     """That the head is a branch of ours, here, lent by its author: GitHub is asked."""
-    policy(world, "{forks: push, pull_request: {ci: start}}\n")
+    set_policy(world, "{forks: push, pull_request: {ci: start}}\n")
     number = forked(world)
     bundle = bundle_on(world, number)
     hub = world.github(world.forge.token("bob"))
@@ -493,7 +408,7 @@ def test_a_bundle_with_another_pull_request_head_or_base_is_refused(world: World
 
 
 def test_a_dry_run_says_what_would_be_pushed(world: World) -> None:
-    policy(world, "push_to_head: true\n")
+    set_policy(world, "push_to_head: true\n")
     number = theirs(world)
     bundle = bundle_on(world, number)
     before = (world.branches(), world.writes())

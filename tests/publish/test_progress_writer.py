@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Status, StopReason, WithheldFile
-from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
 from bot.publish.body.title_and_footer import NO_LINKS
 from bot.publish.result import end_text, pending_line
@@ -51,17 +50,6 @@ def test_one_comment_is_created_and_ends_with_the_last_state(world: World) -> No
     assert progress.problem == ""
 
 
-def test_states_in_between_are_skipped(world: World) -> None:
-    progress = ProgressWriter(world.github, place_in(world), interval=60)
-    progress.update(ProgressState("begins"))
-    wait_for(lambda: len(ours(world)) == 1)
-    for turn in range(20):
-        progress.update(ProgressState(f"turn {turn}"))
-        time.sleep(0.01)
-    progress.close(ProgressState("Done"))
-    assert len([write for write in world.writes() if "comments" in write]) == 2
-
-
 def test_edits_are_apart_by_the_interval(world: World) -> None:
     progress = ProgressWriter(world.github, place_in(world), interval=0.3)
     began = time.monotonic()
@@ -90,34 +78,6 @@ def test_nobody_waits_for_a_slow_github(world: World) -> None:
     assert "Done" in ours(world)[0]
 
 
-def test_closing_does_not_wait_for_ever(world: World) -> None:
-    release = threading.Event()
-
-    def connect_never() -> GitHub:
-        release.wait(120)
-        return world.github()
-
-    progress = ProgressWriter(connect_never, place_in(world))
-    began = time.monotonic()
-    progress.close(ProgressState("Done"), timeout=0.1)
-    assert time.monotonic() - began < 60
-    release.set()
-
-
-def test_a_run_started_again_edits_the_same_comment(world: World) -> None:
-    for word in ("first", "second"):
-        progress = ProgressWriter(world.github, place_in(world), interval=0)
-        progress.close(ProgressState(word))
-    (comment,) = ours(world)
-    assert "second" in comment
-
-
-def test_another_request_gets_its_own_comment(world: World) -> None:
-    for key in ("11", "12"):
-        ProgressWriter(world.github, place_in(world, key), interval=0).close(ProgressState("Done"))
-    assert len(ours(world)) == 2
-
-
 def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> None:
     progress = ProgressWriter(world.github, place_in(world), interval=0)
     progress.update(ProgressState("one"))
@@ -130,42 +90,12 @@ def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> 
     assert progress.problem == ""
 
 
-def test_a_token_that_may_not_comment_is_a_problem_and_no_failure(world: World) -> None:
-    token = world.forge.token(permissions={"issues": "read"}, repo=REPO)
-    progress = ProgressWriter(lambda: world.github(token), place_in(world), interval=0)
-    progress.close(ProgressState("Done"))
-    assert "does not allow" in progress.problem
-
-
 def test_a_strangers_copy_of_the_mark_is_not_edited(world: World) -> None:
     fake = with_mark(place_in(world), PROGRESS, "mine")
     world.forge.comment(REPO, world.issue, "bob", fake)
     ProgressWriter(world.github, place_in(world), interval=0).close(ProgressState("Done"))
     assert len(ours(world)) == 2
     assert fake in ours(world)
-
-
-@pytest.mark.slow
-def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -> None:
-    thread_ref = place_in(world, str(world.comment_id))
-    ProgressWriter(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
-    published = world.publish(world.bundle())
-    (line, _) = ours(world)[0].split("\n\n")
-    title = "Round totals once, at the end"
-    assert (
-        line
-        == f"**Done:** pull request [#{published.pr_number} {title}]({published.pr_url}), 3 of 3 tests pass · $0.04"
-    )
-
-
-def test_a_run_that_was_stopped_is_not_said_to_be_done_and_how_to_go_on_is(world: World) -> None:
-    thread_ref = place_in(world, str(world.comment_id))
-    ProgressWriter(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
-    reason = "The budget of 0.60 USD is spent."
-    published = world.publish(world.bundle(status=Status.PARTIAL, reason=reason))
-    said = ours(world)[0]
-    assert said.startswith(f"**Not finished:** pull request [#{published.pr_number} ")
-    assert f"{reason} `/agent continue` continues from here." in said.partition("\n")[0]
 
 
 def test_a_failure_is_told_in_the_progress_comment_and_taken_back_when_it_works_after_all(
@@ -200,46 +130,9 @@ def test_what_was_withheld_is_no_failed_run() -> None:
     assert "The run failed" not in said
 
 
-def test_a_lost_answer_is_not_a_second_comment(world: World) -> None:
-    from bot.publish.thread.comments import put_comment
-
-    world.forge.drop_next("POST", "/comments", after_effect=True)
-    put_comment(world.github(), place_in(world), "ended", "The end.")
-    put_comment(world.github(), place_in(world), "ended", "The end.")
-    assert len(ours(world)) == 1
-
-
 @pytest.mark.parametrize("text", ["@all /agent fix", "**bold** <b>", "two\nlines", "<!-- x -->"])
 def test_a_state_is_shown_as_plain_text(text: str) -> None:
     shown = ProgressState(text).text()
     assert len(shown.splitlines()) == 1
     assert "@all" not in shown
     assert "<!--" not in shown.replace("\\<", "")
-
-
-def test_two_runs_of_one_event_end_with_one_comment(world: World) -> None:
-    """Both look before either writes, as without the workflow's queue."""
-    looked = threading.Barrier(2)
-
-    class Looking(GitHub):
-        met = False
-
-        def comments(self, repository: str, number: int, since: str = "") -> Iterator[CommentData]:
-            there = list(super().comments(repository, number, since))
-            if not self.met:
-                self.met = True
-                looked.wait(60)
-            return iter(there)
-
-    def connect() -> GitHub:
-        github = world.github()
-        github.__class__ = Looking
-        return github
-
-    runs = [ProgressWriter(connect, place_in(world), interval=0.01) for _ in range(2)]
-    for run in runs:
-        run.update(ProgressState("Working on it"))
-    for run in runs:
-        run.close(ProgressState("Done"), timeout=60)
-    assert [run.problem for run in runs] == ["", ""]
-    assert len(ours(world)) == 1

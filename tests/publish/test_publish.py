@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import ExitCode, GateError, PublishError
-from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Status, StopReason
+from bot.contracts.outcome import ChangedFile, Status, StopReason
 from bot.contracts.request import Actor, Tier
 from bot.policy.publishing import Identity
 from bot.publish.bundle.write import Bundle
@@ -56,10 +56,6 @@ def test_a_change_becomes_a_draft_pull_request(published_change: Published) -> N
     assert world.branches() == {"main": world.base_sha, BRANCH: published.commit}
 
 
-def test_the_requester_is_asked_for_a_review(published_change: Published) -> None:
-    assert [user["login"] for user in published_change.world.pulls()[0]["requested_reviewers"]] == ["ann"]
-
-
 def test_somebody_who_may_not_review_is_no_failure(world: World) -> None:
     outcome = world.outcome()
     bob = Actor("bob", world.forge.add_user("bob"), Tier.OUTSIDER)
@@ -76,26 +72,6 @@ def test_the_commit_names_the_bot_and_the_requester(published_change: Published)
     assert "committer our-bot <bot@our.example> 1767323144 +0000" in commit
     assert f"Co-authored-by: ann <{world.ann}+ann@users.noreply.127.0.0.1>" in commit
     assert "Signed-off-by" not in commit
-
-
-def test_the_commit_is_the_patch_on_the_base(published_change: Published) -> None:
-    from bot.checkout.git import Git
-
-    world, published = published_change.world, published_change.result
-    git = Git(world.forge.git_folder(REPO))
-    assert git.run("cat-file", "blob", f"{published.commit}:invoice.py").decode() == FIXED
-    names = git.run("diff-tree", "-r", "--name-only", world.base_sha, published.commit).decode().split()
-    assert names == ["invoice.py"]
-
-
-@pytest.mark.slow
-def test_trailers_in_the_message_are_not_the_models_to_write(world: World) -> None:
-    bundle = replace(
-        world.bundle(), message="Subject\n\nBody\n\nSigned-off-by: Linus <l@k.org>\nReviewed-by: Me <m>\n"
-    )
-    commit = world.commit(world.publish(bundle).commit)
-    assert "Linus" not in commit
-    assert "Reviewed-by" not in commit
 
 
 def test_policy_of_the_base_commit_decides_keyword_draft_and_sign_off(world: World) -> None:
@@ -126,15 +102,6 @@ def test_under_draft_always_a_bundle_that_says_no_draft_opens_one(world: World) 
     assert world.pulls()[0]["draft"] is True
 
 
-@pytest.mark.slow
-def test_draft_true_is_a_default_that_a_request_may_change(world: World) -> None:
-    text = "pull_request: {draft: true}\n"
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": text})
-    request = world.outcome().request
-    world.publish(world.bundle(request=replace(request, options={"draft": "false"})))
-    assert world.pulls()[0]["draft"] is False
-
-
 def test_the_repositorys_template_is_filled(world: World) -> None:
     template = "## What\n<!-- say it -->\n\n## Checklist\n- [ ] I have read the guide\n"
     world.base_sha = world.forge.commit(REPO, {".github/PULL_REQUEST_TEMPLATE.md": template})
@@ -159,14 +126,6 @@ def test_publishing_twice_changes_nothing_nor_what_a_person_edited(world: World)
     world.github().edit_pull(REPO, first.pr_number, title="A better title", body=body)
     world.publish(world.bundle())
     assert (world.pulls()[0]["title"], world.pulls()[0]["body"]) == ("A better title", body)
-
-
-def test_telling_the_thread_twice_is_one_comment(world: World) -> None:
-    bundle = world.bundle({}, status=Status.NO_CHANGE, reason="The total is right as it is.")
-    world.publish(bundle)
-    world.publish(bundle)
-    (_, comment) = world.comments()
-    assert "The total is right as it is." in comment
 
 
 # A later run on the same issue
@@ -200,26 +159,6 @@ def test_a_commit_by_a_person_is_never_overwritten(world: World) -> None:
     before = (world.branches(), world.pulls())
     world.publish(bundle)
     assert (world.branches(), world.pulls()) == before
-
-
-@pytest.mark.slow
-def test_a_run_that_died_between_push_and_edit_is_taken_up(world: World) -> None:
-    number = world.publish(world.bundle()).pr_number
-    bundle = world.bundle({"invoice.py": FIXED + "# checked\n"})
-    world.forge.fail_next("PATCH", "/pulls/", status=422, body={"message": "Validation Failed"})
-    with pytest.raises(PublishError):
-        world.publish(bundle)
-    third = world.publish(world.bundle({"invoice.py": FIXED + "# checked twice\n"}))
-    assert third.pr_number == number
-    assert world.branches()[BRANCH] == third.commit
-
-
-def test_after_a_merge_a_later_run_opens_a_new_one(world: World) -> None:
-    first = world.publish(world.bundle())
-    world.base_sha = world.forge.merge(REPO, first.pr_number, "ann")
-    second = world.publish(world.bundle({"README.md": "Bye\n"}))
-    assert second.created
-    assert second.branch == f"{BRANCH}-2"
 
 
 @pytest.mark.slow
@@ -281,13 +220,6 @@ def test_a_token_that_may_not_push_is_a_sentence_and_a_comment(world: World) -> 
     assert world.branches() == {"main": world.base_sha}
 
 
-def test_a_dead_token_is_a_sentence(world: World) -> None:
-    with pytest.raises(PublishError) as caught:
-        world.publish(world.bundle(), token="ghs_" + "0" * 36)
-    assert len(str(caught.value)) < 600
-    assert world.branches() == {"main": world.base_sha}
-
-
 def test_a_bundle_for_another_repository_is_refused(world: World) -> None:
     with pytest.raises(PublishError, match="acts for octo/other"):
         world.publish(world.bundle(), repository="octo/other")
@@ -299,12 +231,6 @@ def test_a_base_commit_that_is_on_no_base_branch_is_refused(world: World) -> Non
     with pytest.raises(PublishError, match="not part of main"):
         world.publish(world.bundle())
     assert set(world.branches()) == {"main", "somebody"}
-
-
-def test_a_base_branch_that_went_on_is_fine(world: World) -> None:
-    bundle = world.bundle()
-    world.forge.commit(REPO, {"README.md": "newer\n"})
-    assert world.publish(bundle).created
 
 
 @pytest.mark.parametrize("branch", ["release/1.x", "fix/#12", "größe", "a'b\"c", "x" * 200])
@@ -337,27 +263,6 @@ def test_a_protected_path_in_the_patch_is_tampering(world: World) -> None:
     assert caught.value.exit_code is ExitCode.GATE
     assert world.branches() == {"main": world.base_sha}
     assert world.pulls() == []
-
-
-@pytest.mark.slow
-def test_a_path_that_policy_denies_is_tampering(world: World) -> None:
-    def may_write(path: str, *_: str) -> str | None:
-        return "rule readme" if path == "README.md" else None
-
-    with pytest.raises(GateError, match="rule readme"):
-        world.publish(world.bundle({"README.md": "Bye\n"}), may_write=may_write)
-
-
-def test_a_patch_that_does_not_apply_is_refused(world: World) -> None:
-    patch = world.patch({"invoice.py": FIXED}).replace(b"-    return sum(round", b"-    return sum(floor")
-    with pytest.raises(GateError, match="does not apply"):
-        world.publish(world.bundle(patch=patch))
-
-
-def test_a_hostile_title_names_a_harmless_branch(world: World) -> None:
-    description = replace(world.outcome().description, title="--upload-pack=x `id` ../../main @all\u3000é")
-    published = world.publish(world.bundle(description=description))
-    assert published.branch == "agent/issue-1-upload-pack-x-id-main-all-e"
 
 
 NO_DRAFTS = {
@@ -420,18 +325,6 @@ def test_where_ci_does_not_start_by_itself_the_pull_request_says_how_to_start_it
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["person", "app"])
-def test_where_ci_starts_nothing_is_said_of_it(world: World, kind: str) -> None:
-    world.forge.add_user("our-app[bot]", kind="Bot")
-    permissions = {"contents": "write", "issues": "write", "pull_requests": "write"}
-    token = world.forge.token("our-app[bot]", permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # literals in a dict
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": DISPATCHING})
-    world.publish(world.bundle(), token=world.forge.token("ann") if kind == "person" else token)
-    assert NO_RUNS not in world.pulls()[0]["body"]
-    assert not [path for path in world.writes() if "dispatches" in path]
-
-
-@pytest.mark.slow
 def test_the_policys_workflows_are_started_on_the_branch(world: World) -> None:
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": DISPATCHING, **WORKFLOW})
     permissions = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "write"}
@@ -445,13 +338,6 @@ def test_the_policys_workflows_are_started_on_the_branch(world: World) -> None:
     assert len(started) == 1
     world.publish(bundle, token=token)
     assert [path for path in world.writes() if path.endswith("/ci.yml/dispatches")] == started
-
-
-def test_a_workflow_that_cannot_be_started_is_a_note(world: World) -> None:
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": DISPATCHING})
-    published = world.publish(world.bundle())
-    assert published.created
-    assert "ci.yml was not started" in published.notes[0]
 
 
 # CI that waits for approval
@@ -508,15 +394,6 @@ def test_a65_a91_the_authors_of_a_thread_change_nothing(world: World, thread: st
     assert opened_by(world) == "github-actions[bot]"
 
 
-@pytest.mark.slow
-def test_by_the_policy_ci_starts_at_once(world: World) -> None:
-    app, own = app_and_own(world)
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": CI_STARTS})
-    world.publish(world.bundle(), token=app, **own)
-    assert opened_by(world) == "our-app[bot]"
-    assert NO_RUNS not in world.pulls()[0]["body"]
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a73_a91_without_the_workflows_token_nothing_is_pushed(world: World, policy: str) -> None:
     app, own = app_and_own(world)
@@ -528,16 +405,6 @@ def test_a73_a91_without_the_workflows_token_nothing_is_pushed(world: World, pol
     assert set(world.branches()) == {"main"}
     world.publish(world.bundle(), token=app, **own)
     assert opened_by(world) == "github-actions[bot]"
-
-
-@pytest.mark.slow
-def test_the_apps_pull_request_gets_its_next_commit_by_the_workflows_token(world: World) -> None:
-    app, own = app_and_own(world)
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": CI_STARTS})
-    world.publish(world.bundle(), token=app, **own)
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": None})
-    world.publish(world.bundle({"invoice.py": FIXED + "# more\n"}), token=app, **own)
-    assert len(world.pulls()) == 1
 
 
 # Told without a pull request
@@ -583,20 +450,6 @@ def test_a_dry_run_says_every_write_and_makes_none(world: World) -> None:
     ]
     assert "Totals were rounded" in world.said[1]
     assert published.pr_number == 0
-
-
-def test_a_dry_run_without_a_change_says_the_comment(world: World) -> None:
-    world.publish(world.bundle({}, status=Status.NO_CHANGE, reason="All is well."), dry_run=True)
-    assert world.writes() == []
-    assert world.said[0].startswith(f"would comment on {REPO}#{world.issue}:\n")
-
-
-def test_failing_checks_still_open_a_marked_pull_request(world: World) -> None:
-    bad = CheckRun(CheckState.FAILED, 1, 0.4, "boom")
-    checks = (CheckResult("tests", "make test", CheckRun(CheckState.PASSED, 0, 0.3), bad),)
-    world.publish(world.bundle(checks=checks))
-    body = world.pulls()[0]["body"]
-    assert body.startswith("> [!WARNING]\n> **A check fails:** `make test` fails, and passed")
 
 
 @pytest.mark.slow

@@ -75,12 +75,6 @@ def asked(world: World) -> tuple[Outcome, Event]:
     return replace(outcome, request=request), event
 
 
-def test_the_events_own_request_is_published(world: World, asked: tuple[Outcome, Event]) -> None:
-    outcome, event = asked
-    published(world, bundle_of(world, outcome), name="issue_comment", event=event)
-    assert world.pulls()[0]["base"]["ref"] == "topic"
-
-
 def of_pull(**fields: Any) -> Callable[[Request], Request]:
     def apply(request: Request) -> Request:
         assert request.pull is not None
@@ -164,16 +158,6 @@ def test_what_the_asker_may_is_looked_up_again(world: World, actor: Actor, ok: b
     assert set(world.branches()) == {"main"}
 
 
-@pytest.mark.parametrize("tier", [Tier.SCHEDULE, Tier.BOT])
-def test_nobody_but_its_event_knows_of_a_schedule_or_a_bot(world: World, tier: Tier) -> None:
-    """Their rules on paths may be other ones than those for whom the run was really made."""
-    outcome = world.outcome()
-    claimed = replace(outcome, request=replace(outcome.request, actor=Actor("ann", world.ann, tier)))
-    with pytest.raises(AgentError, match=f"who asked, the tier {tier}, is another"):
-        published(world, bundle_of(world, claimed), name="deployment", event={"action": "created"})
-    assert set(world.branches()) == {"main"}
-
-
 def test_a_bundle_that_was_made_by_another_policy_is_not_published(
     world: World, asked: tuple[Outcome, Event]
 ) -> None:
@@ -186,68 +170,6 @@ def test_a_bundle_that_was_made_by_another_policy_is_not_published(
 
 
 # Tokens
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("missing", ["contents", "pull_requests", "issues"])
-def test_a_token_that_may_only_read_is_a_sentence(
-    world: World, asked: tuple[Outcome, Event], missing: str
-) -> None:
-    outcome, event = asked
-    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
-    token = world.forge.token(permissions={**permissions, missing: "read"}, repo=REPO)
-    folder = bundle_of(world, outcome)
-    try:
-        published(world, folder, name="issue_comment", event=event, token=token)
-    except AgentError as error:
-        assert token not in str(error)
-        assert "write" in str(error) or "may not" in str(error)
-    published(world, folder, name="issue_comment", event=event)
-    assert len(world.pulls()) == 2
-
-
-class TokenDies:
-    """The forge's clockwork: the token is revoked before request number `at`."""
-
-    def __init__(self, world: World, token: str, at: int) -> None:
-        self.world, self.token, self.left = world, token, at
-
-    def __call__(self, *_: object) -> None:
-        self.left -= 1
-        if self.left == 0:
-            self.world.forge.revoke_token(self.token)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("after", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
-def test_a_token_that_dies_half_way_leaves_what_a_second_try_completes(
-    world: World, asked: tuple[Outcome, Event], monkeypatch: pytest.MonkeyPatch, after: int
-) -> None:
-    """Wherever it dies: one sentence, no traceback, and the next publish ends with one pull request."""
-    from bot.github.transport import ApiRequester
-    from bot.publish.remote import Remote
-
-    outcome, event = asked
-    folder = bundle_of(world, outcome)
-    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
-    token = world.forge.token(permissions=permissions, repo=REPO)
-    dies = TokenDies(world, token, after)
-    with monkeypatch.context() as patched:
-        for kind, name in ((ApiRequester, "_request"), (Remote, "_drive")):
-            real = getattr(kind, name)
-
-            def then(self: Any, *args: Any, real: Any = real, **options: Any) -> Any:
-                dies()
-                return real(self, *args, **options)
-
-            patched.setattr(kind, name, then)
-        try:
-            published(world, folder, name="issue_comment", event=event, token=token)
-        except AgentError as error:
-            assert token not in str(error)
-            assert "Traceback" not in str(error)
-    published(world, folder, name="issue_comment", event=event)
-    assert [pull["base"]["ref"] for pull in world.pulls()] == ["topic", "main"]
 
 
 @pytest.mark.slow

@@ -58,26 +58,10 @@ def test_a_default_branch_with_a_name_like_ours_is_not_written(world: World, rem
         remote.push(commit(remote, world), "agent/main", expected="", never=frozenset({"agent/main"}))
 
 
-def test_a_new_branch_is_made(world: World, remote: Remote) -> None:
-    sha = commit(remote, world)
-    remote.push(sha, "agent/x", expected="", never=NOBODY)
-    assert world.branches()["agent/x"] == sha
-
-
 def test_a_branch_that_appeared_meanwhile_is_not_overwritten(world: World, remote: Remote) -> None:
     theirs = world.forge.commit(REPO, {"a": "b"}, branch="agent/x", author="ann")
     with pytest.raises(BranchMovedError):
         remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
-    assert world.branches()["agent/x"] == theirs
-
-
-@pytest.mark.slow
-def test_a_branch_that_moved_meanwhile_is_not_overwritten(world: World, remote: Remote) -> None:
-    first = commit(remote, world, "first")
-    remote.push(first, "agent/x", expected="", never=NOBODY)
-    theirs = world.forge.commit(REPO, {"a": "b"}, branch="agent/x", author="ann")
-    with pytest.raises(BranchMovedError):
-        remote.push(commit(remote, world, "second"), "agent/x", expected=first, never=NOBODY)
     assert world.branches()["agent/x"] == theirs
 
 
@@ -86,24 +70,6 @@ def test_a_branch_that_is_as_we_saw_it_is_moved(world: World, remote: Remote) ->
     remote.push(first, "agent/x", expected="", never=NOBODY)
     remote.push(second, "agent/x", expected=first, never=NOBODY)
     assert world.branches()["agent/x"] == second
-
-
-def test_refs_are_the_default_branch_and_what_was_asked_for(world: World, remote: Remote) -> None:
-    for branch in ("agent/issue-1-a", "agent/issue-12-b", "other"):
-        world.forge.commit(REPO, {"a": branch}, branch=branch)
-    refs = remote.refs("main", "agent/issue-1", "agent/issue-1-*")
-    assert refs.default == "main"
-    assert set(refs.heads) == {"main", "agent/issue-1-a"}
-
-
-def test_a_rejected_push_says_the_servers_reason(world: World, remote: Remote) -> None:
-    hook = world.forge.git_folder(REPO) / "hooks" / "update"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho 'GH006: protected branch update failed' >&2\nexit 1\n")
-    hook.chmod(0o755)
-    with pytest.raises(PublishError) as caught:
-        remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
-    assert "rule of the repository" in str(caught.value) or "hook declined" in str(caught.value)
 
 
 def refuse(world: World, *lines: str, reason: str = "pre-receive hook declined") -> None:
@@ -216,14 +182,6 @@ def test_a_request_that_the_server_failed_is_sent_again(world: World, remote: Re
     assert waits == [0.5, 1.0]
 
 
-def test_a_push_whose_connection_was_dropped_is_sent_again(world: World, remote: Remote) -> None:
-    remote, _ = quick(remote)
-    world.forge.drop_next("POST", "git-receive-pack")
-    sha = commit(remote, world)
-    remote.push(sha, "agent/x", expected="", never=NOBODY)
-    assert world.branches()["agent/x"] == sha
-
-
 def test_a_push_whose_answer_was_lost_is_done(world: World, remote: Remote) -> None:
     remote, _ = quick(remote)
     world.forge.drop_next("POST", "git-receive-pack", after_effect=True)
@@ -254,22 +212,6 @@ def test_a_push_that_another_job_made_in_the_same_moment_is_done(world: World, r
     assert holds and world.branches()["agent/x"] == sha
 
 
-def test_a_server_that_stays_silent_is_given_up_after_five_tries(world: World, remote: Remote) -> None:
-    remote, waits = quick(remote)
-    world.forge.drop_next("GET", "info/refs", times=99)
-    with pytest.raises(PublishError, match="did not answer while reading branches, after several tries"):
-        remote.refs("main")
-    assert len(waits) == ATTEMPTS - 1
-
-
-def test_a_plain_refusal_is_not_tried_again(world: World, remote: Remote) -> None:
-    remote, waits = quick(remote)
-    world.forge.fail_next("GET", "info/refs", 403)
-    with pytest.raises(PublishError):
-        remote.refs("main")
-    assert waits == []
-
-
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
@@ -285,12 +227,3 @@ def test_a_403_is_told_for_what_it_is(world: World, remote: Remote, said: str, e
     world.forge.fail_next("GET", "info/refs", 403, headers=plain, body=said, times=ATTEMPTS)
     with pytest.raises(PublishError, match=expected):
         remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
-
-
-@pytest.mark.slow
-def test_a_protected_head_is_told_with_what_to_set(world: World, remote: Remote) -> None:
-    first = commit(remote, world)
-    remote.push(first, "agent/x", expected="", never=NOBODY)
-    world.forge.protect(REPO, "agent/x")
-    with pytest.raises(ProtectedBranchError, match="branches under agent/"):
-        remote.push(commit(remote, world, "y"), "agent/x", expected=first, never=NOBODY)

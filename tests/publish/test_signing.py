@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -43,18 +42,6 @@ def test_the_commit_is_githubs_with_the_tree_that_was_judged(world: World) -> No
     before = (world.branches(), world.pulls(), world.writes())
     assert world.publish(bundle).commit == published.commit
     assert (world.branches(), world.pulls(), world.writes()) == before
-
-
-@pytest.mark.slow
-def test_a_run_that_could_not_open_its_pull_request_is_taken_up(world: World) -> None:
-    world.forge.allow_actions_pull_requests(REPO, False)
-    bundle = world.bundle()
-    with pytest.raises(PublishError):
-        world.publish(bundle)
-    world.forge.allow_actions_pull_requests(REPO, True)
-    assert world.publish(bundle).created
-    assert len(made(world)) == 1
-    assert len(world.branches()) == 2
 
 
 @pytest.mark.slow
@@ -128,19 +115,3 @@ def test_what_is_not_the_judged_commit_is_not_pushed(
     with pytest.raises(PublishError, match="made a different commit"):
         world.publish(bundle)
     assert set(world.branches()) == {"main", "stray"}
-
-
-def test_a_dry_run_makes_no_commit(world: World) -> None:
-    before = world.writes()
-    world.publish(world.bundle(), dry_run=True)
-    assert world.writes() == before
-    assert world.said[0].startswith("would push: make agent/issue-1")
-
-
-@pytest.mark.slow
-def test_without_the_key_commits_are_the_policys_identitys(world: World) -> None:
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "version: 1\n"})
-    outcome = world.outcome()
-    published = world.publish(world.bundle(request=replace(outcome.request)))
-    assert AUTHOR not in world.commit(published.commit)
-    assert made(world) == []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.checkout.git import Git
-from bot.contracts.errors import GateError, PublishError
+from bot.contracts.errors import GateError
 from bot.contracts.request import Trigger
 from bot.publish.bundle.write import Bundle
 from bot.publish.result import PublishResult
@@ -133,20 +133,6 @@ def test_a_label_may_ask_again_and_for_something_else(pull: Forked) -> None:
     assert len(pull.reviews()) == 2
 
 
-@pytest.mark.slow
-def test_the_progress_comment_says_where_the_suggestions_are(pull: Forked) -> None:
-    from bot.publish.thread.comments import put_comment
-    from bot.publish.thread.markers import PROGRESS, thread_ref_of
-
-    bundle = pull.bundle(FITS)
-    thread_ref = thread_ref_of(bundle.outcome.request)
-    assert thread_ref is not None
-    put_comment(pull.world.github(), thread_ref, PROGRESS, "**Working**")
-    pull.publish(bundle)
-    said = pull.world.comments(pull.number)[-1]
-    assert said.startswith(f"**Done:** [suggestions on #{pull.number}](")
-
-
 # What does not fit goes the other way, all of it
 
 
@@ -210,40 +196,11 @@ def test_where_suggestions_are_of_no_use_it_is_a_pull_request(
 
 
 @pytest.mark.slow
-def test_where_policy_says_so_it_is_a_pull_request(pull: Forked) -> None:
-    pull.world.forge.commit(REPO, {".github/agent.yml": "forks: pull_request\n"})
-    assert pull.publish(pull.bundle(FITS)).created
-    assert pull.reviews() == []
-
-
-@pytest.mark.slow
 def test_where_a_push_to_the_fork_is_refused_it_is_suggestions(pull: Forked) -> None:
     pull.world.forge.commit(REPO, {".github/agent.yml": "forks: push\n"})
     published = pull.publish(pull.bundle(FITS))
     assert published.suggested
     assert "could not be pushed to bob/hello" in pull.reviews()[0]["body"]
-
-
-@pytest.mark.slow
-def test_suggestions_need_nobody_to_vouch_for_the_forks_code(pull: Forked) -> None:
-    pull.world.forge.add_user("our-app[bot]", kind="Bot")
-    granted: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
-    token = pull.world.forge.token("our-app[bot]", permissions=granted, repo=REPO)
-    assert pull.publish(pull.bundle(FITS), token=token).suggested
-
-
-def test_an_answer_that_was_lost_is_looked_for(pull: Forked) -> None:
-    pull.world.forge.drop_next("POST", r"/reviews$", after_effect=True)
-    assert pull.publish(pull.bundle(FITS)).suggested
-    assert len(pull.reviews()) == 1
-
-
-def test_a_pull_request_closed_meanwhile_gets_none(pull: Forked) -> None:
-    bundle = pull.bundle(FITS)
-    pull.world.forge.set_thread(REPO, pull.number, state="closed")
-    with pytest.raises(PublishError, match=f"#{pull.number} was closed while"):
-        pull.publish(bundle)
-    assert pull.reviews() == []
 
 
 @pytest.mark.slow
@@ -261,24 +218,7 @@ def test_a_stranger_who_copies_the_mark_silences_nobody(pull: Forked) -> None:
     assert [one["user"]["login"] for one in pull.reviews()].count("github-actions[bot]") == 2
 
 
-@pytest.mark.slow
-def test_a_dry_run_says_the_suggestions(pull: Forked) -> None:
-    before = pull.world.writes()
-    pull.publish(pull.bundle(FITS), dry_run=True)
-    assert pull.world.writes() == before
-    assert "```suggestion" in "\n".join(pull.world.said)
-
-
 # A bundle that somebody changed
-
-
-@pytest.mark.slow
-def test_a_patch_with_a_line_elsewhere_is_no_suggestion_there(pull: Forked) -> None:
-    bundle = pull.bundle(FITS)
-    evil = pull.world.patch({**FITS, "README.md": "Bye\n"})
-    published = pull.publish(replace(bundle, patch=evil))
-    assert not published.suggested
-    assert pull.reviews() == []
 
 
 @pytest.mark.parametrize("path", [".github/workflows/ci.yml", "CODEOWNERS"])
@@ -288,35 +228,6 @@ def test_a_protected_path_is_tampering_also_where_the_fork_has_it(world: World, 
     pull = Forked(world, world.open("bob:topic", "bob"))
     with pytest.raises(GateError, match="never published"):
         pull.publish(pull.bundle({path: "two\n"}))
-    assert pull.reviews() == []
-
-
-@pytest.mark.parametrize("path", ["../outside.txt", ".git/hooks/pre-commit", "/etc/passwd"])
-def test_a_path_outside_is_refused(pull: Forked, path: str) -> None:
-    bundle = pull.bundle({"b.py": "x = 1\ny = 3\n"})
-    evil = bundle.patch.replace(b"b.py", path.encode())
-    with pytest.raises((GateError, PublishError)):
-        pull.publish(replace(bundle, patch=evil))
-    assert pull.reviews() == []
-    assert set(pull.world.branches()) == {"main"}
-
-
-@pytest.mark.slow
-def test_what_the_model_says_of_it_reaches_nobody(pull: Forked) -> None:
-    bundle = pull.bundle(FITS)
-    said = replace(bundle.outcome.description, summary="@ann look <!-- x --> ![y](https://evil.example)")
-    pull.publish(replace(bundle, outcome=replace(bundle.outcome, description=said)))
-    above = pull.reviews()[0]["body"].rstrip().rpartition("\n")[0]
-    assert "@ann" not in above
-    assert "<!--" not in above
-    assert "![" not in above
-
-
-def test_a_verb_that_only_reads_suggests_nothing(pull: Forked) -> None:
-    bundle = pull.bundle(FITS)
-    request = replace(bundle.outcome.request, verb="explain")
-    with pytest.raises(PublishError, match="cannot come to"):
-        pull.publish(replace(bundle, outcome=replace(bundle.outcome, request=request)))
     assert pull.reviews() == []
 
 

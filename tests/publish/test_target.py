@@ -18,52 +18,39 @@ def pull(number: int, branch: str) -> PullData:
     return PullData(number, f"https://x/{number}", "t", "b", branch, OLD, "octo/hello", "main", author)
 
 
-def test_a_new_result_gets_the_plain_name() -> None:
-    target = choose_target(NAME, NEW, {}, [])
-    assert (target.branch, target.expected, target.pull) == (NAME, "", None)
+def own(branch: str, recorded: str = OLD, *, untouched: bool = True) -> OwnPull:
+    return OwnPull(pull(8 if branch == NAME else 9, branch), recorded, untouched=untouched)
 
 
-def test_our_open_pull_request_is_updated() -> None:
-    own = OwnPull(pull(8, NAME), OLD, untouched=True)
-    target = choose_target(NAME, NEW, {NAME: OLD}, [own])
-    assert (target.branch, target.expected, target.pull) == (NAME, OLD, own.pull)
+OLDER = "agent/issue-7-older"
 
 
-def test_our_pull_request_is_updated_even_under_an_older_title() -> None:
-    own = OwnPull(pull(8, "agent/issue-7-older"), OLD, untouched=True)
-    assert choose_target(NAME, NEW, {"agent/issue-7-older": OLD}, [own]).branch == "agent/issue-7-older"
-
-
-def test_what_others_committed_to_is_left_alone() -> None:
-    own = OwnPull(pull(8, NAME), OLD, untouched=False)
-    target = choose_target(NAME, NEW, {NAME: OTHER}, [own])
-    assert (target.branch, target.expected, target.pull) == (f"{NAME}-2", "", None)
-    assert target.left_alone == (8,)
-
-
-def test_a_name_that_somebody_took_is_not_touched() -> None:
-    target = choose_target(NAME, NEW, {NAME: OTHER, f"{NAME}-2": OTHER}, [])
-    assert (target.branch, target.expected) == (f"{NAME}-3", "")
-
-
-def test_a_branch_with_this_very_commit_is_used_again() -> None:
-    target = choose_target(NAME, NEW, {NAME: NEW}, [])
-    assert (target.branch, target.expected, target.pull) == (NAME, NEW, None)
+@pytest.mark.parametrize(
+    ("heads", "pulls", "branch", "expected", "number"),
+    [
+        ({}, [], NAME, "", 0),
+        ({NAME: OLD}, [own(NAME)], NAME, OLD, 8),
+        ({OLDER: OLD}, [own(OLDER)], OLDER, OLD, 9),
+        ({NAME: OTHER}, [own(NAME, untouched=False)], f"{NAME}-2", "", 0),
+        ({NAME: OTHER, f"{NAME}-2": OTHER}, [], f"{NAME}-3", "", 0),
+        ({NAME: NEW}, [], NAME, NEW, 0),  # from a run that could not open its pull request
+        ({NAME: NEW}, [own(NAME)], NAME, NEW, 8),  # a push without its edit is finished
+    ],
+)
+def test_what_branch_and_pull_request_a_result_goes_to(
+    heads: dict[str, str], pulls: list[OwnPull], branch: str, expected: str, number: int
+) -> None:
+    target = choose_target(NAME, NEW, heads, pulls)
+    assert (target.branch, target.expected, target.done) == (branch, expected, False)
+    assert (target.pull.number if target.pull else 0) == number
+    assert target.left_alone == tuple(one.pull.number for one in pulls if not one.untouched)
 
 
 def test_the_second_time_there_is_nothing_to_do() -> None:
-    touched = OwnPull(pull(8, NAME), OLD, untouched=False)
-    second = OwnPull(pull(9, f"{NAME}-2"), NEW, untouched=True)
-    target = choose_target(NAME, NEW, {NAME: OTHER, f"{NAME}-2": NEW}, [touched, second])
+    pulls = [own(NAME, untouched=False), own(f"{NAME}-2", NEW)]
+    target = choose_target(NAME, NEW, {NAME: OTHER, f"{NAME}-2": NEW}, pulls)
     assert target.done
-    assert target.pull is second.pull
-
-
-def test_a_push_without_its_edit_is_finished() -> None:
-    own = OwnPull(pull(8, NAME), OLD, untouched=True)
-    target = choose_target(NAME, NEW, {NAME: NEW}, [own])
-    assert not target.done
-    assert (target.expected, target.pull) == (NEW, own.pull)
+    assert target.pull is pulls[1].pull
 
 
 @pytest.mark.parametrize(

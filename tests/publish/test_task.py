@@ -47,16 +47,6 @@ def test_a_task_has_a_branch_and_a_mark_of_its_own(world: World) -> None:
     assert [label["name"] for label in pull["labels"]] == ["maintenance"]
 
 
-@pytest.mark.slow
-def test_the_open_one_is_refreshed_whatever_its_title(world: World) -> None:
-    first = world.publish(scheduled(world))
-    world.base_sha = world.forge.commit(REPO, {"README.md": "newer\n"})
-    described = replace(world.outcome().description, title="Another title")
-    second = world.publish(scheduled(world, description=described))
-    assert (second.pr_number, second.created) == (first.pr_number, False)
-    assert world.branches()[BRANCH] == second.commit
-
-
 def test_one_that_people_have_committed_to_is_theirs_and_there_is_no_second(world: World) -> None:
     bundle = scheduled(world)
     first = world.publish(bundle)
@@ -89,21 +79,10 @@ def test_peoples_pull_requests_take_no_room(world: World) -> None:
     assert world.publish(scheduled(world)).created
 
 
-def test_two_tasks_whose_names_begin_alike_are_two(world: World) -> None:
-    long = world.publish(scheduled(world, task="rounding-up"))
-    short = world.publish(scheduled(world))
-    assert (long.branch, short.branch) == (f"{BRANCH}-up", BRANCH)
-
-
 @pytest.mark.slow
 def test_a_change_outside_the_tasks_paths_is_tampering(world: World) -> None:
     with pytest.raises(GateError, match="the task rounding"):
         world.publish(scheduled(world, {"README.md": "Bye\n"}))
-
-
-def test_a_task_that_is_not_in_the_base_commit_is_none(world: World) -> None:
-    with pytest.raises(PublishError, match="There is no task other"):
-        world.publish(scheduled(world, task="other"))
 
 
 @pytest.mark.parametrize("name", ["../agent", "a.b", "Rounding", "a-"])

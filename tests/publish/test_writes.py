@@ -139,66 +139,27 @@ def test_each_kind_is_made_once_however_often_it_is_published(world: World) -> N
     assert words(world) == [said]
 
 
-def test_a_label_is_taken_off_once(world: World) -> None:
-    world.forge.label(REPO, world.issue, "triage")
-    bundle = bundled(world, triaged(world), RemoveLabel(world.issue, "triage"))
-    assert len(world.publish(bundle).written) == 1
-    assert names(world) == []
-    assert world.publish(bundle).written == ()
+BAD: dict[str, Callable[[int, int], Write]] = {
+    "a thread that was not shown": lambda issue, other: AddComment(other, "Hello"),
+    "a mark": lambda issue, other: AddComment(issue, "Hello <!-- slash-agent pull-request task=keeper -->"),
+    "a command": lambda issue, other: AddComment(issue, "Hello\n\n/agent fix this"),
+    "mentions": lambda issue, other: AddComment(issue, " ".join(f"@user{number}" for number in range(50))),
+    "a long text": lambda issue, other: AddComment(issue, "x" * 65_537),
+    "a label that asks": lambda issue, other: AddLabel(issue, "please fix"),
+    "our label": lambda issue, other: AddLabel(issue, "agent:fix"),
+    "another label": lambda issue, other: AddLabel(issue, "security"),
+    "closing another": lambda issue, other: CloseThread(other),
+    "a reply": lambda issue, other: AddReply(issue, 77, "Hello"),
+}
 
 
-def not_shown(world: World, other: int) -> Write:
-    return AddComment(other, "Hello")
-
-
-def hidden(world: World, other: int) -> Write:
-    return AddComment(world.issue, "Hello <!-- slash-agent pull-request task=keeper -->")
-
-
-def command(world: World, other: int) -> Write:
-    return AddComment(world.issue, "Hello\n\n/agent fix this")
-
-
-def flood(world: World, other: int) -> Write:
-    return AddComment(world.issue, " ".join(f"@user{number}" for number in range(50)))
-
-
-def long(world: World, other: int) -> Write:
-    return AddComment(world.issue, "x" * 65_537)
-
-
-def trigger(world: World, other: int) -> Write:
-    return AddLabel(world.issue, "please fix")
-
-
-def our_label(world: World, other: int) -> Write:
-    return AddLabel(world.issue, "agent:fix")
-
-
-def foreign_label(world: World, other: int) -> Write:
-    return AddLabel(world.issue, "security")
-
-
-def pull(world: World, other: int) -> Write:
-    return CloseThread(other)
-
-
-def reply(world: World, other: int) -> Write:
-    return AddReply(world.issue, 77, "Hello")
-
-
-BAD: list[Callable[[World, int], Write]] = [
-    not_shown, hidden, command, flood, long, trigger, our_label, foreign_label, pull, reply,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("name", BAD)
 def test_a_write_that_the_run_may_not_make_keeps_all_from_being_made(
-    world: World, other: int, bad: Callable[[World, int], Write]
+    world: World, other: int, name: str
 ) -> None:
     before = world.writes()
     with pytest.raises((PublishError, UsageError)):
-        publish(world, AddComment(world.issue, "Harmless"), bad(world, other))
+        publish(world, AddComment(world.issue, "Harmless"), BAD[name](world.issue, other))
     assert world.writes() == before
 
 
@@ -295,13 +256,6 @@ def test_a_file_that_is_not_as_the_schema_says_is_no_bundle(
         read_bundle(folder)
 
 
-def test_a_file_that_the_outcome_does_not_state_is_no_bundle(world: World) -> None:
-    bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
-    tampered(bundle, lambda data: data["writes"][0].update(body="Bye"), signed=False)
-    with pytest.raises(UsageError, match="its hash differs"):
-        read_bundle(bundle.folder)
-
-
 def test_writes_come_back_as_they_were_written(world: World) -> None:
     writes = (
         AddComment(1, "a"), AddReply(1, 2, "b"), AddLabel(3, "c"), RemoveLabel(3, "d"), CloseThread(4),
@@ -349,15 +303,6 @@ def test_a_mark_that_somebody_copied_is_not_ours(world: World) -> None:
     assert world.publish(bundle).written == (f"comment on #{world.issue}",)
 
 
-@pytest.mark.slow
-def test_what_a_second_run_would_repeat_is_left_out(world: World) -> None:
-    publish(world, AddComment(world.issue, "Hello"))
-    later = replace(triaged(world), started_at="2026-01-03T00:00:00Z")
-    published = publish(world, AddComment(world.issue, "Hello again"), outcome=later)
-    assert "a comment of this task's already" in published.withheld[0]
-    assert len(words(world)) == 1
-
-
 def test_what_github_did_not_take_is_an_error_and_the_rest_is_made_by_publishing_again(
     world: World, other: int
 ) -> None:
@@ -394,14 +339,6 @@ def test_a_verb_writes_only_where_policy_names_it(world: World) -> None:
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": REVIEWS})
     assert publish(world, label, outcome=asked(world)).written
     assert names(world) == ["needs tests"]
-
-
-@pytest.mark.slow
-def test_a_verb_writes_only_in_its_own_thread_and_closes_nothing(world: World, other: int) -> None:
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": REVIEWS})
-    for write in (AddLabel(other, "needs tests"), CloseThread(world.issue), AddComment(world.issue, "Hello")):
-        with pytest.raises(PublishError):
-            publish(world, write, outcome=asked(world))
 
 
 def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) -> None:
