@@ -2,8 +2,8 @@
 
 An entry that no commit may contain is left out with a reason; the base's version of it stays unchanged.
 
-The stat data, the index and the `.git` of the tree are not trusted, and no link is followed: every folder is opened by
-`openat2` below one descriptor, every file by a bare name in such a folder with O_NOFOLLOW.
+The stat data, the index and the `.git` of the tree are not trusted, and no link is followed: every folder is opened
+below one descriptor (`open_below`), every file by a bare name in such a folder with O_NOFOLLOW.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from bot.checkout.objects import sizes
 from bot.gate.change_groups import KINDS, ChangeGroup, within_limits
-from bot.gate.confined_folder import ConfinedFolder, open_confined, read_all
+from bot.gate.confined_folder import open_below, open_confined, read_all
 from bot.gate.errors import HostileTree, capacity_error, quoted_path
 from bot.gate.gitignore import IgnoreRules
 from bot.gate.objects import (
@@ -83,9 +83,9 @@ def _walking(
     links: Mapping[str, str] = MappingProxyType({}),
     edited: Collection[str] = (),
 ) -> Iterator[_Walk]:
-    with open_confined(tree) as confined:
+    with open_confined(tree) as root:
         try:
-            yield _Walk(scratch, base, confined, limits, links, edited)
+            yield _Walk(scratch, base, root, limits, links, edited)
         except OSError as error:
             raise capacity_error(error) or HostileTree(
                 f"the work tree cannot be read: {error.strerror}: {quoted_path(str(error.filename))}"
@@ -97,18 +97,18 @@ class _Walk:
         self,
         scratch: Scratch,
         base: Mapping[str, Entry],
-        confined: ConfinedFolder,
+        root: int,
         limits: ChangeLimits,
         links: Mapping[str, str],
         edited: Collection[str],
     ) -> None:
         self._scratch = scratch
         self._base = base
-        self._confined = confined
+        self._root = root
         self._limits = limits
         self._links = links
         self._edited = edited
-        self._device = os.fstat(confined.descriptor).st_dev
+        self._device = os.fstat(root).st_dev
         self._tracked_folders = _folders(base)
         self._seen: set[str] = set()
         self._groups = tuple(ChangeGroup(kind, limits) for kind in KINDS)
@@ -300,7 +300,7 @@ class _Walk:
     def _open_folder(self, folder: str) -> int | None:
         """Return `None` if the folder cannot be opened; then it is left out. Raises `OSError` for the root."""
         try:
-            return self._confined.open_folder(folder or ".")
+            return open_below(self._root, folder)
         except OSError as error:
             if not folder:
                 raise

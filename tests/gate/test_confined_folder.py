@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.gate.confined_folder import UnreadableError, open_by_components, read_confined
+from bot.gate.confined_folder import UnreadableError, open_below, read_confined
 
 
 @pytest.fixture
@@ -79,46 +79,11 @@ def test_swapping_a_folder_for_a_link_meanwhile_never_leads_out(folder: Path, tm
         thread.join()
 
 
-# -- without openat2
-
-
-def test_a_kernel_without_openat2_refuses_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.gate.confined_folder._SYS_OPENAT2", 100_437)  # no such call: ENOSYS
-    assert read_confined(folder, "file", 5) == b"\0data"
-    assert read_confined(folder, "sub/file", 100) == b"inner"
-    refused = (
-        "link",
-        "out",
-        "up/secret",
-        "../secret",
-        "sub/../../secret",
-        "/etc/passwd",
-        "sub",
-        "sub/../up/secret",
-        ".",
-    )
-    for name in refused:
-        with pytest.raises(UnreadableError):
-            read_confined(folder, name, 1000)
-
-
-def test_the_two_ways_to_open_give_the_same_reasons(folder: Path) -> None:
-    for name in ("link", "out", "up/secret", "../secret", "/etc/passwd", "nowhere", "file/x"):
-        reasons = set()
-        for number in (437, 100_437):
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("bot.gate.confined_folder._SYS_OPENAT2", number)
-                with pytest.raises(UnreadableError) as caught:
-                    read_confined(folder, name, 1000)
-            reasons.add(str(caught.value))
-        assert len(reasons) == 1, reasons
-
-
-def test_another_file_system_is_not_entered_without_openat2() -> None:
+def test_another_file_system_is_not_entered() -> None:
     """/proc lies on another one wherever there is one."""
     descriptor = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
     try:
         with pytest.raises(OSError, match="Invalid cross-device link"):
-            open_by_components(descriptor, "proc/self/environ", os.O_RDONLY)
+            open_below(descriptor, "proc/self/environ", os.O_RDONLY)
     finally:
         os.close(descriptor)

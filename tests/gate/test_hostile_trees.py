@@ -12,7 +12,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from bot.gate.confined_folder import ConfinedFolder
+from bot.gate.confined_folder import open_below
 from bot.gate.errors import HostileTree, printable
 from bot.gate.objects import ChangeLimits
 from bot.gate.verdict import Verdict
@@ -510,14 +510,13 @@ def test_an_edit_of_a_tracked_file_over_the_limit_is_withheld(tmp_path: Path) ->
 
 def test_a_folder_that_cannot_be_opened_is_withheld(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """As anybody but root meets it."""
-    open_folder = ConfinedFolder.open_folder
 
-    def closed(beneath: ConfinedFolder, name: str) -> int:
+    def closed(root: int, name: str) -> int:
         if name in ("dir", "new"):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
-        return open_folder(beneath, name)
+        return open_below(root, name)
 
-    monkeypatch.setattr(ConfinedFolder, "open_folder", closed)
+    monkeypatch.setattr("bot.gate.walk.open_below", closed)
     desk.write("new/file")
     withheld(desk, "it cannot be read: Permission denied", path="dir")
     verdict = withheld(desk, "it cannot be read: Permission denied", path="new")
