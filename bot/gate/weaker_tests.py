@@ -8,7 +8,7 @@ they were (`bot/evidence/as_they_were.py`). All files are compared together, so 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -42,7 +42,6 @@ def line_list(numbers: Sequence[int]) -> str:
 
 _COMMENT = re.compile(r"^\s*(?://|/?\*).*|\s//\s.*")
 _HASH_COMMENT = re.compile(r"^\s*(?:#|--).*|\s#\s.*")
-_FUNCTION = re.compile(r"\b(?:def|function|func|fn|fun)\s+(\w+)|\b(?:const|let)\s+(\w+)\s*=.*=>")
 _NAME = re.compile(r"(\w+)\s*\(")
 
 
@@ -75,21 +74,20 @@ def weaker_tests(files: Mapping[str, tuple[bytes | None, bytes | None]]) -> dict
         suite = suite_of(path)
         if old is None and suite and suite.collected_by_name and not named_as_test(path):
             after[path] = []
-    gone = {path: _without(before[path], after[path]) for path in files}
-    came = {path: _without(after[path], before[path]) for path in files}
+    # What moved to another file is neither gone nor new.
+    gone_anywhere = _counted(before.values()) - _counted(after.values())
+    new_anywhere = _counted(after.values()) - _counted(before.values())
     notes: dict[str, str] = {}
     for path, (old, new) in files.items():
-        elsewhere = [part for other, parts in came.items() if other != path for part in parts]
-        taken = [part for other, parts in gone.items() if other != path for part in parts]
-        left = _without(gone[path], elsewhere)
-        if old is not None and not (new or b"").strip() and role_of(path) and (left or not gone[path]):
-            notes[path] = (
-                "" if not old.strip() and new is not None else _EMPTIED if new is not None else _DELETED
-            )
+        removed = _without(before[path], after[path])
+        gone = [part for part in removed if _take(gone_anywhere, part)]
+        came = [part for part in _without(after[path], before[path]) if _take(new_anywhere, part)]
+        if old is not None and not (new or b"").strip() and role_of(path) and (gone or not removed):
+            notes[path] = _DELETED if new is None else _EMPTIED if old.strip() else ""
         elif path in unread:
             notes[path] = _UNREAD
         else:
-            notes[path] = _note(left, _without(came[path], taken), before[path], after[path])
+            notes[path] = _note(gone, came, before[path], after[path])
     return {path: note[:_LONGEST_NOTE] for path, note in notes.items() if note}
 
 
@@ -109,23 +107,10 @@ def _parts(path: str, source: bytes) -> list[_Part]:
     comment = _HASH_COMMENT if suite.hash_comments else _COMMENT
     lines = [comment.sub("", line[:_LINE_LIMIT]) for line in source.decode(errors="replace").split("\n")]
     # Of a source file only what follows its first test belongs to the tests.
-    return list(_read(lines, suite, _helpers(lines, suite), inside=role_of(path) is None))
+    return list(_read(lines, suite, inside=role_of(path) is None))
 
 
-def _helpers(lines: Sequence[str], suite: Suite) -> re.Pattern[str] | None:
-    """Return a pattern of calls of this file's functions that assert something and are no tests."""
-    asserting, name = set[str](), ""
-    for line in filter(None, lines):
-        if match := _FUNCTION.search(line):
-            name = "" if re.search(suite.test, line) else match[1] or match[2]
-        if name and re.search(suite.assertion, line):
-            asserting.add(name)
-    return re.compile(rf"\b(?:{'|'.join(sorted(asserting))})\s*\(") if asserting else None
-
-
-def _read(
-    lines: Sequence[str], suite: Suite, helpers: re.Pattern[str] | None, *, inside: bool
-) -> Iterator[_Part]:
+def _read(lines: Sequence[str], suite: Suite, *, inside: bool) -> Iterator[_Part]:
     test, unnamed = "", 0
     for number, line in enumerate(lines, 1):
         if not (key := "".join(line.split())):
@@ -143,51 +128,39 @@ def _read(
             continue
         if re.search(suite.skip, line):
             yield _Part("skip", test, f"{test} {key}", number)
-        is_call = helpers is not None and helpers.search(line) and not _FUNCTION.search(line)
-        if re.search(suite.assertion, line) or is_call:
+        if re.search(suite.assertion, line):
             yield _Part("assertion", test, key, number)
 
 
-def _without(parts: Iterable[_Part], others: Iterable[_Part]) -> list[_Part]:
+def _counted(files: Iterable[Sequence[_Part]]) -> Counter[tuple[str, str]]:
+    return Counter((part.kind, part.key) for parts in files for part in parts)
+
+
+def _take(left: Counter[tuple[str, str]], part: _Part) -> bool:
+    """Whether `left` has such a part; takes it from there."""
+    key = (part.kind, part.key)
+    left[key] -= 1
+    return left[key] >= 0
+
+
+def _without(parts: Sequence[_Part], others: Sequence[_Part]) -> list[_Part]:
     """Return the `parts` without a counterpart in `others`, each of which matches one."""
-    there = Counter((part.kind, part.key) for part in others)
-    left = []
-    for part in parts:
-        if there[part.kind, part.key]:
-            there[part.kind, part.key] -= 1
-        else:
-            left.append(part)
-    return left
+    there = _counted([others])
+    return [part for part in parts if not _take(there, part)]
 
 
 def _note(
     gone: Sequence[_Part], came: Sequence[_Part], before: Sequence[_Part], after: Sequence[_Part]
 ) -> str:
-    """An assertion that is added to one test does not make up for one that is removed from another."""
-    tests = {part.test for part in before if part.kind == "test"} & {part.test for part in after}
-    balance, lines = defaultdict[str, int](int), defaultdict[str, list[int]](list)
-    for parts, sign in ((gone, 1), (came, -1)):
-        for part in parts:
-            if part.kind == "assertion":
-                group = part.test if part.test in tests else ""
-                balance[group] += sign
-                lines[group] += [part.line] if sign > 0 else []
-    fewer = [group for group, number in balance.items() if number > 0]
+    kept = {part.test for part in before if part.kind == "test"} & {part.test for part in after}
     proving = {part.test for part in after if part.kind == "assertion"}
-    lost = {part.test for part in gone if part.kind == "assertion"} & tests - proving
+    lost = {part.test for part in gone if part.kind == "assertion"} & kept - proving
+    bare = [part.line for part in after if part.kind == "test" and part.test in lost]
     clauses = (
-        _clause(
-            "removes {} assertion{} ({} before)",
-            sum(balance[group] for group in fewer),
-            [line for group in fewer for line in lines[group]],
-        ),
+        _net("removes {} assertion{} ({} before)", "assertion", gone, came),
         _net("removes {} test{} ({} before)", "test", gone, came),
         _net("skips {} test{} ({})", "skip", came, gone),
-        _clause(
-            "has {} test{} without an assertion ({})",
-            len(lost),
-            [part.line for part in after if part.kind == "test" and part.test in lost],
-        ),
+        _clause("has {} test{} without an assertion ({})", len(lost), bare),
     )
     return ", ".join(filter(None, clauses))
 
