@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from bot.gate.secrets import Finder
 from bot.gate.text import is_seen
 from bot.gate.weaker_tests import Line, line_list
 
-_MARKS_NAMED = 4
+_KINDS_NAMED = 4
 # Bytes at the start and at the end of a line that are searched: a line may be a file's five megabytes.
 _HEAD = 2_000
 _END = 300
@@ -28,14 +27,16 @@ def suppressed(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str
     if pattern is None:
         return ""
     old, new = _marked(pattern, removed), _marked(pattern, added)
-    number = 0
-    new_lines: dict[str, list[Line]] = {}
-    for mark, lines in new.items():
-        there = old.get(mark, [])
-        if (more := len(lines) - len(there)) > 0:
-            number += more
-            new_lines[mark] = _without(lines, there)
-    return _clause(number, new_lines)
+    more = {mark: len(lines) - len(old.get(mark, ())) for mark, lines in new.items()}
+    named = [
+        f"{mark} ({line_list(_not_moved(lines, old.get(mark, ())))})"
+        for mark, lines in new.items()
+        if more[mark] > 0
+    ]
+    if not named:
+        return ""
+    number = sum(one for one in more.values() if one > 0)
+    return f"adds {'a suppression' if number == 1 else f'{number} suppressions'}: {_kinds(named)}"
 
 
 def _marked(pattern: re.Pattern[bytes], lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -52,44 +53,22 @@ def _marks(pattern: re.Pattern[bytes], text: bytes) -> Iterator[str]:
         yield " ".join(match[0].decode(errors="replace").split())
 
 
-def _without(lines: Iterable[Line], there: Iterable[Line]) -> list[Line]:
-    """Return the lines that were not only moved. Among equal lines it is unknown which is new."""
-    moved = Counter(_bare(line) for line in there)
-    left = []
-    for line in lines:
-        if moved[bare := _bare(line)]:
-            moved[bare] -= 1
-        else:
-            left.append(line)
-    return left
+def _not_moved(lines: Sequence[Line], before: Iterable[Line]) -> list[int]:
+    """Return the numbers of the lines that were not only moved, or of all if each was there before."""
+    bare = {b"".join(line.text[:_HEAD].split()) for line in before}
+    new = [line.number for line in lines if b"".join(line.text[:_HEAD].split()) not in bare]
+    return new or [line.number for line in lines]
 
 
-def _bare(line: Line) -> bytes:
-    return b"".join(line.text[:_HEAD].split())
-
-
-def _clause(number: int, new_lines: Mapping[str, Sequence[Line]]) -> str:
-    if not new_lines:
-        return ""
-    named = [
-        f"{mark} ({line_list([line.number for line in lines])})"
-        for mark, lines in list(new_lines.items())[:_MARKS_NAMED]
-    ]
-    more = f" and {len(new_lines) - _MARKS_NAMED} other kinds" if len(new_lines) > _MARKS_NAMED else ""
-    return f"adds {'a suppression' if number == 1 else f'{number} suppressions'}: {', '.join(named)}{more}"
+def _kinds(named: Sequence[str]) -> str:
+    more = len(named) - _KINDS_NAMED
+    return ", ".join(named[:_KINDS_NAMED]) + (f" and {more} other kinds" if more > 0 else "")
 
 
 def _pattern_of(name: str) -> re.Pattern[bytes] | None:
     extension = name.rpartition(".")[2]
-    for extensions, pattern in _LANGUAGES:
-        if extension in extensions:
-            return _compiled(pattern)
-    return None
-
-
-@lru_cache(maxsize=16)
-def _compiled(pattern: bytes) -> re.Pattern[bytes]:
-    return re.compile(pattern)
+    patterns = (pattern for extensions, pattern in _LANGUAGES if extension in extensions.split())
+    return next(map(re.compile, patterns), None)
 
 
 # The match is reported, so each pattern stops where the name of the suppression ends.
@@ -132,28 +111,22 @@ _SWIFT = rb"\bswiftlint:disable\b"
 _SETTINGS = (
     rb"\byamllint\s++disable\b|\bhadolint\s++ignore\b|\b(?:tflint|checkov|trivy|kics)[:-](?:ignore|skip)\b"
 )
-_LANGUAGES: tuple[tuple[frozenset[str], bytes], ...] = (
-    (frozenset({"py", "pyi", "pyx"}), _PYTHON),
-    (
-        frozenset(
-            {"js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "vue", "svelte", "astro", "css", "json"}
-        ),
-        _SCRIPT,
-    ),
-    (frozenset({"go"}), _GO),
-    (frozenset({"rs"}), _RUST),
-    (frozenset({"sh", "bash", "zsh", "ksh", "bats"}), _SHELL),
-    (frozenset({"java", "kt", "kts", "scala", "groovy"}), _JVM),
-    (frozenset({"cs", "vb"}), _SHARP),
-    (frozenset({"c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx", "m", "mm"}), _C),
-    (frozenset({"rb", "rake"}), _RUBY),
-    (frozenset({"php"}), _PHP),
-    (frozenset({"swift"}), _SWIFT),
-    (frozenset({"yml", "yaml", "tf", "dockerfile"}), _SETTINGS),
+_LANGUAGES = (
+    ("py pyi pyx", _PYTHON),
+    ("js jsx ts tsx mjs cjs mts cts vue svelte astro css json", _SCRIPT),
+    ("go", _GO),
+    ("rs", _RUST),
+    ("sh bash zsh ksh bats", _SHELL),
+    ("java kt kts scala groovy", _JVM),
+    ("cs vb", _SHARP),
+    ("c h cc cpp cxx hh hpp hxx m mm", _C),
+    ("rb rake", _RUBY),
+    ("php", _PHP),
+    ("swift", _SWIFT),
+    ("yml yaml tf dockerfile", _SETTINGS),
 )
 
 
-_KINDS_NAMED = 4
 _ALL_VISIBLE = re.compile(rb"[\t -~]*")
 # Where joiners are valid: after an emoji or a letter of a joining script, once each, and in a keycap after its digit.
 _JOINERS = "\u200c\u200d\ufe0f"
@@ -165,14 +138,10 @@ def unseen(removed: Iterable[Line], added: Iterable[Line]) -> str:
     """Return a clause that names the invisible characters with their lines; "" if there are no more than before."""
     old, new = _unseen_by_char(removed), _unseen_by_char(added)
     more = {char: lines for char, lines in new.items() if len(lines) > len(old.get(char, ()))}
-    if not more:
-        return ""
     named = [
-        f"U+{ord(char):04X} ({line_list(list(dict.fromkeys(lines)))})"
-        for char, lines in sorted(more.items())[:_KINDS_NAMED]
+        f"U+{ord(char):04X} ({line_list(list(dict.fromkeys(lines)))})" for char, lines in sorted(more.items())
     ]
-    rest = f" and {len(more) - _KINDS_NAMED} other kinds" if len(more) > _KINDS_NAMED else ""
-    return f"adds characters that do not show: {', '.join(named)}{rest}"
+    return f"adds characters that do not show: {_kinds(named)}" if named else ""
 
 
 def brings_in_unseen(before: str, after: str) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format
 from bot.contracts.errors import GateError
 from bot.ecosystems.registry import ecosystems
 from bot.gate.errors import HostileTree, capacity_error
-from bot.gate.weaker_tests import Line
 
 FILE = "100644"
 PROGRAM = "100755"
@@ -132,27 +130,11 @@ class ChangeLimits:
 DEFAULT_LIMITS = ChangeLimits()
 
 
-_TYPE_CHANGE = "T"
-_SECTION = b"diff --git "
-_HUNK = re.compile(rb"@@ -(\d+)(?:,\d+)? \+(\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class FileDiff:
-    """The difference of one path. `status` is git's letter; the numbers are lines, 0 for binary files."""
-
-    path: str
-    status: str
-    additions: int
-    removals: int
-    removed: tuple[Line, ...]
-    added: tuple[Line, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    patch: bytes
-    files: tuple[FileDiff, ...]
+# Whatever the machine's settings are.
+_DIFF_OPTIONS = """
+    -r -p --binary --full-index --no-renames --no-ext-diff --no-textconv --no-color --src-prefix=a/ --dst-prefix=b/
+    --unified=3 --diff-algorithm=histogram --no-indent-heuristic --inter-hunk-context=0
+"""
 
 
 def store(scratch: Scratch, changes: Sequence[Change]) -> None:
@@ -162,24 +144,11 @@ def store(scratch: Scratch, changes: Sequence[Change]) -> None:
         return
     folder = scratch.folder / "contents"
     folder.mkdir(exist_ok=True)
-    names: list[str] = []
-    for number, change in enumerate(wanted):
-        target = folder / str(number)
-        target.write_bytes(change.data or b"")
-        names.append(f"{target}\n")
-    if any("\n" in name[:-1] for name in names):
-        stored = [
-            scratch.git.run("hash-object", "-w", "--no-filters", "--stdin", input=c.data or b"")
-            for c in wanted
-        ]
-        shas = b"".join(stored).decode().split()
-    else:
-        paths = os.fsencode("".join(names))
-        shas = (
-            scratch.git.run("hash-object", "-w", "--no-filters", "--stdin-paths", input=paths)
-            .decode()
-            .split()
-        )
+    names = [str(folder / str(number)) for number in range(len(wanted))]
+    for name, change in zip(names, wanted, strict=True):
+        Path(name).write_bytes(change.data or b"")
+    paths = os.fsencode("".join(f"{name}\n" for name in names))
+    shas = scratch.git.run("hash-object", "-w", "--no-filters", "--stdin-paths", input=paths).decode().split()
     if shas != [change.new.sha for change in wanted if change.new is not None]:
         raise GateError("git stored other contents than the gate has judged")
 
@@ -198,90 +167,12 @@ def write_tree(scratch: Scratch, changes: Sequence[Change]) -> str:
     return scratch.git.run("write-tree", index=scratch.index).decode().strip()
 
 
-def render(scratch: Scratch, old: str, new: str, limits: ChangeLimits) -> Rendered:
+def render(scratch: Scratch, old: str, new: str, limits: ChangeLimits) -> bytes:
     """Return the patch from tree `old` to tree `new`. Raises `HostileTree` over the limit."""
-    output = scratch.render.run(
-        "diff-tree",
-        "-r",
-        "-z",
-        "--raw",
-        "--numstat",
-        "-p",
-        "--binary",
-        "--full-index",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--src-prefix=a/",
-        "--dst-prefix=b/",
-        "--unified=3",
-        "--diff-algorithm=histogram",
-        "--no-indent-heuristic",
-        "--inter-hunk-context=0",
-        old,
-        new,
-        env=scratch.objects,
-    )
-    if not output:
-        return Rendered(b"", ())
-    raw, counts, patch = _split(output)
+    patch = scratch.render.run("diff-tree", *_DIFF_OPTIONS.split(), old, new, env=scratch.objects)
     if len(patch) > limits.patch_bytes:
         raise HostileTree(f"the patch is {len(patch)} bytes; the limit is {limits.patch_bytes}")
-    return Rendered(patch, tuple(_files(raw, counts, patch)))
-
-
-def _split(output: bytes) -> tuple[list[tuple[str, str]], list[tuple[int, int]], bytes]:
-    """Split the output of `--raw --numstat -p -z` into (status, path) pairs, line counts and the patch."""
-    raw: list[tuple[str, str]] = []
-    position = 0
-    while output[position : position + 1] == b":":
-        end = output.index(b"\0", position)
-        stop = output.index(b"\0", end + 1)
-        raw.append((output[position:end].decode().split()[4], os.fsdecode(output[end + 1 : stop])))
-        position = stop + 1
-    counts: list[tuple[int, int]] = []
-    for _ in raw:
-        end = output.index(b"\0", position)
-        added, removed, _path = output[position:end].split(b"\t", 2)
-        counts.append((0, 0) if added == b"-" else (int(added), int(removed)))
-        position = end + 1
-    return raw, counts, output[position:].removeprefix(b"\0")
-
-
-def _files(raw: list[tuple[str, str]], counts: list[tuple[int, int]], patch: bytes) -> Iterator[FileDiff]:
-    # A line of a file is never at the start of a line of the patch, so this finds headers only.
-    sections = iter((b"\n" + patch).split(b"\n" + _SECTION)[1:])
-    for (status, path), (additions, removals) in zip(raw, counts, strict=True):
-        # A file that became a link, or the other way round, is a deletion and then a creation.
-        both = [next(sections), next(sections)] if status == _TYPE_CHANGE else [next(sections)]
-        removed: list[Line] = []
-        added: list[Line] = []
-        for section in both:
-            _read_hunks(section, removed, added)
-        yield FileDiff(path, status, additions, removals, tuple(removed), tuple(added))
-
-
-def _read_hunks(section: bytes, removed: list[Line], added: list[Line]) -> None:
-    """Read only below the header: a removed line may itself begin with "-- "."""
-    begin = section.find(b"\n@@ ")
-    if begin < 0:
-        return
-    old = new = 0
-    for line in section[begin + 1 :].split(b"\n"):
-        kind = line[:1]
-        if kind == b"@":
-            match = _HUNK.match(line)
-            assert match is not None, "git writes nothing else at a line's start"
-            old, new = int(match[1]), int(match[2])
-        elif kind == b"-":
-            removed.append(Line(old, line[1:]))
-            old += 1
-        elif kind == b"+":
-            added.append(Line(new, line[1:]))
-            new += 1
-        elif kind == b" ":
-            old, new = old + 1, new + 1
+    return patch
 
 
 def refuse_unsound(scratch: Scratch, base_sha: str, tree_sha: str) -> None:

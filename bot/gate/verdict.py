@@ -20,8 +20,6 @@ from bot.gate.objects import (
     Change,
     ChangeLimits,
     Entry,
-    FileDiff,
-    Rendered,
     Scratch,
     TreeDiff,
     refuse_unsound,
@@ -34,14 +32,11 @@ from bot.gate.sensitive_files import runs_tests, sensitive, set_up
 from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests
 from bot.gate.withheld import MayWrite, is_link, links_of, unfit_paths, withheld_paths
 from bot.parsing.parser import Parser
-from bot.review.diff import FileDiff as TextDiff
-from bot.review.diff import parse_diff
+from bot.review.diff import Diff, FileDiff, FileStatus, parse_diff
 
 HoldsSecret = Callable[[bytes], str | None]
 
-_STATUS = {"A": "added", "D": "deleted", "M": "modified", "T": "modified"}
-
-
+_STATUS = {FileStatus.ADDED: "added", FileStatus.REMOVED: "deleted"}
 _NO_LINES = "GitHub shows no lines of it (UTF-16 or UTF-32): read them in the report"
 
 _MOST_ROWS = 100
@@ -90,28 +85,30 @@ def decide(
     scratch.git.run("read-tree", base_sha, index=scratch.index)
     tree_sha = write_tree(scratch, published)
     refuse_unsound(scratch, base_sha, tree_sha)
-    published_diff = (
-        render(scratch, f"{base_sha}^{{tree}}", tree_sha, limits) if published else Rendered(b"", ())
-    )
+    patch = render(scratch, f"{base_sha}^{{tree}}", tree_sha, limits) if published else b""
     withheld_patch = b""
     if applicable:
-        withheld_patch = render(scratch, tree_sha, write_tree(scratch, applicable), limits).patch
+        withheld_patch = render(scratch, tree_sha, write_tree(scratch, applicable), limits)
+    return Verdict(
+        tree_sha, patch, withheld_patch, _files(scratch, published, patch, wide), _rows(withheld, unfit)
+    )
+
+
+def _files(
+    scratch: Scratch, published: Sequence[Change], patch: bytes, wide: Mapping[str, tuple[bytes, bytes]]
+) -> tuple[ChangedFile, ...]:
     by_path = {change.path: change for change in published}
     wide = {path: pair for path, pair in wide.items() if path in by_path}
     tests = _tests(scratch, published)
     weaker = weaker_tests(tests | {path: wide[path] for path in tests.keys() & wide.keys()})
+    # git shows no lines of the files in UTF-16 and UTF-32.
+    lines = parse_diff(diff_of_texts(scratch.git, list(wide.values()))) if wide else Diff(())
+    shown = {path: lines.find(str(number)) for number, path in enumerate(wide)}
     with Parser() as parser:
-        files = tuple(
-            _changed_file(by_path[diff.path], diff, weaker, wide.get(diff.path), parser)
-            for diff in _with_lines(scratch, published_diff.files, wide)
+        return tuple(
+            _changed_file(by_path[file.path], file, shown.get(file.path) or file, weaker, wide, parser)
+            for file in parse_diff(patch).files
         )
-    return Verdict(
-        tree_sha=tree_sha,
-        patch=published_diff.patch,
-        withheld_patch=withheld_patch,
-        files=files,
-        withheld=_rows(withheld, unfit),
-    )
 
 
 def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[WithheldFile, ...]:
@@ -155,26 +152,6 @@ def _wide_texts(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[
     }
 
 
-def _with_lines(
-    scratch: Scratch, files: Sequence[FileDiff], wide: Mapping[str, tuple[bytes, bytes]]
-) -> Sequence[FileDiff]:
-    """Return `files` with the lines of those that git shows none of."""
-    if not wide:
-        return files
-    diffs = parse_diff(diff_of_texts(scratch.git, list(wide.values())))
-    names = {path: str(number) for number, path in enumerate(wide)}
-    return [_with_rows(file, diffs.find(names.get(file.path, ""))) for file in files]
-
-
-def _with_rows(file: FileDiff, shown: TextDiff | None) -> FileDiff:
-    if shown is None:
-        return file
-    rows = [row for hunk in shown.hunks for row in hunk.rows()]
-    removed = tuple(Line(row.old, row.text.encode()) for row in rows if row.kind == "-")
-    added = tuple(Line(row.new, row.text.encode()) for row in rows if row.kind == "+")
-    return FileDiff(file.path, file.status, len(added), len(removed), removed, added)
-
-
 def _tests(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes | None, bytes | None]]:
     """Return old and new contents of the changed test files, links excluded."""
     tests = [change for change in changes if may_weaken_tests(change.path) and not is_link(change.new)]
@@ -185,34 +162,39 @@ def _tests(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes
 
 def _changed_file(
     change: Change,
-    diff: FileDiff,
+    file: FileDiff,
+    shown: FileDiff,
     weaker: Mapping[str, str],
-    wide: tuple[bytes, bytes] | None,
+    wide: Mapping[str, tuple[bytes, bytes]],
     parser: Parser,
 ) -> ChangedFile:
+    """`shown` has the lines of `file`."""
     entry = change.new or change.old
-    data = wide[1] if wide else change.data
+    data = wide[change.path][1] if change.path in wide else change.data
     assert entry is not None
+    rows = [row for hunk in shown.hunks for row in hunk.rows()]
+    removed = [Line(row.old, row.text.encode()) for row in rows if row.kind == "-"]
+    added = [Line(row.new, row.text.encode()) for row in rows if row.kind == "+"]
     plain = "/".join(folded(part) for part in change.path.split("/"))
     # The most severe first: `bot/evidence/look_first.py` sorts by the beginning of a note.
     notes = (
-        runs_tests(plain, diff.added, data, is_new=change.old is None),
-        _NO_LINES if wide else "",
-        unseen(diff.removed, diff.added),
-        new_credentials(diff.removed, diff.added),
+        runs_tests(plain, added, data, is_new=change.old is None),
+        _NO_LINES if change.path in wide else "",
+        unseen(removed, added),
+        new_credentials(removed, added),
         weaker.get(change.path, ""),
         "symbolic link" if is_link(change.new) else sensitive(change.path),
-        suppressed(change.path, diff.removed, diff.added),
-        set_up(change.path, diff.removed, diff.added, data),
-        new_dependencies(change.path, diff.removed, diff.added, data, parser),
-        new_sources(change.path, diff.removed, diff.added),
+        suppressed(change.path, removed, added),
+        set_up(change.path, removed, added, data),
+        new_dependencies(change.path, removed, added, data, parser),
+        new_sources(change.path, removed, added),
     )
     return ChangedFile(
         path=change.path,
-        status=_STATUS[diff.status],
+        status=_STATUS.get(file.status, "modified"),
         mode=entry.mode,
         sha256=hashlib.sha256(change.data).hexdigest() if change.data is not None else "",
-        additions=diff.additions,
-        removals=diff.removals,
+        additions=len(added),
+        removals=len(removed),
         sensitive="; ".join(note for note in notes if note),
     )

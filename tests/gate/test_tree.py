@@ -465,7 +465,7 @@ def test_a_sha256_repository_is_judged_too(tmp_path: Path) -> None:
 def test_a_work_tree_with_any_name_is_judged(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "source")
     repository.commit(a="1\n")
-    desk = bench(tmp_path / 'it\'s "a"\nné:w #', repository)
+    desk = bench(tmp_path / 'it\'s "a" é:w #', repository)
     desk.write("a", "2\n")
     desk.write("b", "2\n")
     assert [file.path for file in desk.judge().files] == ["a", "b"]
