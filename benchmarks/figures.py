@@ -18,7 +18,6 @@ from benchmarks import (
     agent_core,
     events,
     language_servers,
-    large_file,
     last_word,
     patching,
     redaction,
@@ -60,7 +59,6 @@ class Scale:
     comments: int = events.COMMENTS
     patched_files: int = patching.FILES
     masked_mb: int = 20
-    large_file: int = large_file.SIZE
     session_turns: int = 200
     session_window: int = agent_core.WINDOW
     context_turns: int = 1000
@@ -223,12 +221,6 @@ def search(bench: Bench) -> Iterator[Row]:
                 )
 
 
-def view(bench: Bench) -> Iterator[Row]:
-    """A few lines of a file that is too large to be held."""
-    bench.say("view of a large file")
-    return large_file.view(bench.folder / "large-file", bench.scale.large_file, bench.scale.runs // 2)
-
-
 def anchors(bench: Bench) -> Iterator[Row]:
     """A review's findings placed on the lines of a large diff."""
     bench.say("anchors")
@@ -326,7 +318,6 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "version": version,
     "request-size": request_size,
     "search": search,
-    "view": view,
     "anchors": anchors,
     "reviews": reviews,
     "patch": patch,

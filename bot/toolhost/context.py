@@ -19,7 +19,6 @@ from bot.toolhost.programs import Cancellation
 from bot.toolhost.records import Records
 from bot.toolhost.resource_limits import effective_limits
 from bot.toolhost.usage import CommandUsage, DiskUse
-from bot.toolhost.working_folder import FolderNote
 
 
 class Answer(NamedTuple):
@@ -40,10 +39,9 @@ class Context:
     outside it and are writable. `readable` are further folders that may only be read: the skills. `programs` are the
     paths of our own programs inside, by name.
 
-    `seq` numbers the running call, for spill files; `cancelled` is set when it should stop at once. A command calls
-    `busy` when it takes long; all other calls count as busy from their start. `echo`, if set, receives the last line of
-    a command's output while it runs. `failed` counts, by path, the failed tries to change a file since the last
-    success.
+    `seq` numbers the running call, for spill files; `cancelled` is set when it should stop at once. `echo`, if set,
+    receives the last line of a command's output while it runs. `failed` counts, by path, the failed tries to change a
+    file since the last success.
     """
 
     root: Path
@@ -57,7 +55,6 @@ class Context:
     readable: tuple[Path, ...] = ()
     programs: Mapping[str, str] = field(default_factory=dict)
     monitor: ProcessMonitor = field(default_factory=lambda: ProcessMonitor(effective_limits({})))
-    busy: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.seq = 0
@@ -67,7 +64,6 @@ class Context:
         self.echo: Callable[[str], None] | None = None
         self.real_root = os.path.realpath(self.root)
         self.jobs = Jobs(self.monitor, self.command_usage)
-        self.folder_note = FolderNote(self.tmp)
         self.watch: OpenWatch | None = None
         self._disk_use: DiskUse | None = None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import queue
-import select
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from bot.contracts import wire
 from bot.contracts.tools import ToolFailure, ToolOutcome, Variation
-from bot.contracts.workspace_tools import BASH
 from bot.toolhost import descendants
 from bot.toolhost.context import Answer, Context
 from bot.toolhost.file_history import FileHistory
@@ -57,7 +55,6 @@ class Server:
             readable=tuple(map(Path, start_message.get("readable", ()))),
             programs=start_message.get("programs", {}),
             monitor=monitor,
-            busy=self._incoming.busy,
         )
         self._checks = start_message.get("checks") is True
         """Whether the calls are setup and checks: the model's tools are not needed, and nothing is scanned."""
@@ -71,7 +68,6 @@ class Server:
         self._incoming.start()
         try:
             if not self._checks:
-                self._incoming.busy()
                 import_tools_of_models()
                 self._diagnosing = self._new_diagnosing(self._diagnostics)
                 self._scanner.take_base()
@@ -131,8 +127,6 @@ class Server:
         self._context.records = self._records_of(message.get("agent", ""))
         self._context.echo = self._echo if message.get("echo") is True else None
         self._begin(message["id"])
-        if message["tool"] != BASH.name:
-            self._incoming.busy()  # a command calls this itself once it takes long
         try:
             if self._diagnosing is not None:
                 self._diagnosing.before(message["tool"])
@@ -166,7 +160,6 @@ class Server:
         return Diagnosing(self._context, self._scanner, options)
 
     def _scan(self, message: Message) -> None:
-        self._incoming.busy()
         try:
             for batch in self._scanner.changes():
                 wire.send(
@@ -233,53 +226,28 @@ def _result(identity: int, outcome: ToolOutcome) -> bytes:
 
 
 class Incoming:
-    """The messages of the pipe `fd`. `at_once` receives each message first, on either thread, and returns whether it
-    handled it; `gone` is called when the pipe ends while the worker is busy."""
+    """The messages of the pipe `fd`, read by a thread: what arrives during a call may concern it. `at_once` receives
+    each message first, on that thread, and returns whether it handled it; `gone` is called when the pipe ends."""
 
     def __init__(self, fd: int, at_once: Callable[[Message], bool], gone: Callable[[], None]) -> None:
         self._fd = fd
         self._at_once = at_once
         self._gone = gone
         self._waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-        self._reading = threading.Lock()
-        self._busy = threading.Event()
-        self._poll = select.poll()
-        self._poll.register(fd, select.POLLIN)
 
     def start(self) -> None:
         threading.Thread(target=self._listen, name="frames", daemon=True).start()
 
     def next(self) -> Message | None:
-        """For the worker: the next message that `at_once` did not handle, in order; `None` at the end of the pipe.
-        Raises `WireError`."""
-        self._busy.clear()
-        with self._reading:
-            while True:
-                message = self._waiting.get() if not self._waiting.empty() else wire.receive(self._fd)
-                if message is None or not self._at_once(message):
-                    return message
-
-    def busy(self) -> None:
-        """The worker may be busy for long, until it calls `next`. May be called again."""
-        self._busy.set()
+        """The next message that `at_once` did not handle, in order; `None` at the end of the pipe."""
+        return self._waiting.get()
 
     def _listen(self) -> None:
         try:
             with suppress(wire.WireError):  # half a frame is the end, too
-                while self._take():
-                    continue
+                while (message := wire.receive(self._fd)) is not None:
+                    if not self._at_once(message):
+                        self._waiting.put(message)
         finally:
             self._waiting.put(None)
             self._gone()
-
-    def _take(self) -> bool:
-        """False at the end of the pipe."""
-        self._busy.wait()
-        self._poll.poll()
-        with self._reading:
-            if not self._poll.poll(0):
-                return True  # the worker has received it meanwhile
-            message = wire.receive(self._fd)
-            if message is not None and not self._at_once(message):
-                self._waiting.put(message)
-            return message is not None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.toolhost.diff import compare
-from bot.toolhost.file_excerpt import of_text
+from bot.toolhost.file_excerpt import window_of
 from bot.toolhost.matching import find, find_near_miss, occurrences, replace
 from bot.toolhost.text import NotTextError, Text, count_lines, decode, encode, to_lf
 
@@ -99,16 +99,10 @@ def _lines(text: str) -> list[str]:
 @given(st.lists(st.sampled_from(["", "a", "bb"]), max_size=30), st.integers(1, 40), st.integers(1, 10))
 def test_a_window_is_a_slice_of_the_lines(lines: list[str], first: int, limit: int) -> None:
     lf = "".join(f"{line}\n" for line in lines)
-    window = of_text(lf, first, limit)
+    window = window_of(lf, first, limit)
     assert list(window.lines) == lines[first - 1 : first - 1 + limit]
     assert window.total == len(lines)
     assert window.more == (first - 1 + limit < len(lines))
-
-
-def test_a_window_far_down_a_long_text() -> None:
-    lf = "".join(f"{n}\n" for n in range(1, 200_001))
-    assert of_text(lf, 199_999, 5).lines == ("199999", "200000")
-    assert of_text(lf, 200_001, 5).lines == ()
 
 
 @given(LINES, LINES)

@@ -103,17 +103,6 @@ def test_where_the_shell_could_not_say_where_it_ended_the_folder_stays_and_that_
         assert bash(workspace, "pwd").content == f"{tree}\n[exit code 0]", command
 
 
-def test_a_program_that_is_the_whole_command_is_run_in_the_shells_place(
-    workspace: Workspace, tree: Path
-) -> None:
-    """So its end is told as it was."""
-    (tree / "die.sh").write_text("kill -SEGV $$\n")
-    outcome = bash(workspace, "sh die.sh")
-    assert outcome.content == "(no output)\n[killed by SIGSEGV]"
-    assert outcome.metadata["exit_code"] == -11
-    assert bash(workspace, "cd src && sh ../die.sh").metadata["exit_code"] == 128 + 11
-
-
 def test_the_working_folder_carries_over_whatever_the_runs_own_folder_is_called(bench: Bench) -> None:
     """bash expands the name of the file by which it does."""
     bench.folder = bench.folder / '$HOME `pwd` "quoted" it\'s \\n'
@@ -156,14 +145,6 @@ def test_whatever_a_command_leaves_in_place_of_the_note_the_next_one_has_its_own
         assert bash(workspace, "cd ..; echo ran", timeout=20).content.startswith(
             "ran\n[exit code 0]\n[working"
         )
-
-
-def test_notes_of_the_folder_do_not_grow_without_end(bench: Bench) -> None:
-    workspace = bench.start()
-    fill = 'for n in "$TMPDIR"/.cwd-*[0-9]; do head -c 1100000 /dev/zero | tr "\\0" x >> "$n"; done'
-    assert " is gone; the next command runs in " in bash(workspace, fill).content
-    assert bash(workspace, "cd src").content.endswith("/src]")
-    assert int(bash(workspace, 'cat "$TMPDIR"/.cwd-* | wc -c').content.split()[0]) < 2000
 
 
 def test_the_working_folder_may_have_any_name(workspace: Workspace, tree: Path) -> None:

@@ -99,14 +99,12 @@ class Diagnosing:
             if more_edits:
                 return None
         if tool in _SHELL and self._files:
-            self._context.busy()
             # Before the first read, a command's changes are reported with the next result, after the scan.
             self.changed_meanwhile(self._scanner.touched(is_checked))
         names = {name: old for name, old in self._pending.items() if is_checked(name)}
         self._pending = {}
         if not names:
             return None
-        self._context.busy()
         return self._report(names)
 
     def _read(self, name: str) -> None:

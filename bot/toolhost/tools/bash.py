@@ -19,7 +19,7 @@ from bot.toolhost.spill import Spill
 from bot.toolhost.subreaper import Command
 from bot.toolhost.tools import bash_output
 from bot.toolhost.usage import CommandUsage
-from bot.toolhost.working_folder import may_move, quoted
+from bot.toolhost.working_folder import FolderNote, quoted
 
 _LONGEST = 6 * 3600
 """Seconds, the maximum for the supervisor's own commands: setup and checks."""
@@ -51,9 +51,8 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome:
     spill = Spill(context.spill, context.seq)
-    environment, moves = context.environment, may_move(command)
-    if moves:
-        environment = {**environment, **context.folder_note.variables(context.seq)}
+    folder_note = FolderNote(context.tmp, context.seq)
+    environment = {**context.environment, **folder_note.variables()}
     excerpts: list[output.OutputExcerpt] = []
 
     def usage() -> CommandUsage:
@@ -65,7 +64,6 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
 
     def lasting() -> None:
         nonlocal last_line, next_echo
-        context.busy()
         if context.echo is None or time.monotonic() < next_echo:
             return
         if (line := spill.last_line()) and line != last_line:
@@ -89,8 +87,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
     finally:
         spill.close()
     mention_files(context, cwd, command, excerpts[0].text)
-    left = context.folder_note.take() if moves else str(cwd)
-    notes = [*ending(ended, timeout, command), *hints, *_carry_over(cwd, left, context)]
+    notes = [*ending(ended, timeout, command), *hints, *_carry_over(cwd, folder_note.take(), context)]
     metadata = {
         "command": command,
         "exit_code": ended.exit_code,
@@ -108,7 +105,6 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
 
 
 def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:
-    context.busy()
     running = context.jobs.running()
     if len(running) >= MOST:
         names = ", ".join(f"{job.number} ({on_one_line(job.command)})" for job in running)

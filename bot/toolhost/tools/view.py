@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bot.contracts.text_encoding import marked_encoding
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_LINES
 from bot.ecosystems.outline import Definition
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context, integer_argument, text_argument
-from bot.toolhost.file_excerpt import MAX_LINE, Window, of_stream, of_text
+from bot.toolhost.file_excerpt import MAX_LINE, Window, window_of
 from bot.toolhost.file_history import sha256
 from bot.toolhost.files import (
     LARGE,
-    failure,
     inside,
     opened,
     read_all,
@@ -27,12 +24,10 @@ from bot.toolhost.files import (
     view_call,
 )
 from bot.toolhost.text import (
-    SNIFF,
     NotTextError,
     Text,
     count_lines,
     decode,
-    is_binary,
     line_ends,
     split_lines,
     to_lf,
@@ -57,7 +52,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     name = relative(context, path)
     with opened(context, path, raw_path) as (fd, status):
         if status.st_size > LARGE:
-            return _large(context, fd, name, status.st_size, first=first, limit=limit)
+            raise ToolFailure(f"{name} has {status.st_size} bytes: show a part with bash, such as tail.")
         data = read_all(fd, name)
     try:
         text = decode(data)
@@ -93,8 +88,7 @@ def _whole(
     context: Context, path: Path, name: str, data: bytes, text: Text, *, first: int, limit: int
 ) -> ToolOutcome:
     lf = to_lf(text.content)
-    window = of_text(lf, first, limit)
-    assert window.total is not None
+    window = window_of(lf, first, limit)
     if first > max(window.total, 1):
         raise ToolFailure(
             f"{name} has only {window.total} lines. Use an offset from 1 to {max(window.total, 1)}."
@@ -106,32 +100,12 @@ def _whole(
     return _outcome(name, window, [note for note in notes if note], limit)
 
 
-def _large(context: Context, fd: int, name: str, size: int, *, first: int, limit: int) -> ToolOutcome:
-    """Show a file over `LARGE`: it is read up to the requested lines only."""
-    try:
-        head = os.pread(fd, SNIFF, 0)
-        codec, mark = marked_encoding(head)
-        if is_binary(head) or codec != "utf-8":
-            raise _not_text(name, size, "it is binary, or too large for its encoding")
-        window = of_stream(fd, first, limit, context.cancelled)
-    except OSError as error:
-        raise failure(error, name) from None
-    if not window.lines:
-        raise ToolFailure(
-            f"{name} ends before line {first}. Use a smaller offset, or look at its end with bash: tail."
-        )
-    notes = [f"{size} bytes, too large to edit", *(["with byte order mark"] if mark else [])]
-    return _outcome(name, window, notes, limit)
-
-
 def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOutcome:
     """The result names the next call, unless the call set a `limit` and got as many lines."""
     if not window.lines:
         return ToolOutcome(f"{name} is empty.", metadata={"path": name, "total": 0})
     count = f"{window.total} lines" if window.total != 1 else "1 line"
-    if window.total is None:
-        count = f"lines {window.first}-{window.last}"
-    elif len(window.lines) < window.total:
+    if len(window.lines) < window.total:
         count = f"lines {window.first}-{window.last} of {window.total}"
     tail = ""
     if window.cut:
@@ -139,7 +113,7 @@ def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOut
         more = f"cut -c {MAX_LINE + 1}-{2 * MAX_LINE}"  # bash shows no longer lines either
         tail += f"[{lines} cut; bash shows more: sed -n LINEp FILE | {more}]\n"
     chosen_here = limit in (_HEAD, MAX_LINES)
-    if window.more and (window.total is None or chosen_here or len(window.lines) != limit):
+    if window.more and (chosen_here or len(window.lines) != limit):
         tail += f"[to go on: {view_call(name, window.last + 1)}]\n"
     # The model knows the file's name from the call; for a part of the file only the lines are new.
     head = count if count.startswith("lines") else f"{name}: {count}"
