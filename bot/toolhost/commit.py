@@ -1,5 +1,5 @@
 """Write the changes of a tool call: diffs, one permission question for all files, a check that no file changed since,
-then all files or none, and the history.
+then all files or none.
 
 Nothing is written and no folder made before the answer. If a file changed in the meantime, nothing is written.
 """
@@ -17,23 +17,19 @@ from typing import Any, NamedTuple
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
 from bot.toolhost.diff import MAX_TEXT, Diff, compare
-from bot.toolhost.file_history import ChangedFile, State, sha256
 from bot.toolhost.files import LARGE, LoadedFile, failure, opened, read_all, relative, resolve, view_call
-from bot.toolhost.text import NotEncodableError, Text, count_lines, encode, to_lf
+from bot.toolhost.text import NotEncodableError, Text, count_lines, encode, sha256, to_lf
 from bot.toolhost.transaction import Step, StepFailed, apply_steps
 
 
 class Change(NamedTuple):
     """One file. `before` is `None` if it is to be created, `after` if it is to be deleted; a file that moves is
-    created, with the old file as `source`. `exact` are the bytes of `after` if they are known, `mode` the permission
-    bits of a file that is created."""
+    created, with the old file as `source`."""
 
     path: Path
     before: LoadedFile | None
     after: Text | None
     source: LoadedFile | None = None
-    exact: bytes | None = None
-    mode: int | None = None
 
 
 class Committed(NamedTuple):
@@ -88,8 +84,7 @@ def commit(context: Context, tool: str, changes: Sequence[Change]) -> Committed:
         _check_unmoved(context, proposal)
     _write(context, proposals)
     files = tuple(file for proposal in proposals for file in _record_change(context, proposal))
-    unkept = _add_to_history(context, tool, proposals)
-    return Committed(files, "\n".join(filter(None, [*map(_read_only, proposals), unkept])))
+    return Committed(files, "\n".join(filter(None, map(_read_only, proposals))))
 
 
 def _propose(context: Context, change: Change) -> _Proposal:
@@ -106,9 +101,7 @@ def _propose(context: Context, change: Change) -> _Proposal:
         deleted=after is None,
         source=change.source.name if change.source else "",
     )
-    mode = change.mode
-    if before is not None:
-        mode = stat.S_IMODE(os.lstat(before.path).st_mode)
+    mode = stat.S_IMODE(os.lstat(before.path).st_mode) if before else None
     return _Proposal(change, name, data, None if data is None else sha256(data), diff, mode)
 
 
@@ -128,9 +121,7 @@ def _within_limit(proposals: Sequence[_Proposal]) -> list[_Proposal]:
 def _encoded(change: Change, after: Text, name: str) -> bytes:
     before = change.before or change.source
     try:
-        data = change.exact
-        if data is None:
-            data = encode(after, before.text.content if before else "")
+        data = encode(after, before.text.content if before else "")
     except NotEncodableError as error:
         raise ToolFailure(f"{name}: {error}. Write it with other characters, or use bash.") from None
     if len(data) > LARGE:
@@ -210,6 +201,7 @@ def _write_error(context: Context, failed: StepFailed, steps: Sequence[Step]) ->
 def _record_change(context: Context, proposal: _Proposal) -> list[dict[str, Any]]:
     """Record what the model knows of the file now, and return the file's metadata."""
     change, diff = proposal.change, proposal.diff
+    context.originals.setdefault(proposal.name, change.before.data if change.before else None)
     noted = {
         "path": proposal.name,
         "diff": diff.text,
@@ -225,6 +217,7 @@ def _record_change(context: Context, proposal: _Proposal) -> list[dict[str, Any]
         return [noted]
     noted["after_hash"] = proposal.digest
     if change.source is not None:
+        context.originals.setdefault(change.source.name, change.source.data)
         context.records.move(change.source.path, change.path)
     context.records.wrote(change.path, proposal.digest, count_lines(to_lf(change.after.content)))
     if change.source is None:
@@ -250,24 +243,6 @@ def _mode(proposal: _Proposal) -> int | None:
     with suppress(OSError):
         return stat.S_IMODE(os.lstat(proposal.change.path).st_mode)
     return None
-
-
-def _add_to_history(context: Context, tool: str, proposals: Sequence[_Proposal]) -> str:
-    """Add the changes to the history. Return a note if that fails; the change itself is made."""
-    changed: list[ChangedFile] = []
-    for proposal in proposals:
-        change = proposal.change
-        before = State(change.before.data, change.before.sha256, proposal.mode) if change.before else State()
-        after = State(proposal.data, proposal.digest, None if proposal.data is None else proposal.mode)
-        changed.append(ChangedFile(proposal.name, before, after))
-        if change.source:
-            old = State(change.source.data, change.source.sha256, proposal.mode)
-            changed.append(ChangedFile(change.source.name, old, State()))
-    try:
-        context.history.record(tool, context.seq, changed)
-    except OSError as error:
-        return f"(This change is not in the file history: {error.strerror}.)"
-    return ""
 
 
 def _read_only(proposal: _Proposal) -> str:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.background import Jobs
-from bot.toolhost.file_history import FileHistory
 from bot.toolhost.listing import files
 from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.process_monitor import ProcessMonitor
@@ -35,13 +34,13 @@ and an action: "create", "change" or "delete"."""
 
 @dataclass(eq=False, kw_only=True)
 class Context:
-    """`root` is the work tree, `real_root` the same after all links; `tmp`, `spill` and the folder of `history` lie
-    outside it and are writable. `readable` are further folders that may only be read: the skills. `programs` are the
-    paths of our own programs inside, by name.
+    """`root` is the work tree, `real_root` the same after all links; `tmp` and `spill` lie outside it and are writable.
+    `readable` are further folders that may only be read: the skills. `programs` are the paths of our own programs
+    inside, by name.
 
     `seq` numbers the running call, for spill files; `cancelled` is set when it should stop at once. `echo`, if set,
     receives the last line of a command's output while it runs. `failed` counts, by path, the failed tries to change a
-    file since the last success.
+    file since the last success. `originals` are the files that tools changed as they were before, by name.
     """
 
     root: Path
@@ -50,7 +49,6 @@ class Context:
     environment: Mapping[str, str]
     ask: Ask
     records: Records
-    history: FileHistory
     assume_read: bool = False
     readable: tuple[Path, ...] = ()
     programs: Mapping[str, str] = field(default_factory=dict)
@@ -61,6 +59,7 @@ class Context:
         self.cwd: Path | None = None
         self.cancelled = Cancellation()
         self.failed: dict[Path, int] = {}
+        self.originals: dict[str, bytes | None] = {}
         self.echo: Callable[[str], None] | None = None
         self.real_root = os.path.realpath(self.root)
         self.jobs = Jobs(self.monitor, self.command_usage)

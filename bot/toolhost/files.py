@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
-from bot.toolhost.file_history import sha256
 from bot.toolhost.listing import files
-from bot.toolhost.text import NotTextError, Text, decode, to_lf
+from bot.toolhost.text import NotTextError, Text, decode, sha256, to_lf
 
 
 def resolve(context: Context, path: str) -> Path:

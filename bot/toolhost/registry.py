@@ -17,7 +17,6 @@ _SUPERVISOR_TOOLS = (
     "check_reports",
     "problems_of",
     "related_tests",
-    "restore",
     "try_suggestion",
 )
 """Called by the supervisor: no description of them is shown to a model."""

@@ -15,7 +15,6 @@ from bot.contracts import wire
 from bot.contracts.tools import ToolFailure, ToolOutcome, Variation
 from bot.toolhost import descendants
 from bot.toolhost.context import Answer, Context
-from bot.toolhost.file_history import FileHistory
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.records import Records
 from bot.toolhost.registry import RUN, import_tools_of_models
@@ -42,7 +41,7 @@ class Server:
         self._cancelled: set[int] = set()
         self._gone = False
         self._over = threading.Event()
-        self._history = Path(start_message["history"])
+        self._shown = Path(start_message["shown"])
         self._context = Context(
             root=Path(start_message["root"]),
             tmp=Path(start_message["tmp"]),
@@ -50,7 +49,6 @@ class Server:
             environment=start_message["environment"],
             ask=self._ask,
             records=Records(),
-            history=FileHistory(self._history),
             assume_read=start_message["assume_read"],
             readable=tuple(map(Path, start_message.get("readable", ()))),
             programs=start_message.get("programs", {}),
@@ -146,7 +144,7 @@ class Server:
 
     def _records_of(self, agent: str) -> Records:
         if agent not in self._records:
-            self._records[agent] = Records(self._history, agent)
+            self._records[agent] = Records(self._shown, agent)
         return self._records[agent]
 
     def _echo(self, line: str) -> None:

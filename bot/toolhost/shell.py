@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from bot.toolhost import descendants
 from bot.toolhost.process_monitor import Ending, ProcessMonitor
-from bot.toolhost.programs import TERM_GRACE, Cancellation, Sink, milliseconds_to, pump
+from bot.toolhost.programs import TERM_GRACE, Cancellation
 from bot.toolhost.resource_limits import ExceededLimit
 from bot.toolhost.subreaper import DONE, ENDED, FAILED, Command, Report, Subreaper
 from bot.toolhost.usage import CommandUsage
@@ -26,6 +26,11 @@ _LAST_OUTPUT = 0.1
 """Seconds in which processes that a command left running, such as `tee`, may still print."""
 
 _KILLED = -int(signal.SIGKILL)
+_CHUNK = 1 << 16
+_ROUNDS = 16
+
+Sink = Callable[[bytes], bool]
+"""Takes a piece of output; true when it has enough and the command may be stopped."""
 
 
 class CommandResult(NamedTuple):
@@ -246,6 +251,25 @@ class _Running:
 
     def _note(self, report: Report) -> None:
         self.exit_code, self.swept = report.code, report.swept
+
+
+def milliseconds_to(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic()) * 1000
+
+
+def pump(fd: int, sink: Sink) -> tuple[bool, bool]:
+    """Move the pipe's data to the sink. Returns whether the pipe is still open and whether to stop. One call is
+    bounded, so that a command that writes without end does not delay its deadline."""
+    for _ in range(_ROUNDS):
+        try:
+            piece = os.read(fd, _CHUNK)
+        except BlockingIOError:
+            return True, False
+        if not piece:
+            return False, False
+        if sink(piece):
+            return True, True
+    return True, False
 
 
 def _running(subreaper: int) -> tuple[str, ...]:

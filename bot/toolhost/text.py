@@ -5,6 +5,7 @@ A text keeps the line ends of its file; no module of this package opens a file i
 
 from __future__ import annotations
 
+import hashlib
 from typing import NamedTuple
 
 from bot.contracts.text_encoding import marked_encoding
@@ -137,3 +138,8 @@ def split_lines(content: str) -> list[str]:
     if lines[-1] == "":
         lines.pop()
     return lines
+
+
+def sha256(data: bytes) -> str:
+    """The hash as hexadecimal digits."""
+    return hashlib.sha256(data, usedforsecurity=False).hexdigest()

@@ -101,7 +101,7 @@ class Workspace:
         Raises `NoSandboxError` without a sandbox, or with one that cannot give the egress, and `WorkspaceError` when
         the host does not start.
         """
-        folders = make_folders(options.folder, options.history, options.tmp)
+        folders = make_folders(options.folder, options.shown, options.tmp)
         egress = options.egress
         if egress is not None and not confinement.supports_egress:
             raise NoSandboxError(

@@ -72,18 +72,18 @@ class Folders(NamedTuple):
     own: Path
     tmp: Path
     spill: Path
-    history: Path
+    shown: Path
     continued: bool = False
 
     @property
     def writable(self) -> tuple[Path, ...]:
-        return self.tmp, self.spill, self.history
+        return self.tmp, self.spill, self.shown
 
 
-def make_folders(own: Path, history: Path | None, tmp: Path | None = None) -> Folders:
-    """Make the folders in `own`, except the `history` and the `tmp` of a workspace that is continued."""
-    folders = Folders(own, tmp or own / "tmp", own / "spill", history or own / "history", tmp is not None)
-    for folder in (folders.spill, folders.history, *(() if tmp else (folders.tmp, folders.tmp / "home"))):
+def make_folders(own: Path, shown: Path | None, tmp: Path | None = None) -> Folders:
+    """Make the folders in `own`, except the folder `shown` and the `tmp` of a workspace that is continued."""
+    folders = Folders(own, tmp or own / "tmp", own / "spill", shown or own / "shown", tmp is not None)
+    for folder in (folders.spill, folders.shown, *(() if tmp else (folders.tmp, folders.tmp / "home"))):
         folder.mkdir(mode=0o700, exist_ok=True)
     return folders
 
@@ -91,7 +91,7 @@ def make_folders(own: Path, history: Path | None, tmp: Path | None = None) -> Fo
 @dataclass(frozen=True, slots=True)
 class StartOptions:
     """How a workspace on `tree` is started. `folder` belongs to it and is outside the tree: `tmp` and `spill` are made
-    in it, and `history`, unless those of another workspace are continued. PATH, locale and the variables in `allowed`
+    in it, and `shown`, unless those of another workspace are continued. PATH, locale and the variables in `allowed`
     come from `environment`, nothing else; `tools` is what it leads to, if that is known.
 
     `mount` is the path of the tree inside, its own by default. `bring` are further folders, read-only inside; `skills`
@@ -112,7 +112,7 @@ class StartOptions:
     allowed: Sequence[str] = ()
     bring: Sequence[Path] = ()
     skills: Path | None = None
-    history: Path | None = None
+    shown: Path | None = None
     tmp: Path | None = None
     with_caches: bool = False
     tools: Toolchains | None = None
@@ -156,7 +156,7 @@ def plan_start(confinement: Confinement, options: StartOptions, folders: Folders
         "root": confinement.root(mounts),
         "tmp": str(tmp),
         "spill": str(folders.spill),
-        "history": str(folders.history),
+        "shown": str(folders.shown),
         "readable": [*(path for _, path in skills), *map(str, options.archives)],
         "programs": own_programs.paths,
         "environment": variables | own,

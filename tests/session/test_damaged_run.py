@@ -175,7 +175,7 @@ def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFol
         "tree-checks-before",
         "tree-prepared",
         "workspace-checks-before/tmp",
-        "versions",
+        "shown",
         "gone-tree",
     ):
         (folder.root / name).mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,6 @@ import pytest
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import registry
 from bot.toolhost.context import Answer, Context
-from bot.toolhost.file_history import FileHistory
 from bot.toolhost.records import Records
 
 _PATH = os.environ["PATH"]
@@ -77,7 +76,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    for name in ("tree", "tmp", "spill", "history"):
+    for name in ("tree", "tmp", "spill"):
         (tmp_path / name).mkdir()
     made = Bench(
         Context(
@@ -87,7 +86,6 @@ def bench(tmp_path: Path) -> Bench:
             environment={},
             ask=lambda *question: made.questions.append(question) or made.answer(),
             records=Records(),
-            history=FileHistory(tmp_path / "history"),
         )
     )
     return made

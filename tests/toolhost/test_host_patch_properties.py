@@ -18,7 +18,6 @@ from bot.agent.versions import apply_diff
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import registry
 from bot.toolhost.context import Answer, Context
-from bot.toolhost.file_history import FileHistory
 from bot.toolhost.patch.draft import Draft
 from bot.toolhost.patch.grammar import Section, parse
 from bot.toolhost.patch.locate import Lines, Placement, locate
@@ -41,7 +40,7 @@ def workspace(tree: dict[str, bytes]) -> Iterator[Context]:
     """A fixture would be one for all examples."""
     folder = Path(mkdtemp(prefix="patch-"))
     try:
-        for name in ("tree", "tmp", "spill", "history"):
+        for name in ("tree", "tmp", "spill"):
             (folder / name).mkdir()
         for number, (name, content) in enumerate(sorted(tree.items())):
             path = folder / "tree" / name
@@ -50,7 +49,7 @@ def workspace(tree: dict[str, bytes]) -> Iterator[Context]:
             path.chmod((0o644, 0o755, 0o600)[number % 3])
         yield Context(
             root=folder / "tree", tmp=folder / "tmp", spill=folder / "spill", environment={"PATH": os.environ["PATH"]},
-            ask=lambda *question: Answer(True), records=Records(), history=FileHistory(folder / "history"),
+            ask=lambda *question: Answer(True), records=Records(),
             assume_read=True,
         )  # fmt: skip
     finally:

@@ -318,7 +318,6 @@ def test_the_name_of_a_folder_above_the_repository_hides_nothing(
             environment={},
             ask=bench.context.ask,
             records=Records(),
-            history=bench.context.history,
         )
     )
     there.write("src/a.py", "needle\n")

@@ -74,16 +74,6 @@ def test_a_long_line_is_cut_and_said_so(bench: Bench, length: int) -> None:
     assert text.endswith("\n[1 long line was cut; bash shows more: sed -n LINEp FILE | cut -c 2001-4000]")
 
 
-@pytest.mark.parametrize("before", ["", "a"])
-def test_a_cut_is_never_within_a_character(bench: Bench, before: str) -> None:
-    bench.write("a.txt", f"{before}{'漢' * 5000}\n")
-    assert "\ufffd" not in bench.text("view", path="a.txt")
-    with bench.write("huge.log", f"{before}{'漢' * 5000}\n").open("r+b") as file:
-        file.truncate(LARGE + 1)
-    assert f"1|{before}{'漢' * 100}" in bench.text("view", path="huge.log", limit=1)
-    assert "\ufffd" not in bench.text("view", path="huge.log", limit=1)
-
-
 def test_lines_at_the_limit_are_followed_by_a_hint_only_if_there_are_more(bench: Bench) -> None:
     bench.write("a.txt", numbered(2000))
     assert bench.text("view", path="a.txt", offset=1).endswith("2000|line 2000")

@@ -286,27 +286,6 @@ def test_commands_of_the_model_do_not_end_what_looks_on(played: Played) -> None:
     assert (played.folder / "ty.log").read_text().count('"life"') == 1
 
 
-@pytest.mark.slow
-def test_in_a_second_host_new_is_what_is_new_since_the_first(played: Played) -> None:
-    """The history of files is the run's."""
-    wrong = script(PULL, {"textDocument/diagnostic": [[["items", []]], [["items", [item("by the agent")]]]]})
-    asked = {
-        "wait": LONG,
-        "servers": {"ty": {"command": played._command("ty", wrong)}, "ruff": {"off": True}},
-    }
-    history = played.folder / "versions"
-    with played.bench.start(diagnostics=asked, history=history) as first:
-        call(first, "view", path="app.py")
-        assert "by the agent" in str(found(call(first, "edit", path="app.py", old="f(1)", new="f(2)")))
-    (played.folder / "ty.log").unlink()
-    again = played.bench.start(diagnostics=asked, history=history)
-    call(again, "view", path="app.py")
-    assert "by the agent" in str(found(call(again, "edit", path="app.py", old="f(2)", new="f(3)")))
-    log = [json.loads(line) for line in (played.folder / "ty.log").read_text().splitlines()]
-    opened = next(line for line in log if line.get("method") == "textDocument/didOpen")
-    assert "f(1)" in opened["params"]["textDocument"]["text"]
-
-
 def test_no_process_is_left_after_the_host(played: Played) -> None:
     workspace = played.start(LONG, ty=pulls([["child", True], ["items", []]]))
     call(workspace, "view", path="app.py")

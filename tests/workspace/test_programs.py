@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from bot.toolhost import programs
-from bot.toolhost.programs import Buffer, Cancellation, ProgramResult, run_program
+from bot.toolhost.programs import Cancellation, ProgramResult, run_program
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
@@ -59,7 +57,7 @@ def test_time_out_kills_the_whole_group() -> None:
 
 
 def test_sigterm_ignored_and_output_without_end_is_killed_all_the_same() -> None:
-    finished = run("trap '' TERM; while :; do echo still here; sleep 0.02; done", timeout=0.2, cap=1 << 40)
+    finished = run("trap '' TERM; while :; do echo still here; sleep 0.02; done", timeout=0.2, cap=1 << 30)
     assert finished.timed_out
     assert finished.exit_code == -9
 
@@ -89,25 +87,3 @@ def test_the_end_of_the_process_is_the_end_even_when_a_child_keeps_the_pipe() ->
     started = time.monotonic()
     assert run("sleep 3600 & echo hi", timeout=600).output == b"hi\n"
     assert time.monotonic() - started < 60
-
-
-def test_output_that_comes_through_a_process_substitution_is_not_lost() -> None:
-    assert run("exec > >(cat); echo late").output == b"late\n"
-
-
-def test_what_a_program_wrote_is_there_on_a_machine_that_stands_still_at_its_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(programs, "_DRAIN_GRACE", 0.0)
-    taken = Buffer(1000)
-    for held_open in (False, True):
-        reading, writing = os.pipe()
-        os.set_blocking(reading, False)
-        os.write(writing, b"said")
-        if not held_open:
-            os.close(writing)
-        programs._drain({reading: taken})
-        os.close(reading)
-        if held_open:
-            os.close(writing)
-    assert bytes(taken.data) == b"saidsaid"

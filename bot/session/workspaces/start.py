@@ -57,14 +57,14 @@ class Workspaces:
         answer: Callable[[Question], Answer],
         diagnostics: Mapping[str, Any] | None = None,
     ) -> Workspace:
-        """Start the agent's n-th workspace. All of them share one history of files, and HOME and temporary folder; they
+        """Start the agent's n-th workspace. All share one record of shown files, HOME and temporary folder; they
         see the spilled output of those before."""
         folder = self.run.folder
         first = folder.home("agent-0").parent
         spilled = (folder.root / f"workspace-agent-{before}" / "spill" for before in range(number))
         options = replace(
             self._options(f"agent-{number}", self.run.checkout.tree, environment),
-            history=folder.root / "versions",
+            shown=folder.root / "shown",
             tmp=first if number and first.is_dir() else None,
             skills=self.skills,
             archives=(folder.archive, *spilled),

@@ -112,7 +112,7 @@ class Diagnosing:
         if not is_checked(name) or name in self._files or (now := self._now(name)) is None:
             return
         before = self._before(name)
-        if before is None and not self._context.history.versions(name):
+        if before is None and name not in self._context.originals:
             before = now  # setup wrote it
         self._files[name] = file = SourceFile(name, before, now)
         for server, language in self._servers_of(name).items():
@@ -256,12 +256,11 @@ class Diagnosing:
 
     def _before(self, name: str) -> str | None:
         """The text before the first change by a tool; else the text in the commit that the run began with."""
-        history = self._context.history
+        originals = self._context.originals
+        data = originals[name] if name in originals else self._scanner.base_content(name)
         try:
-            versions = history.versions(name)
-            data = history.content(versions[0]) if versions else self._scanner.base_content(name)
             return None if data is None or len(data) > _LARGEST else decode(data).content
-        except (LookupError, NotTextError):
+        except NotTextError:
             return None
 
 

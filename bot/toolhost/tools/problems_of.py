@@ -19,7 +19,6 @@ from bot.ecosystems.registry import checking, ecosystems, form
 from bot.toolhost import shell
 from bot.toolhost.checkers.problem_record import one_line, rows
 from bot.toolhost.context import Context
-from bot.toolhost.programs import Buffer
 from bot.toolhost.subreaper import Command
 
 _MOST_OUTPUT = 24_000_000
@@ -36,6 +35,21 @@ _HEAD = re.compile(r"\A(?:\s|Oops! .*\n|\w+: [\d.]+\n)+")
 _ONE_CORE = 'words=$1; taskset -cp "$2" $$ >/dev/null 2>&1; shift 2; '
 _APART = _ONE_CORE + 'exec "$@" 2>"$words"'
 _TOGETHER = _ONE_CORE + 'exec "$@" 2>&1'
+
+
+class _Buffer:
+    """Keeps the first bytes of an output, and then asks to stop."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def __call__(self, piece: bytes) -> bool:
+        self.data += piece
+        return self.full
+
+    @property
+    def full(self) -> bool:
+        return len(self.data) > _MOST_OUTPUT
 
 
 class _CheckerRun(NamedTuple):
@@ -135,7 +149,7 @@ def _run(
     together: bool = False,
 ) -> _CheckerRun:
     """Run a program like a command of the model: watched, limited, and without a process left at its end."""
-    output = Buffer(_MOST_OUTPUT)
+    output = _Buffer()
     words = _Words(context.tmp / f".words-{context.seq}")
     script = _TOGETHER if together else _APART
     environment = {

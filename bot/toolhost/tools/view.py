@@ -13,7 +13,6 @@ from bot.ecosystems.outline import Definition
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.file_excerpt import MAX_LINE, Window, window_of
-from bot.toolhost.file_history import sha256
 from bot.toolhost.files import (
     LARGE,
     inside,
@@ -29,6 +28,7 @@ from bot.toolhost.text import (
     count_lines,
     decode,
     line_ends,
+    sha256,
     split_lines,
     to_lf,
 )

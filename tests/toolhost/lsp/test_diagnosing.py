@@ -17,7 +17,6 @@ from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.registry import servers as known_servers
 from bot.toolhost.context import Answer as Permission
 from bot.toolhost.context import Context
-from bot.toolhost.file_history import FileHistory
 from bot.toolhost.lsp.client import LanguageServer
 from bot.toolhost.lsp.diagnosing import Diagnosing
 from bot.toolhost.lsp.launch import environment_of
@@ -38,7 +37,7 @@ class Looked:
     def __init__(self, folder: Path, wait: float, scripts: Mapping[str, Mapping[str, Any]]) -> None:
         self.folder = folder
         self.root = folder / "tree"
-        for name in ("tree", "tmp", "history"):
+        for name in ("tree", "tmp"):
             (folder / name).mkdir()
         servers: dict[str, dict[str, Any]] = {name: {"off": True} for name in NAMES}
         for name, what in scripts.items():
@@ -52,7 +51,6 @@ class Looked:
             environment={"PATH": "/usr/bin:/bin", "HTTPS_PROXY": "http://out", "no_proxy": "x", "LANG": "C"},
             ask=lambda *asked: Permission(True),
             records=Records(),
-            history=FileHistory(folder / "history"),
         )
         self.base: dict[str, str] = {}
         scanner = Scanner(self.context)

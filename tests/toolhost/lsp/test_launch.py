@@ -10,7 +10,6 @@ import pytest
 
 from bot.ecosystems.record import Launch
 from bot.toolhost.context import Answer, Context
-from bot.toolhost.file_history import ChangedFile, FileHistory, State
 from bot.toolhost.lsp.launch import Settings, refusal
 from bot.toolhost.records import Records
 
@@ -20,7 +19,7 @@ SINCE = 1_000
 
 @pytest.fixture
 def context(tmp_path: Path) -> Context:
-    for name in ("tree/bin", "history", "path"):
+    for name in ("tree/bin", "path"):
         (tmp_path / name).mkdir(parents=True)
     return Context(
         root=tmp_path / "tree",
@@ -29,7 +28,6 @@ def context(tmp_path: Path) -> Context:
         environment={"PATH": f"{tmp_path}/path:{tmp_path}/tree/bin"},
         ask=lambda *asked: Answer(True),
         records=Records(),
-        history=FileHistory(tmp_path / "history"),
         programs={"ty": f"{tmp_path}/tree/bin/ty"},
     )
 
@@ -37,11 +35,6 @@ def context(tmp_path: Path) -> Context:
 def old(path: Path, text: str = "x") -> None:
     path.write_text(text)
     os.utime(path, ns=(1, 1))
-
-
-def recorded(context: Context) -> None:
-    old(context.root / "bin/a")
-    context.history.record("write", 1, [ChangedFile("bin/a", State(), State(b"x", "0" * 64, 0o644))])
 
 
 def linked(context: Context) -> None:
@@ -66,7 +59,6 @@ MADE: dict[str, tuple[Callable[[Context], None], str]] = {
     "not as in the commit": (lambda context: old(context.root / "bin/c"), "bin/c"),
     "of setup": (lambda context: old(context.root / "bin/a"), ""),
     "of a command": (lambda context: (context.root / "bin/a").write_text("x"), "bin/a"),
-    "of a tool": (recorded, "bin/a"),
     "a link": (linked, "bin/a"),
     "what a link leads to": (linked_to_new, "bin/b"),
     "a folder that is a link": (linked_folder, "bin"),
