@@ -138,18 +138,11 @@ def _verdict(
     """The change on the current base; `None` if the base has all of it."""
     try:
         refuse_bombs(change.patch)
-    except GateError as error:
-        raise UsageError(f"The last run's change cannot be gone on from: {error}.") from error
-    if not change.patch or _is_in(change.patch, checkout):
-        return None
-    try:
-        return judge_patch(checkout.git, checkout.base_sha, change.patch, may_write=may_write)
-    except GateError as error:
-        if change.base_sha == checkout.base_sha:
-            raise UsageError(f"The last run's change cannot be gone on from: {error}.") from error
-    merged = _merged(change, checkout, source)
-    try:
-        return judge_patch(checkout.git, checkout.base_sha, merged, may_write=may_write)
+        if not change.patch or _is_in(change.patch, checkout):
+            return None
+        moved = change.base_sha != checkout.base_sha
+        patch = _merged(change, checkout, source) if moved else change.patch
+        return judge_patch(checkout.git, checkout.base_sha, patch, may_write=may_write)
     except GateError as error:
         raise UsageError(f"The last run's change cannot be gone on from: {error}.") from error
 
@@ -167,26 +160,22 @@ def _is_in(patch: bytes, checkout: Checkout) -> bool:
 
 
 def _merged(change: EarlierChange, checkout: Checkout, source: Source) -> bytes:
-    """The change as a patch on the current base, by a three-way merge with the commit it was made on."""
-    old = change.base_sha
-    git = checkout.git
+    """The change as a patch on the current base, by a three-way merge with the commit it was made on, if that can be
+    had."""
+    old, git = change.base_sha, checkout.git
     try:
         if remote.is_remote(source.url):
-            remote.fetch(git.git_dir, source.url, [old], source.token, ["--depth=1", "--no-tags"])
+            with suppress(CheckoutError):
+                remote.fetch(git.git_dir, source.url, [old], source.token, ["--depth=1", "--no-tags"])
         with scratch(git, checkout.base_sha) as work_area:
-            git.run("read-tree", checkout.base_sha, index=work_area.index)
+            index = work_area.index
+            git.run("read-tree", checkout.base_sha, index=index)
             git.run(
-                "apply",
-                "--cached",
-                "--3way",
-                "--whitespace=nowarn",
-                "-",
-                input=change.patch,
-                index=work_area.index,
+                "apply", "--cached", "--3way", "--whitespace=nowarn", "-", input=change.patch, index=index
             )
-            tree = git.run("write-tree", index=work_area.index).decode().strip()
+            tree = git.run("write-tree", index=index).decode().strip()
         return git.run(*_DIFF, checkout.base_sha, tree)
-    except (GitError, CheckoutError) as error:
+    except GitError as error:
         names = ", ".join(f"`{name}`" for name in change.names[:5]) or "its files"
         raise UsageError(
             f"The last run's change was made on commit {old[:12]} and does not apply to {checkout.base_sha[:12]}: "

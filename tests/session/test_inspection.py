@@ -178,17 +178,6 @@ def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_wi
 
 
 @pytest.mark.slow
-def test_one_whose_time_was_up_beside_the_agent_is_run_again_when_that_is_at_rest(
-    begin: Begin, tmp_path: Path
-) -> None:
-    once = f"[ -e {tmp_path}/once ] || {{ touch {tmp_path}/once; sleep 600; }}\n"
-    trial = begin(FAKE | {"behaviour": f"{once}echo 'a.ts(1,1): error TS1: m'\n"}, limit=2)
-    tsc = trial.compare(trial.change({"behaviour": "exit 0\n"}))["tsc"]
-    assert (tsc.before.answer, tsc.before.problems) == (Answer.COMPLETE, 1)
-    assert trial.opened == ["checkers-before", "checkers-in-peace", "checkers-after-1"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "note"),
     [
@@ -308,7 +297,7 @@ def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(
     assert [each.path for each in tsc.new] == ["p9/a.ts"]
     assert (tsc.remaining, len(tsc.projects)) == (9, 9)
     assert tsc.before.note == "1 more project not looked at: p8"
-    assert trial.opened == ["checkers-before", "checkers-in-peace", "checkers-after-1"]
+    assert trial.opened == ["checkers-before", "checkers-on-base", "checkers-after-1"]
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from bot.evidence.labels import check_title
 from bot.evidence.related import asks_host, kind_of, related_command, runner_of_scripts
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.before_round import BeforeRound, Round
+from bot.session.checks.inspection import display_name
 from bot.session.checks.runner import NO_TIME_LEFT, SKIPPED, UNNEEDED, CheckRunner, RunOptions, not_run
 from bot.session.context.git_trees import GitTrees
 from bot.workspace.client import Workspace
@@ -98,7 +99,7 @@ class AfterRound(Round):
         self._rerun_failed()
         self._confirm_fixed(self._history.changed_lines(self._tree))
         self._before.wait()
-        self._rerun_timed_out()
+        self._complete_base()
         self._run_checkers(f"checkers-after-{self._number}", self._tree, cancel)
         return self._pairs
 
@@ -233,22 +234,24 @@ class AfterRound(Round):
 
     # Reruns
 
-    def _rerun_timed_out(self) -> None:
-        """Run checkers on the base that timed out there, and those that the change turns out to concern."""
-        inspection, cancel, begin = self.inspection, self.run.stop, self.waits.begin
+    def _complete_base(self) -> None:
+        """Run checkers on the base that the change turns out to concern."""
+        inspection, cancel = self.inspection, self.run.stop
         limit = min(self.budget.limit_checkers(2), self.budget.left_for_reruns)
-        in_time = limit > 1 and not cancel.fired
-        if inspection is None or not in_time or not (late := inspection.missing_on_base(self._tree)):
+        if inspection is None or limit <= 1 or cancel.fired:
             return
-        begin(f"run on the base, since there was no answer before: {', '.join(late)}", limit)
+        if not (missing := inspection.missing_on_base(self._tree)):
+            return
+        names = ", ".join(dict.fromkeys(map(display_name, missing)))
+        self.waits.begin(f"run on the base, since the change concerns their projects: {names}", limit)
         try:
             with (
-                self.trees.for_checks("checkers-in-peace", cancel) as workspace,
+                self.trees.for_checks("checkers-on-base", cancel) as workspace,
                 self.budget.running(checkers=True),
             ):
-                inspection.run_missing_on_base(workspace, self._tree, limit)
+                inspection.run_on_base(workspace, missing, limit)
         except AgentError as error:
-            begin(f"the checkers could not be run again: {error}")
+            self.waits.begin(f"the checkers could not be run: {error}")
 
     def _rerun_failed(self) -> None:
         """Run each check that got worse once more as a whole."""

@@ -1,11 +1,15 @@
-"""Parse the tool host's answers about reports and checkers. They are untrusted: the host ran code of the repository."""
+"""Read the tool host's answers about reports and checkers. They are untrusted: the host ran code of the repository."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from posixpath import normpath
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bot.contracts.evidence import Answer, Problem, Severity, TestCounts, ToolRun
 from bot.contracts.formatting import count_of
@@ -14,63 +18,115 @@ from bot.contracts.tools import ToolOutcome
 from bot.evidence.coverage import MeasuredCoverage
 from bot.evidence.tests import SuiteResult, count_names
 
-_STATES = ("passed", "failed", "skipped")
 _MOST_NAMES = 100_000
-_LONGEST = 400
-_HIGHEST_COUNT = 1 << 31
-_MOST_SOURCES = 20
-_MOST_REASONS = 2_000
+_MOST_PROBLEMS = 20_000
+_HIGHEST_LINE = 100_000_000
+_LONGEST_NOTE = 300
+_LONGEST_VERSION = 60
 
 
 class InvalidReport(ValueError):
     """The host's answer has an invalid shape."""
 
 
+def _one_line(text: str) -> str:
+    return text if text.isascii() and text.isprintable() else " ".join(printable(text).split())
+
+
+def _repository_path(path: str) -> str:
+    outside = normpath(path) != path or path.startswith(("/", "../", ".git/")) or path in (".", "..", ".git")
+    if outside or not path.isprintable():
+        raise ValueError("it is not one of the repository")
+    return path
+
+
+_Line = Annotated[str, Field(max_length=400), AfterValidator(_one_line)]
+_Names = Annotated[tuple[_Line, ...], Field(max_length=_MOST_NAMES)]
+_Count = Annotated[int, Field(ge=0, lt=1 << 31)]
+_Position = Annotated[int, Field(ge=0, le=_HIGHEST_LINE)]
+_Row = tuple[
+    Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_repository_path)],
+    _Position,
+    _Position,
+    _Position,
+    _Position,
+    Severity,
+    Annotated[str, Field(max_length=80), AfterValidator(_one_line)],
+    Annotated[str, Field(max_length=300), AfterValidator(_one_line)],
+    Annotated[str, Field(max_length=160), AfterValidator(_one_line)],
+]
+"""Path, line, column, the end's line and column, severity, code, message, snippet."""
+_Rows = Annotated[tuple[_Row, ...], Field(max_length=_MOST_PROBLEMS)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _NamesByState(_Model):
+    model_config = ConfigDict(extra="forbid")
+    passed: _Names = ()
+    failed: _Names = ()
+    skipped: _Names = ()
+
+
+class _Counts(_Model):
+    model_config = ConfigDict(extra="forbid")
+    passed: _Count
+    failed: _Count
+    skipped: _Count
+
+
+class _Suite(_Model):
+    source: _Line
+    names: _NamesByState
+    counts: _Counts | None = None
+    whole: bool
+    named: bool
+    note: _Line
+    reasons: Annotated[dict[_Line, _Line], Field(max_length=2_000)] = {}
+
+
+class _Lines(_Model):
+    covered: frozenset[int]
+    missed: frozenset[int]
+
+
+class _Coverage(_Model):
+    sources: Annotated[tuple[_Line, ...], Field(max_length=20)]
+    files: dict[str, _Lines]
+    note: _Line
+    database: bool
+
+
 def parse_suite(value: object) -> SuiteResult | None:
     """Return the tests of one run, `None` if there are none. Raises `InvalidReport`."""
     if value is None:
         return None
-    answer = _mapping(value)
-    names = _mapping(answer.get("names"))
-    if set(names) - set(_STATES):
-        raise InvalidReport("it knows other states than there are")
-    names_by_state = {state: _names(names.get(state, [])) for state in _STATES}
-    if sum(map(len, names_by_state.values())) > _MOST_NAMES:
-        raise InvalidReport("it names too many tests")
-    failed_checker_run = frozenset(names_by_state["failed"])
-    reasons_read = _mapping(answer.get("reasons", {}))
-    if len(reasons_read) > _MOST_REASONS:
-        raise InvalidReport("it explains too many tests")
-    reasons = {_line(name): _line(reason) for name, reason in reasons_read.items()}
+    suite = _read(_Suite, value)
+    names = {"passed": suite.names.passed, "failed": suite.names.failed, "skipped": suite.names.skipped}
+    failed = frozenset(suite.names.failed)
     return SuiteResult(
-        source=_line(answer.get("source")),
-        tests=count_names(names_by_state),
-        counts=_counts(answer.get("counts")),
-        whole=_boolean(answer.get("whole")),
-        named=_boolean(answer.get("named")),
-        note=_line(answer.get("note")),
-        reasons={name: reason for name, reason in reasons.items() if name in failed_checker_run},
+        source=suite.source,
+        tests=count_names(names),
+        counts=TestCounts(**suite.counts.model_dump()) if suite.counts else None,
+        whole=suite.whole,
+        named=suite.named,
+        note=suite.note,
+        reasons={name: reason for name, reason in suite.reasons.items() if name in failed},
     )
 
 
 def parse_coverage(value: object, wanted: Mapping[str, frozenset[int]]) -> MeasuredCoverage:
     """Return the coverage of the `wanted` lines. Raises `InvalidReport`."""
-    answer = _mapping(value)
-    sources = answer.get("sources")
-    if not isinstance(sources, list) or len(sources) > _MOST_SOURCES:
-        raise InvalidReport("its sources are no list")
+    measured = _read(_Coverage, value)
     files: dict[str, dict[int, bool]] = {}
-    for path, lines in _mapping(answer.get("files")).items():
-        if path not in wanted:
-            raise InvalidReport("it measured a file that nobody asked about")
-        lines_of_file = _mapping(lines)
-        hit, missed = _numbers(lines_of_file.get("covered")), _numbers(lines_of_file.get("missed"))
-        if not (hit | missed) <= wanted[path] or hit & missed:
-            raise InvalidReport("it measured lines that nobody asked about")
+    for path, lines in measured.files.items():
+        hit, missed = lines.covered, lines.missed
+        if not (hit | missed) <= wanted.get(path, frozenset()) or hit & missed or path not in wanted:
+            raise InvalidReport("it measured a file or lines that nobody asked about")
         files[path] = {line: line in hit for line in hit | missed}
-    return MeasuredCoverage(
-        tuple(map(_line, sources)), files, _line(answer.get("note")), _boolean(answer.get("database"))
-    )
+    return MeasuredCoverage(measured.sources, files, measured.note, measured.database)
 
 
 def parse_opened(value: object, watched: Collection[str]) -> frozenset[str] | None:
@@ -80,60 +136,22 @@ def parse_opened(value: object, watched: Collection[str]) -> frozenset[str] | No
 
 def parse_stamps(value: object) -> dict[str, Any]:
     """Return the host's stamps of its files, which are passed back to it unchanged."""
-    return dict(_mapping(value))
+    stamps: dict[str, Any] = _read(dict[str, Any], value)
+    return stamps
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidReport("it is no object where one was due")
-    return value
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
-def _names(value: object) -> list[str]:
-    if not isinstance(value, list):
-        raise InvalidReport("its names are no list")
-    return [_line(name) for name in value]
-
-
-def _line(value: object) -> str:
-    if not isinstance(value, str) or len(value) > _LONGEST:
-        raise InvalidReport("a text is none, or too long")
-    return value if value.isascii() and value.isprintable() else " ".join(printable(value).split())
-
-
-def _boolean(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidReport("a yes or no is neither")
-    return value
-
-
-def _numbers(value: object) -> frozenset[int]:
-    if not isinstance(value, list) or not all(type(number) is int for number in value):
-        raise InvalidReport("its lines are no list of numbers")
-    return frozenset(value)
-
-
-def _counts(value: object) -> TestCounts | None:
-    if value is None:
-        return None
-    answer = _mapping(value)
-    numbers = [answer.get(state) for state in _STATES]
-    if set(answer) != set(_STATES) or not all(
-        type(one) is int and 0 <= one < _HIGHEST_COUNT for one in numbers
-    ):
-        raise InvalidReport("its figures are no numbers of tests")
-    return TestCounts(*(int(one) for one in numbers if one is not None))
-
-
-_MOST_PROBLEMS = 20_000
-_HIGHEST_LINE = 100_000_000
-_LONGEST_FIELDS = {"path": 500, "code": 80, "message": 300, "snippet": 160, "version": 60, "note": 300}
-_FIELDS = 9
-_SEVERITIES = {severity.value: severity for severity in Severity}
-
-
-class InvalidProblem(ValueError):
-    """A row is not a valid problem."""
+def _read(kind: Any, value: object) -> Any:
+    try:
+        return _adapter(kind).validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InvalidReport(_clean_text(f"{where}: {first['msg']}", 200)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +174,7 @@ class CheckerRun:
 
 
 def failed_checker_run(note: str, duration: float = 0.0) -> CheckerRun:
-    return CheckerRun(ToolRun(Answer.UNAVAILABLE, duration=duration, note=_clean_text(note, "note")))
+    return CheckerRun(ToolRun(Answer.UNAVAILABLE, duration=duration, note=_clean_text(note, _LONGEST_NOTE)))
 
 
 def parse_checker_run(tool: str, outcome: ToolOutcome, duration: float) -> CheckerRun:
@@ -165,72 +183,25 @@ def parse_checker_run(tool: str, outcome: ToolOutcome, duration: float) -> Check
     if outcome.is_error or metadata.get("state") not in [answer.value for answer in Answer]:
         return failed_checker_run(f"it could not be run: {outcome.content}", duration)
     answer = Answer(metadata["state"])
-    note = _clean_text(metadata.get("note"), "note")
+    note = _clean_text(metadata.get("note"), _LONGEST_NOTE)
+    version = _clean_text(metadata.get("version"), _LONGEST_VERSION)
     if answer is not Answer.COMPLETE:
-        return CheckerRun(
-            ToolRun(answer, duration=duration, note=note),
-            version=_clean_text(metadata.get("version"), "version"),
-        )
+        return CheckerRun(ToolRun(answer, duration=duration, note=note), version=version)
     try:
-        problems = _problems(tool, metadata)
-    except InvalidProblem as error:
+        rows = _read(_Rows, metadata.get("rows"))
+    except InvalidReport as error:
         return failed_checker_run(f"its output was not passed on as problems: {error}", duration)
+    problems = tuple(
+        Problem(tool, path, line, column, severity, code, message, end_line, end_column, snippet)
+        for path, line, column, end_line, end_column, severity, code, message, snippet in rows
+    )
     outside = metadata.get("outside")
     if type(outside) is int and 0 < outside <= _HIGHEST_LINE:
         note = f"{count_of(outside, 'problem')} outside the repository left out"
-    return CheckerRun(
-        ToolRun(answer, len(problems), duration, note),
-        problems,
-        _clean_text(metadata.get("version"), "version"),
-        metadata.get("python") is not False,
-    )
+    run = ToolRun(answer, len(problems), duration, note)
+    return CheckerRun(run, problems, version, metadata.get("python") is not False)
 
 
-def _problems(tool: str, answer: Mapping[str, Any]) -> tuple[Problem, ...]:
-    rows = answer.get("rows")
-    if not isinstance(rows, list) or len(rows) > _MOST_PROBLEMS:
-        raise InvalidProblem("there is no list of them, or one without end")
-    return tuple(_problem(tool, row) for row in rows)
-
-
-def _problem(tool: str, row: object) -> Problem:
-    if not isinstance(row, list) or len(row) != _FIELDS:
-        raise InvalidProblem("one has not nine fields")
-    path, line, column, end_line, end_column, severity, code, message, snippet = row
-    numbers = (line, column, end_line, end_column)
-    if any(type(number) is not int or not 0 <= number <= _HIGHEST_LINE for number in numbers):
-        raise InvalidProblem("a line or column is no number of one")
-    if not isinstance(severity, str) or severity not in _SEVERITIES:
-        raise InvalidProblem("a severity is not known")
-    return Problem(
-        tool,
-        _path(path),
-        line,
-        column,
-        _SEVERITIES[severity],
-        _text(code, "code"),
-        _text(message, "message"),
-        end_line,
-        end_column,
-        _text(snippet, "snippet"),
-    )
-
-
-def _path(value: object) -> str:
-    path = _text(value, "path")
-    if not path or path != value or normpath(path) != path or path.startswith(("/", "../", ".git/")):
-        raise InvalidProblem("a path is not one of the repository")
-    if path in (".", "..", ".git") or not path.isprintable():
-        raise InvalidProblem("a path is not one of the repository")
-    return path
-
-
-def _text(value: object, field: str) -> str:
-    if not isinstance(value, str) or len(value) > _LONGEST_FIELDS[field]:
-        raise InvalidProblem(f"a {field} is no text, or too long")
-    return _clean_text(value, field)
-
-
-def _clean_text(value: object, field: str) -> str:
+def _clean_text(value: object, longest: int) -> str:
     text = value if isinstance(value, str) else ""
-    return " ".join(printable(text[: 20 * _LONGEST_FIELDS[field]]).split())[: _LONGEST_FIELDS[field]]
+    return " ".join(printable(text[: 20 * longest]).split())[:longest]

@@ -70,7 +70,6 @@ class Inspection:
         self._forget = cancel.on_fire(lambda: self._cancel.fire("the run is over"))
         self._chosen: tuple[Checker, ...] | None = None
         self._before: _Runs = {}
-        self._is_rerun = False
         self._changes: dict[str, TreeChanges] = {}
         self._after: dict[str, _Runs] = {}
 
@@ -109,22 +108,19 @@ class Inspection:
                 runs[checker.key] = runs[checker.key].incomparable(f"{RECONFIGURED}, in {settings}")
         self._after[tree_sha] = runs
 
-    def missing_on_base(self, tree_sha: str) -> tuple[str, ...]:
-        """Return the names of checkers still to run on the base: those that timed out there, once, and those of
-        projects that were skipped and that the change concerns."""
-        return tuple(dict.fromkeys(_display_name(checker) for checker in self._missing_on_base(tree_sha)))
+    def missing_on_base(self, tree_sha: str) -> list[Checker]:
+        """Return the checkers of projects that the change concerns, and that were skipped on the base."""
+        due = limit_projects(self._checkers(), self._tree_changes(tree_sha).paths)
+        return [
+            checker
+            for checker in due
+            if checker.key not in self._before
+            and not any(self._is_complete((name, checker.folder)) for name in checker.instead_of)
+        ]
 
-    def run_missing_on_base(self, workspace: Workspace, tree_sha: str, seconds: float) -> None:
+    def run_on_base(self, workspace: Workspace, checkers: Sequence[Checker], seconds: float) -> None:
         """Run these on the base, within `seconds` in all."""
-        late, timed_out = self._missing_on_base(tree_sha), self._timed_out()
-        self._is_rerun = True
-        self._before |= self._run_all(workspace, self._history.paths(), late, min(seconds, self._limit))
-        for key in self._timed_out():
-            self._before[key] = self._before[key].with_note("nothing else of the run was running then")
-        for checker in self._checkers():
-            replaced = {(name, checker.folder) for name in checker.instead_of}
-            if any(key in timed_out and self._is_complete(key) for key in replaced):
-                self._before.pop(checker.key, None)
+        self._before |= self._run_all(workspace, self._history.paths(), checkers, min(seconds, self._limit))
 
     def results(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
         """Compare each checker before and after the change; empty without a change, or if nothing ran."""
@@ -157,25 +153,6 @@ class Inspection:
         if before and after.run.answer is Answer.COMPLETE and after.version != before.version:
             after = after.with_note(f"with the change it is another version: {after.version}")
         return ProjectRuns(checker, _project_run(before), _project_run(after))
-
-    def _missing_on_base(self, tree_sha: str) -> list[Checker]:
-        timed_out = () if self._is_rerun else self._timed_out()
-        due = limit_projects(self._checkers(), self._tree_changes(tree_sha).paths)
-        missing = {checker.key for checker in due if checker.key not in self._before}
-        replaced = {
-            checker.key
-            for checker in due
-            for name in checker.instead_of
-            if self._is_complete((name, checker.folder))
-        }
-        return [
-            checker
-            for checker in self._checkers()
-            if checker.key in timed_out or checker.key in missing - replaced
-        ]
-
-    def _timed_out(self) -> tuple[Key, ...]:
-        return tuple(key for key, run in self._before.items() if run.run.answer is Answer.TIMED_OUT)
 
     def _is_complete(self, key: Key) -> bool:
         return key in self._before and self._before[key].run.answer is Answer.COMPLETE
@@ -233,7 +210,7 @@ def _project_run(run: CheckerRun | None) -> ProjectRun | None:
     return ProjectRun(run.run, run.problems, run.version) if run else None
 
 
-def _display_name(checker: Checker) -> str:
+def display_name(checker: Checker) -> str:
     return f"{checker.name} in {checker.project}" if checker.project else checker.name
 
 
