@@ -48,11 +48,6 @@ def test_the_tree_holds_the_base_commit(repository: Repository, tmp_path: Path) 
     assert os.readlink(checkout.tree / "link") == "a.txt"
 
 
-def test_the_trusted_git_directory_is_outside_the_tree(repository: Repository, tmp_path: Path) -> None:
-    checkout = checked_out(repository, tmp_path)
-    assert not checkout.git.git_dir.is_relative_to(checkout.tree)
-
-
 def test_git_works_inside_the_tree(repository: Repository, tmp_path: Path) -> None:
     checkout = checked_out(repository, tmp_path)
     assert git(checkout.tree, "status", "--porcelain") == ""
@@ -60,13 +55,6 @@ def test_git_works_inside_the_tree(repository: Repository, tmp_path: Path) -> No
     assert git(checkout.tree, "branch", "--show-current") == "main"
     (checkout.tree / "a.txt").write_text("changed\n")
     assert "-one\n+changed" in git(checkout.tree, "diff")
-
-
-def test_a_commit_can_be_made_inside_the_tree(repository: Repository, tmp_path: Path) -> None:
-    checkout = checked_out(repository, tmp_path)
-    (checkout.tree / "a.txt").write_text("changed\n")
-    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
-    subprocess.run(["git", "commit", "-qam", "Mine"], cwd=checkout.tree, env=environment, check=True)
 
 
 def test_the_disposable_git_shares_no_file_with_the_trusted_one(
@@ -207,12 +195,6 @@ def test_a_filter_that_attributes_name_never_runs(tmp_path: Path) -> None:
     assert not canary.exists()
 
 
-def test_the_trusted_attributes_are_those_of_the_design(repository: Repository, tmp_path: Path) -> None:
-    checkout = checked_out(repository, tmp_path)
-    line = "* -text !eol -ident -filter !working-tree-encoding -diff\n"
-    assert (checkout.git.git_dir / "info" / "attributes").read_text() == line
-
-
 @pytest.mark.parametrize("name", [".git", ".GIT", "..", "git~1", ".g\u200cit"])
 def test_a_hostile_name_in_the_base_is_refused(tmp_path: Path, name: str) -> None:
     repository = Repository(tmp_path / "source")
@@ -294,19 +276,6 @@ def test_another_pristine_tree_can_be_made(repository: Repository, tmp_path: Pat
     materialise(checkout, tmp_path / "checks" / "tree")
     assert (tmp_path / "checks/tree/a.txt").read_text() == "one\n"
     assert git(tmp_path / "checks/tree", "status", "--porcelain") == ""
-
-
-def test_git_python_is_not_imported_for_a_local_checkout(repository: Repository, tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from bot.checkout.clone import *\n"
-        "prepare(Source(sys.argv[1], 'HEAD'), Path(sys.argv[2]))\n"
-        "print('git' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(repository.path), str(tmp_path / "run")],
-        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout == "False\n"
 
 
 def test_a_partial_clone_without_the_blobs_says_how_to_bring_them(

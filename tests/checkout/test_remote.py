@@ -125,25 +125,6 @@ def test_the_token_is_not_shown_by_a_source(forge: Forge) -> None:
     assert "secret-token" not in repr(Source("https://example.org/x", "main", "secret-token"))
 
 
-def test_the_token_is_on_no_command_line(
-    forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from git.cmd import Git as Driver
-
-    seen: list[list[str]] = []
-    execute = Driver.execute
-
-    def recording(self: Driver, command: list[str], *args: object, **kwargs: object) -> object:
-        seen.append(command)
-        return execute(self, command, *args, **kwargs)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Driver, "execute", recording)
-    token = forge.token("ada")
-    prepare(Source(forge.clone_url(repo), "main", token), tmp_path / "run")
-    assert seen
-    assert all(token not in part for command in seen for part in command)
-
-
 def test_the_callers_environment_does_not_reach_the_fetch(
     forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

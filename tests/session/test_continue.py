@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -18,7 +17,7 @@ from bot.agent.journal_file import read_journal
 from bot.contracts.journal import Note
 from tests.session.conftest import Cli, command
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps
-from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Turn
+from tests.support.model_script import Call, Say, Status, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.stage import CommandResult
@@ -85,22 +84,6 @@ def test_the_list_goes_on_too_and_its_open_items_are_recalled(cli: Cli, repo: Pa
         recalled = json.dumps(asked[1]["messages"][-1])
         assert "2. [ ] Say so" in recalled
         assert "your list has open items" in recalled
-
-
-@pytest.mark.slow
-def test_the_list_is_a_file_that_the_model_can_read(cli: Cli, repo: Path) -> None:
-    items = [{"text": "Mend it", "status": "pending"}]
-
-    def script(asked: ScriptRequest) -> Step:
-        if asked.number == 1:
-            path = re.search(r"the file (\S+todo\.md)", asked.results[-1])
-            assert path
-            return Call("view", {"path": path[1]})
-        return Say("Done.") if asked.number else Call("todo", {"items": items})
-
-    with ModelServer(script) as server:
-        cli("fix", "--repo", repo, "--model", MODELS[0], "x", model=server)
-        assert "1. [ ] Mend it" in json.dumps(server.requests[2].json["messages"][-1])
 
 
 def journal(run: Path) -> Path:

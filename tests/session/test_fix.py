@@ -76,15 +76,6 @@ def test_dirty_files_and_the_index_stay_as_they_are(cli: Cli, repo: Path) -> Non
 
 
 @pytest.mark.slow
-def test_a_change_that_nobody_described_gets_a_title_of_its_own(cli: Cli, repo: Path) -> None:
-    asked = "The durations are rounded too late, so that 59.7 seconds are shown as 60s and never as a minute."
-    with ModelServer([VIEW, Turn(EDITS), DONE, Say("Round durations first.")]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", asked, model=server)
-    assert ran.code == 0, ran.output
-    assert git(repo, "log", "-1", "--format=%s", ran.json["branch"]).strip() == "Round durations first"
-
-
-@pytest.mark.slow
 def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
     patch = tmp_path / "change.patch"
     with ModelServer(fix_steps()) as server:
@@ -150,14 +141,6 @@ def test_no_change_says_why_after_a_first_request_of_nine_kilobytes_and_six_of_t
     assert outcome["answer"] == "There is nothing to do."
 
 
-def test_of_an_answer_that_was_cut_off_the_beginning_is_printed(cli: Cli, repo: Path) -> None:
-    with ModelServer([Turn((Say("It is in two hal"),), stop="max_tokens")]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "where is it?", model=server)
-    assert ran.code == 4, ran.output
-    assert ran.out.startswith("✘ Failed (the model's answer was cut off)")
-    assert "\nIt is in two hal\n" in ran.out
-
-
 def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path, tmp_path: Path) -> None:
     out = tmp_path / "bundle"
     steps: list[Step] = [
@@ -206,9 +189,6 @@ def test_a_provider_that_fails_keeps_the_change_so_far(cli: Cli, repo: Path, ste
     assert ran.json["outcome"]["status"] == "partial"
     assert said in ran.json["outcome"]["reason"]
     assert "Traceback" not in ran.err
-
-
-NEVER = Call("bash", {"command": "touch never"})
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,8 @@ from bot.contracts.evidence import Answer, CheckerComparison
 from bot.contracts.outcome import CheckState
 from bot.evidence.labels import no_figures
 from bot.run.loop_hooks import StopHook
-from bot.session.checks.inspection import Inspection, TreeChanges
+from bot.session.checks.inspection import Inspection
 from bot.session.checks.rounds import Rounds
-from bot.session.context.git_trees import GitTrees
 from tests.support.rounds import trial as make_trial
 from tests.support.trees import Bench as Judged
 
@@ -83,15 +81,6 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
     yield trial
     for rounds in started:
         rounds.settle()
-
-
-@pytest.mark.slow
-def test_the_same_tree_is_compared_by_one_diff(begin: Begin) -> None:
-    trial = begin({"a.py": "one = 1\n"})
-    changes = TreeChanges(GitTrees(trial.checkout), trial.change({"a.py": "two = 2\n"}), (), None)
-    assert changes.change.untouched is not None
-    shutil.rmtree(trial.checkout.git.git_dir / "objects")
-    assert changes.change.untouched is not None
 
 
 def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
 import pytest
 
 from bot.agent.journal_file import read_journal
-from bot.contracts.journal import CompactionRecord, Result
+from bot.contracts.journal import Result
 from bot.contracts.outcome import Status
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Tokens, Turn
 from tests.support.stage import Stage
-from tests.support.verb_runs import VerbRun, request_in, run_verb
+from tests.support.verb_runs import request_in, run_verb
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -37,26 +36,6 @@ class Script:
             self._looked = True
             return Call("grep", {"pattern": "agent calls edit", "path": named.group(1)})
         return next(self._steps)
-
-
-def long_run(stage: Stage) -> VerbRun:
-    return run_verb(stage, request_in(stage, "fix", "round first"), Script())
-
-
-@pytest.mark.slow
-def test_a_run_that_fills_the_window_goes_on_from_a_summary(stage: Stage) -> None:
-    came = long_run(stage)
-    assert came.outcome.status is Status.CHANGED, came.outcome.reason
-    summary = json.dumps(came.model_requests[-1]["messages"][0])
-    assert "round first" in summary
-    assert "- Round first." in summary
-    assert "1. [x] Round first" in summary
-    assert "- Files changed: `tidytime/format.py`" in summary
-    recorded = read_journal(stage.bundle / "journal.jsonl")
-    [made] = recorded.records(CompactionRecord)
-    assert made.before > 10**6 > made.after
-    [looked] = [one for one in recorded.records(Result) if one.name == "grep"]
-    assert "agent calls edit" in looked.content
 
 
 @pytest.mark.slow

@@ -47,23 +47,6 @@ def bundle(tmp_path: Path) -> Path:
     return tmp_path / "bundle"
 
 
-@pytest.mark.slow
-def test_a_patch_of_several_files_becomes_the_change(cli: Cli, repo: Path, bundle: Path) -> None:
-    journal = run(cli, repo, bundle, PATCH, shell("echo more >> docs/new.md"))
-    change = (bundle / "changes.patch").read_text()
-    for piece in (
-        "+    remaining = round(abs(seconds))",
-        f"--- a/{CHANGES}",
-        "b/tidytime/unit.py",
-        "+# New",
-        "+more",
-    ):
-        assert piece in change
-    # An edit reports its own change; the scan after the command finds only the command's.
-    scanned = [file.path for one in read_journal(journal).records(lines.FilesChanged) for file in one.files]
-    assert scanned == ["docs/new.md"]
-
-
 WRONG = ("*** Update File: tidytime/units.py", "@@", "-no such line", "+x")
 
 
@@ -102,16 +85,6 @@ def test_one_denied_path_denies_the_whole_patch(cli: Cli, repo: Path, bundle: Pa
     outcome = json.loads((bundle / "outcome.json").read_text())
     assert [file["path"] for file in outcome["files"]] == ["notes.txt"]
     assert "docs/new.md" in outcome["denials"][1]["subject"]
-
-
-@pytest.mark.slow
-def test_one_question_about_all_files_is_in_the_journal(cli: Cli, repo: Path, bundle: Path) -> None:
-    journal = read_journal(run(cli, repo, bundle, PATCH))
-    (question,) = journal.records(lines.Question)
-    assert (question.tool, question.path, question.action) == ("patch", FORMAT, "change")
-    assert question.more == (
-        (CHANGES, "delete"), ("tidytime/unit.py", "create"), ("tidytime/units.py", "delete"), ("docs/new.md", "create"),
-    )  # fmt: skip
 
 
 def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: Path, bundle: Path) -> None:

@@ -10,10 +10,9 @@ import pytest
 
 from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
-from bot.contracts.outcome import StopReason
 from bot.session.tools.skills import RunSkills, SkillModels, with_skill_tool
 from tests.skills.corpus import skill
-from tests.support.fix_script import fix_steps, shell
+from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.runs import make_run
 from tests.support.stage import Stage
@@ -166,78 +165,9 @@ def test_a_wildcard_gets_nothing(stage: Stage, allowed: str) -> None:
     assert denied(came) == [True]
 
 
-@pytest.mark.slow
-def test_a_run_with_a_skill_and_a_grant_ends_with_a_change(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, granting("Bash(git log:*)"))
-    came = run_verb(stage, request_in(stage, "fix", "mend it"), [LOAD, shell("git log -1"), *fix_steps()])
-    assert came.outcome.stop_reason is StopReason.END_TURN
-    assert came.bundle.patch
-
-
-@pytest.mark.slow
-def test_what_is_wrong_with_skills_is_in_the_journal(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {".agents/skills/bad/SKILL.md": "no front matter\n"})
-    came = fixing(stage)
-    notes = [line.text for line in read_journal(stage.bundle / "journal.jsonl").records(lines.Note)]
-    assert any(".agents/skills/bad/SKILL.md:1: front-matter:" in note for note in notes)
-    assert "bad" not in catalogue(came).replace("badly", "")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("verb", ["fix", "plan", "explain"])
-def test_every_verb_with_a_model_has_the_bundled_skills(stage: Stage, verb: str) -> None:
-    came = run_verb(stage, request_in(stage, verb, "this"), [Say("Done."), Say("Done.")])
-    assert "fix-failing-test, " in catalogue(came)
-
-
-@pytest.mark.slow
-def test_the_tool_is_the_same_bytes_in_every_run(stage: Stage) -> None:
-    assert catalogue(fixing(stage)) == catalogue(fixing(stage))
-
-
 def test_without_a_skill_there_is_no_tool(tmp_path: Path) -> None:
     run = make_run(tmp_path)
     skills = RunSkills(run, SkillModels(str, run.policy, None))
     assert (skills.tools, skills.folder) == ((), None)
     assert with_skill_tool(run.profile, run.skills) == run.profile
     assert skills.after_results() == skills.carried() == []
-
-
-def test_a_skill_has_the_model_that_policy_allows_until_the_turn_ends_and_no_other(
-    stage: Stage, tmp_path: Path
-) -> None:
-    other, own = "claude-haiku-4-5", "claude-sonnet-5-5"
-    files = {
-        ".github/agent.yml": "options: {models: [anthropic/claude-haiku-*]}\nchecks: []\n",
-        ".agents/skills/cheap/SKILL.md": skill(
-            f"name: cheap\ndescription: Is cheap.\nmodel: anthropic/{other}\n", "Sort it.\n"
-        ),
-        ".agents/skills/dear/SKILL.md": skill(
-            "name: dear\ndescription: Is dear.\nmodel: anthropic/claude-opus-4-8\n", "Think.\n"
-        ),
-    }
-    stage.forge.commit(stage.repo, files)
-    item = {"text": "sort", "status": "pending"}
-    steps: list[Step] = [
-        Call("skill", {"command": "cheap"}),
-        Call("todo", {"items": [item]}),
-        Say("It is done."),
-        Call("skill", {"command": "cheap"}),
-        Call("skill", {"command": "dear"}),
-        Say("Done."),
-        Say("Done."),
-    ]
-    came = run_verb(stage, request_in(stage, "fix", "sort it"), steps)
-    # The list is open, so that the model is sent back once: that is a new turn of its own.
-    assert [one["model"] for one in came.model_requests] == [own, other, other, own, other, own]
-    assert (
-        "It asks for the model 'anthropic/claude-haiku-4-5', which answers until the turn ends"
-        in came.results[0]
-    )
-    assert "does not get it: the policy's `options: models` does not list it" in came.results[-1]
-    journal = read_journal(stage.bundle / "journal.jsonl")
-    changes = [change.sentence for change in journal.records(lines.ModelChanged)]
-    assert changes == [
-        f"From turn {turn} on the model {name} answers."
-        for turn, name in ((2, other), (4, own), (5, other), (6, own))
-    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from bot.agent.journal_file import read_journal
 from bot.agent.subagents import TYPES
 from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
-from bot.contracts.idle import IdleReporter
 from bot.contracts.journal import FilesChanged, Result, UserText
 from bot.contracts.outcome import Status
 from bot.contracts.request import RunLimits
@@ -29,7 +27,7 @@ from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.runs import make_run
 from tests.support.stage import Stage
-from tests.support.verb_runs import VerbRun, fork_pull, request_in, request_on, run_verb
+from tests.support.verb_runs import VerbRun, request_in, run_verb
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -139,16 +137,6 @@ def test_a_reading_verb_has_no_type_that_writes(stage: Stage) -> None:
     assert came.outcome.files == ()
 
 
-@pytest.mark.slow
-def test_on_a_forks_head_a_subagent_runs_nothing_either(stage: Stage) -> None:
-    number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
-    cast = Cast([task("code"), DESCRIBE, DONE], code=[shell("touch x"), VIEW, Turn(EDITS), Say("Mended.")])
-    run_verb(stage, request_on(stage, number, "fix"), cast)
-    assert "bash" not in cast.tools["code"]
-    first = next(read_journal(stage.bundle / "journal.jsonl").of("code-1").records(Result))
-    assert 'There is no tool "bash"' in first.content
-
-
 def test_policy_holds_for_subagents_and_their_denials_are_the_runs(stage: Stage) -> None:
     rule = "rules:\n  - {effect: deny, paths: [tidytime/format.py], tools: [edit]}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": rule})
@@ -179,14 +167,3 @@ def test_a_subagent_that_changes_things_loads_skills_for_itself_and_readers_have
     assert "Loaded the skill greet; its instructions follow." in told
     assert "Greet them." in told
     assert "Greeted." in came.results[1]
-
-
-@pytest.mark.slow
-def test_the_silence_of_a_subagents_provider_is_told_with_its_name(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[str] = []
-    monkeypatch.setattr("bot.session.progress.waits.IdleReporter", partial(IdleReporter, first=0.0))
-    cast = Cast([task("explore"), Say("Done.")], explore=[VIEW, Turn((Say("Seen."),), delay=0.3)])
-    run_verb(stage, request_in(stage, "fix", "round first"), cast, say=told.append)
-    assert "explore-1: the provider has sent nothing for 0 s; still waiting" in told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from dataclasses import replace
@@ -13,7 +12,6 @@ import pytest
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Outcome, Status, StopReason, exit_code
-from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.markers import thread_ref_of
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
@@ -102,22 +100,6 @@ def test_an_approval_without_a_plan_starts_no_model(stage: Stage) -> None:
         run_verb(stage, request_in(stage, "approve"), [DONE])
 
 
-@pytest.mark.slow
-def test_a_plan_run_without_a_plan_is_told_once_and_fails(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, "plan"), [Say("All is well."), Say("Nothing to plan.")])
-    assert came.outcome.status is Status.FAILED
-    assert "without a plan" in came.outcome.reason
-    assert came.outcome.answer == "Nothing to plan."
-    assert code(came.outcome) is ExitCode.PROVIDER
-    assert "no plan was submitted" in json.dumps(came.model_requests[1]["messages"])
-    published(stage)
-    [told] = stage.bot_comments()
-    assert told.startswith(
-        "**The run failed.** The model ended its turn without a plan.\n\nWhat the model wrote last:"
-    )
-    assert "\n\nNothing to plan.\n\n" in told
-
-
 def test_a_plan_run_reads_only(stage: Stage) -> None:
     """And runs nothing, whatever the policy allows."""
     policy = (
@@ -135,18 +117,6 @@ def test_a_plan_run_reads_only(stage: Stage) -> None:
 
 
 # explain
-
-
-def test_an_explanation_is_the_last_text(stage: Stage) -> None:
-    came = run_verb(stage, request_in(stage, "explain", "why 60?"), [VIEW, Say("Because of `round`.")])
-    assert (came.outcome.status, came.outcome.answer) == (Status.ANSWERED, "Because of `round`.")
-    assert came.tools == READING
-    assert code(came.outcome) is ExitCode.DONE
-    assert came.outcome.checks == ()
-    published(stage)
-    published(stage)
-    [told] = [body for body in stage.bot_comments() if "Because of `round`." in body]
-    assert "<!-- slash-agent answer " in told
 
 
 @pytest.mark.slow
@@ -257,24 +227,6 @@ def test_going_on_where_the_change_is_there_already_changes_nothing_twice(
 
 
 # pull requests
-
-
-@pytest.mark.slow
-def test_what_a_pull_request_is_about_reaches_the_model(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {"extra.py": "EXTRA = 1\n"}, branch="topic")
-    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
-    thread = ReviewThread(5, "extra.py", 1, 0, Side.RIGHT, "@@ -0,0 +1 @@\n+EXTRA = 1", ())
-    failure = FailedCheck("ci", "failure", "https://x", steps=(FailedStep("Run tests", "E boom"),))
-    asked = request_on(stage, number, "explain", "what is this?", anchor=thread, failures=(failure,))
-    came = run_verb(stage, asked, [Call("grep", {"pattern": "EXTRA"}), Say("A constant.")])
-    assert "+EXTRA = 1" in came.first
-    diff = came.first.partition("# Diff")[2]
-    assert "EXTRA = 1" in diff
-    assert "Binary" not in diff
-    assert "Thread 5 on extra.py, line 1:" in came.first
-    assert "E boom" in came.first
-    assert "extra.py" in came.results[0]
-    assert came.outcome.status is Status.ANSWERED
 
 
 def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage) -> None:
