@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.checker import ANY, PATH, Checker, each_with
 from bot.ecosystems.record import (
     Action,
     Added,
@@ -161,6 +162,12 @@ def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) 
     return path.endswith("_test.go") and _TEST_MAIN.search(content or b"") is not None
 
 
+_GO_SYNTAX = (
+    r": (?:syntax error\b|expected |missing |unexpected |illegal |invalid character|non-declaration|imports must|"
+    r"(?:string|rune|raw string|char) literal |(?:newline|EOF) in |comment not terminated)"
+)
+
+
 ECOSYSTEM = Ecosystem(
     name="go",
     manifests=("go.mod",),
@@ -244,4 +251,39 @@ ECOSYSTEM = Ecosystem(
     index="GOPROXY",
     build_caches=("~/.cache/go-build",),
     forget="[ ! -d ~/.cache/go-build ] || date +%s%N > ~/.cache/go-build/testexpire.txt",
+    checkers=(
+        Checker(
+            "gopls",
+            "gopls",
+            ("check",),
+            "placed",
+            PATH,
+            ("version",),
+            unit="utf-8",
+            suffixes=(".go",),
+            settings=("**/go.mod", "go.work"),
+            hides=ANY,
+            unread=_GO_SYNTAX,
+            projects=each_with("go.mod"),
+            manifest="go.mod",
+        ),
+        Checker(
+            "go-vet",
+            "go",
+            ("vet", "./..."),
+            "placed",
+            PATH,
+            ("version",),
+            exits=(0, 1, 2),
+            unit="utf-8",
+            settings=("**/go.mod", "go.work"),
+            instead_of=("gopls",),
+            together=True,
+            hides=ANY,
+            unread=_GO_SYNTAX,
+            blinded=True,
+            projects=each_with("go.mod"),
+            manifest="go.mod",
+        ),
+    ),
 )

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.ecosystems.javascript_checkers import FORMS
+from bot.ecosystems.checker import table
+from bot.ecosystems.javascript_checkers import CHECKERS, FORMS
 from bot.ecosystems.javascript_tests import RUNNERS
 from bot.ecosystems.outline import METHOD, TYPES
 from bot.ecosystems.place import Place
@@ -25,7 +26,6 @@ from bot.ecosystems.record import (
     Setup,
     Suite,
     server_beside,
-    table,
     uses,
 )
 
@@ -254,6 +254,7 @@ ECOSYSTEM = Ecosystem(
         ),
     ),
     runners=RUNNERS,
+    checkers=CHECKERS,
     forms=FORMS,
     bins=("node_modules/.bin",),
     outline=dict.fromkeys(

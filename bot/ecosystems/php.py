@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from bot.ecosystems.checker import table
 from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Action, Dependencies, Ecosystem, Files, Suite, table, uses
+from bot.ecosystems.record import Action, Dependencies, Ecosystem, Files, Suite, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 

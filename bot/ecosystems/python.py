@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bot.contracts.name_patterns import is_one_of
+from bot.ecosystems.checker import table
 from bot.ecosystems.place import Place
-from bot.ecosystems.python_checkers import FORMS
+from bot.ecosystems.python_checkers import CHECKERS, FORMS
 from bot.ecosystems.python_outline import definitions
 from bot.ecosystems.python_related import related
 from bot.ecosystems.python_tests import RUNNERS
@@ -27,7 +28,6 @@ from bot.ecosystems.record import (
     Server,
     Setup,
     Suite,
-    table,
     uses,
 )
 from bot.ecosystems.suite_files import Role, named_as_test, role_of
@@ -323,6 +323,7 @@ ECOSYSTEM = Ecosystem(
         Server("ruff", _FILES, _ruff, {"RUFF_CACHE_DIR": "{tmp}/ruff"}, ("ruff server",)),
     ),
     runners=RUNNERS,
+    checkers=CHECKERS,
     forms=FORMS,
     related=related,
     bins=(".venv/bin", "venv/bin"),

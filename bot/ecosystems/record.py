@@ -9,6 +9,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from bot.ecosystems.checker import Checker
 from bot.ecosystems.checker_output import Form
 from bot.ecosystems.outline import Definition
 from bot.ecosystems.place import Place
@@ -207,13 +208,6 @@ class Action(NamedTuple):
     off: Mapping[str, str] = {}
 
 
-def table(data: Any, *keys: str) -> dict[str, Any]:
-    """Return the table at `keys`, an empty one if the value is no table."""
-    for key in keys:
-        data = data.get(key) if isinstance(data, Mapping) else None
-    return dict(data) if isinstance(data, Mapping) else {}
-
-
 HOST = r"[^'\"]{0,8}['\"]?(?:[a-z]+\+)?https?://(?:[^/@\s'\"]*@)?([^/'\"\s?#]+)"
 """Matches an address in a lock file, and the host in it."""
 
@@ -294,6 +288,7 @@ class Ecosystem:
     outline: Mapping[str, str] = field(default_factory=dict)
     definitions: Callable[[Sequence[str]], list[Definition] | None] = no_definitions
     runners: tuple[Runner, ...] = ()
+    checkers: tuple[Checker, ...] = ()
     forms: Mapping[str, Form] = field(default_factory=dict)
     related: Callable[[Path, Sequence[str]], list[str]] | None = None
     suites: tuple[Suite, ...] = ()

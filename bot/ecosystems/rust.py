@@ -5,10 +5,25 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from posixpath import join, normpath
 from typing import Any
 
+from bot.ecosystems.checker import (
+    ANY,
+    CONSIDERED,
+    NO_CODE,
+    PATH,
+    Checker,
+    Tree,
+    above,
+    beside,
+    is_in,
+    ranked,
+    strings,
+    table,
+)
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
 from bot.ecosystems.record import (
     Action,
@@ -21,7 +36,6 @@ from bot.ecosystems.record import (
     Setup,
     Suite,
     server_beside,
-    table,
     uses,
 )
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
@@ -198,6 +212,42 @@ def _declared(data: Any) -> Iterator[str]:
             yield from table(one, kind)
 
 
+def _projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+    """Packages and workspaces. A workspace includes its members."""
+    folders: list[str] = []
+    roots: dict[str, dict[str, Any]] = {}
+    for folder in sorted(
+        tree.folders_with(checker.manifest), key=lambda folder: (len(above(folder)), folder)
+    ):
+        if any(_is_member(folder, root, settings) for root, settings in roots.items()):
+            continue
+        folders.append(folder)
+        if len(folders) <= CONSIDERED:
+            workspace = _toml(tree.text(join(folder, checker.manifest))).get("workspace")
+            if isinstance(workspace, dict):
+                roots[folder] = workspace
+    return beside(checker, ranked(folders))
+
+
+def _toml(text: str | None) -> dict[str, Any]:
+    try:
+        return tomllib.loads((text or "")[:_LARGEST_MANIFEST])
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _is_member(folder: str, root: str, workspace: Mapping[str, Any]) -> bool:
+    """Whether the folder is a member: any folder below the root that is not excluded, since cargo refuses others."""
+    if folder == root or not is_in(folder, root):
+        return False
+    relative = folder[len(root) + 1 :] if root else folder
+    excluded, member = (
+        any(is_in(relative, normpath(entry)) for entry in strings(workspace.get(key)))
+        for key in ("exclude", "members")
+    )
+    return member or not excluded
+
+
 ECOSYSTEM = Ecosystem(
     name="rust",
     manifests=("Cargo.toml",),
@@ -296,4 +346,28 @@ ECOSYSTEM = Ecosystem(
         )
     },
     authorities=("CARGO_HTTP_CAINFO",),
+    checkers=(
+        Checker(
+            "cargo",
+            "cargo",
+            (
+                "check",
+                "--message-format",
+                "json",
+                "--offline",
+                "--workspace",
+                "--all-targets",
+                "--keep-going",
+            ),
+            "cargo",
+            PATH,
+            exits=(0, 101),
+            settings=("**/Cargo.toml", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml"),
+            hides=ANY,
+            unread=NO_CODE,
+            blinded=True,
+            projects=_projects,
+            manifest="Cargo.toml",
+        ),
+    ),
 )
