@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker import ANY, PATH, Checker, each_with
@@ -19,6 +20,7 @@ from bot.ecosystems.record import (
     server_beside,
     uses,
 )
+from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import DETAIL, FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
@@ -168,6 +170,39 @@ _GO_SYNTAX = (
 )
 
 
+def _report(command: str, words: list[str], report_file: str) -> CheckCommand | None:
+    if words[:2] != ["go", "test"]:
+        return None
+    if not {"-v", "-json", "--json", "-bench"}.isdisjoint(words):
+        return CheckCommand(command)
+    return CheckCommand(command.replace("go test", "go test -v", 1))  # else it names only tests that fail
+
+
+def _rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
+    """Of `example.com/app.TestAdd/one_two` the function is run again, with all below it."""
+    if words[:2] != ["go", "test"] or any(word.startswith(("-run", "--run", "-args")) for word in words):
+        return None
+    functions = {name.rpartition(".")[2].partition("/")[0] for name in wanted.failed}
+    is_plain = all(re.fullmatch(r"Test[A-Za-z0-9_]*", function) for function in functions)
+    selected = f"{command.rstrip()} -run '^({'|'.join(sorted(functions))})$'"
+    return CheckCommand(selected) if is_plain else None
+
+
+def _selects(words: list[str], read: object) -> bool:
+    return words[:2] == ["go", "test"] and "./..." in words
+
+
+def _related_command(command: str, words: list[str], related: Related) -> str:
+    """Return the command for the packages of the changed files; another module's are no part of it."""
+    modules = tuple(path.removesuffix("go.mod") for path in related.paths if path.endswith("/go.mod"))
+    own = [path for path in related.changed if path.endswith(".go") and not path.startswith(modules)]
+    folders = sorted({path.rpartition("/")[0] for path in own})
+    packages = [shlex.quote(f"./{folder}/...") if folder else "." for folder in folders]
+    if not packages or len(packages) > MOST_PATHS:
+        return ""
+    return re.sub(r"(?<!\S)\./\.\.\.(?!\S)", lambda _: " ".join(packages), command, count=1)
+
+
 ECOSYSTEM = Ecosystem(
     name="go",
     manifests=("go.mod",),
@@ -286,4 +321,9 @@ ECOSYSTEM = Ecosystem(
             manifest="go.mod",
         ),
     ),
+    report=_report,
+    reporting={"GOFLAGS": "-v"},
+    rerun=_rerun,
+    selects=_selects,
+    related_command=_related_command,
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bot.ecosystems import javascript_related
 from bot.ecosystems.checker import table
 from bot.ecosystems.javascript_checkers import CHECKERS, FORMS
 from bot.ecosystems.javascript_tests import RUNNERS
@@ -340,4 +341,6 @@ ECOSYSTEM = Ecosystem(
     authorities=("NODE_EXTRA_CA_CERTS",),
     index="npm_config_registry",
     downloads=("~/.npm/_cacache", "~/.cache/yarn", "~/.local/share/pnpm/store"),
+    selects=javascript_related.selects,
+    related_command=javascript_related.related_command,
 )

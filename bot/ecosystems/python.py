@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bot.contracts.name_patterns import is_one_of
+from bot.ecosystems import python_commands
 from bot.ecosystems.checker import table
 from bot.ecosystems.place import Place
 from bot.ecosystems.python_checkers import CHECKERS, FORMS
@@ -429,4 +430,9 @@ ECOSYSTEM = Ecosystem(
     index="PIP_INDEX_URL",
     build_caches=("~/.cache/mypy",),
     downloads=("~/.cache/pip", "~/.cache/uv"),
+    report=python_commands.report,
+    reporting={"PYTEST_ADDOPTS": "--junitxml='$TMPDIR/{report}'"},
+    rerun=python_commands.rerun,
+    selects=python_commands.selects,
+    related_command=python_commands.related_command,
 )

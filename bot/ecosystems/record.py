@@ -13,6 +13,7 @@ from bot.ecosystems.checker import Checker
 from bot.ecosystems.checker_output import Form
 from bot.ecosystems.outline import Definition
 from bot.ecosystems.place import Place
+from bot.ecosystems.test_command import CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import Runner
 
 Words = Sequence[str]
@@ -65,6 +66,22 @@ class Pin(NamedTuple):
     variable: str
     install: str
     pattern: str = r"^\s*(?P<version>[\w.+-]+)"
+
+
+def no_report(command: str, words: list[str], report: str) -> CheckCommand | None:
+    return None
+
+
+def no_rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
+    return None
+
+
+def selects_nothing(words: list[str], read: Callable[[str], str | None]) -> bool:
+    return False
+
+
+def no_related(command: str, words: list[str], related: Related) -> str:
+    return ""
 
 
 def no_version_tools(read: Callable[[str], str]) -> list[str]:
@@ -291,6 +308,11 @@ class Ecosystem:
     checkers: tuple[Checker, ...] = ()
     forms: Mapping[str, Form] = field(default_factory=dict)
     related: Callable[[Path, Sequence[str]], list[str]] | None = None
+    report: Callable[[str, list[str], str], CheckCommand | None] = no_report
+    reporting: Mapping[str, str] = field(default_factory=dict)
+    rerun: Callable[[str, list[str], Rerun], CheckCommand | None] = no_rerun
+    selects: Callable[[list[str], Callable[[str], str | None]], bool] = selects_nothing
+    related_command: Callable[[str, list[str], Related], str] = no_related
     suites: tuple[Suite, ...] = ()
     steers_tests: Callable[[str, Added, bytes | None, bool], bool] = steers_nothing
     dependencies: Dependencies = Dependencies()

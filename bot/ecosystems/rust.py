@@ -38,6 +38,7 @@ from bot.ecosystems.record import (
     server_beside,
     uses,
 )
+from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
@@ -248,6 +249,20 @@ def _is_member(folder: str, root: str, workspace: Mapping[str, Any]) -> bool:
     return member or not excluded
 
 
+_CRATE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,80}\Z")
+
+
+def _selects(words: list[str], read: object) -> bool:
+    return words[:2] == ["cargo", "test"] and "-p" not in words and "--package" not in words
+
+
+def _related_command(command: str, words: list[str], related: Related) -> str:
+    crates = [name for name in dict.fromkeys(related.tests) if _CRATE.match(name)][:MOST_PATHS]
+    arguments = [word for word in words[1:] if word not in ("--workspace", "--all")]
+    named = [word for name in crates for word in ("-p", name)]
+    return command_line(command, 0, [*arguments, *named]) if crates else ""
+
+
 ECOSYSTEM = Ecosystem(
     name="rust",
     manifests=("Cargo.toml",),
@@ -370,4 +385,6 @@ ECOSYSTEM = Ecosystem(
             manifest="Cargo.toml",
         ),
     ),
+    selects=_selects,
+    related_command=_related_command,
 )
