@@ -326,4 +326,7 @@ ECOSYSTEM = Ecosystem(
     rerun=_rerun,
     selects=_selects,
     related_command=_related_command,
+    absent=("no required module provides package",),
+    measures="-coverprofile",
+    installed_beside=dict.fromkeys(("", "go.mod"), ("vendor",)),
 )

@@ -343,4 +343,16 @@ ECOSYSTEM = Ecosystem(
     downloads=("~/.npm/_cacache", "~/.cache/yarn", "~/.local/share/pnpm/store"),
     selects=javascript_related.selects,
     related_command=javascript_related.related_command,
+    absent=(
+        r"npm (?:ERR!|error) [Mm]issing script",
+        # A missing path (`./parse`) is the repository's own, and a failure.
+        r"Cannot find (?:module|package) '[^./]",
+        "ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL",
+    ),
+    measures="--coverage|--experimental-test-coverage|c8|nyc",
+    measured={"package.json": r'"collectCoverage"\s*:\s*true|"nyc"\s*:|"c8"\s*:'},
+    installed_beside=dict.fromkeys(("", "package.json"), (MODULES,)),
+    linked=MODULES,
+    linked_without=(".cache", ".vite", ".vite-temp", ".vitest"),
+    prefixes=("lib/node_modules/npm",),
 )

@@ -118,4 +118,6 @@ ECOSYSTEM = Ecosystem(
     runs={"composer": "exec run run-script"},
     interpreters=("php",),
     actions={"shivammathur/setup-php": Action("", "php-version")},
+    absent=("^Could not open input file: vendor/",),
+    installed_beside={"composer.json": ("vendor",)},
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bot.contracts.name_patterns import is_one_of
-from bot.ecosystems import python_commands
+from bot.ecosystems import python_commands, python_environments
 from bot.ecosystems.checker import table
 from bot.ecosystems.place import Place
 from bot.ecosystems.python_checkers import CHECKERS, FORMS
@@ -435,4 +435,35 @@ ECOSYSTEM = Ecosystem(
     rerun=python_commands.rerun,
     selects=python_commands.selects,
     related_command=python_commands.related_command,
+    absent=(
+        "No such file or directory: 'python",
+        r"No module named (?:pytest|unittest)",
+        r"python[\d.]*: No module named \w+$",
+        "ModuleNotFoundError: No module named",
+        "^error: Failed to spawn:",
+    ),
+    ran=r"^Ran (\d+) tests? in ",
+    importers=r"python[\d.]*|pytest|py\.test|tox|nox|mypy|pyright|unittest|coverage|hatch|poetry|pdm|uv|behave|invoke",
+    moved=(
+        r"/pyvenv\.cfg$|/bin/python[\d.]*$",
+        (
+            "a virtual environment's programs go by the place where it was made. Run them as modules of its Python "
+            "(`.venv/bin/python -m pytest`)"
+        ),
+    ),
+    measures=r"--cov(?!-)|coverage\s+run",
+    measured={
+        ".coveragerc": "",
+        "pyproject.toml": r"(?m)^\s*\[tool\.coverage\b|--cov\b",
+        **dict.fromkeys(("setup.cfg", "tox.ini"), r"(?m)^\[coverage:|--cov\b"),
+        "pytest.ini": r"--cov\b",
+    },
+    installed_beside={
+        "": (*python_environments.FOLDERS, ".tox", ".nox"),
+        **dict.fromkeys(("pyproject.toml", "setup.py", "requirements.txt"), python_environments.FOLDERS),
+    },
+    environments_outside=python_environments.outside,
+    environments=python_environments.FOLDERS,
+    is_environment=python_environments.is_environment,
+    prefixes=("conda-meta", "lib/python3.*/os.py"),
 )

@@ -387,4 +387,14 @@ ECOSYSTEM = Ecosystem(
     ),
     selects=_selects,
     related_command=_related_command,
+    absent=(
+        "failed to download from",
+        "no matching package named",
+        r"^error: no such (?:sub)?command:",
+        r"^error: toolchain '.*' is not installed",
+        r"^error: '\S+' is not installed for the toolchain",
+    ),
+    installed_beside={"Cargo.toml": ("vendor", "target")},
+    built="target",
+    beside={".cargo": ".rustup"},
 )
