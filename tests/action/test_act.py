@@ -146,27 +146,6 @@ def test_a_cancelled_run_leaves_its_artifact(stage: Stage, installed: Path) -> N
     assert all(name.startswith("slash-agent-") for name in ran.artifacts)
 
 
-def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage) -> None:
-    task = "---\nschedule: '* * * * *'\n---\nWrite the file {name}.txt.\n"
-    names = ("links", "tests", "words")
-    stage.forge.commit(stage.repo, {f".github/agent/{name}.md": task.format(name=name) for name in names})
-    stage.forge.make_private(stage.repo)
-    event = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
-
-    def script(asked: ScriptRequest) -> Step:
-        name = next(name for name in names if f"Write the file {name}.txt" in json.dumps(asked.body))
-        return DONE if asked.results else Call("write", {"path": f"{name}.txt", "content": "mended\n"})
-
-    with ModelServer(script) as server:
-        ran = act(stage, server, warm_venv()).run("maintenance.yml", event, "schedule")
-    assert set(ran.jobs.values()) == {"success"}, ran.log
-    assert "rest" not in ran.jobs
-    assert ran.artifacts == artifacts_of(*(f"riverbend.tidytime.{name}" for name in names)), ran.log
-    assert {pull["head"]["ref"] for pull in stage.pulls()} == {f"agent/task-{name}" for name in names}, (
-        ran.log
-    )
-
-
 CI = {"on": "pull_request", "jobs": {"test": {"runs-on": "ubuntu-24.04", "steps": []}}}
 SHAPES = {
     "one step": ["mkdir installed && echo 1 > installed/a"],

@@ -158,12 +158,6 @@ def test_another_image_or_interpreter_has_no_use_for_it(
     assert unused(prepared.run(**given)) == f"this job has other {reason} than the one that prepared it."
 
 
-@pytest.mark.slow
-def test_lock_files_that_changed_since_have_no_use_for_it(prepared: Prepared) -> None:
-    prepared.stage.forge.commit(prepared.stage.repo, {"go.sum": "a v2 h1:x\n"})
-    assert unused(prepared.run()) == "this job has other locks than the one that prepared it."
-
-
 def _missing(prepared: Prepared) -> None:
     prepared.file.unlink()
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import re
-import signal
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
-from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
+from tests.support.fix_script import DONE, fix_steps, shell
+from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
-from tests.support.runner import ROOT, Job, Runner, supervisors
+from tests.support.runner import ROOT, Job, Runner
 from tests.support.stage import Stage
 from tests.support.warm import warm_venv
 
@@ -78,18 +73,6 @@ def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_r
     assert pull["html_url"] in jobs["publish"].summary
 
 
-@pytest.mark.slow
-def test_the_jobs_of_a_private_repository_may_read_what_they_need(stage: Stage, runner: Make) -> None:
-    """In a public one everybody may read, whatever a job's permissions say."""
-    stage.forge.make_private(stage.repo)
-    with ModelServer(fix_steps()) as server:
-        jobs = runner(server).workflow(stage.sample.event)
-    done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
-    assert results(jobs) == done, logs(jobs)
-    assert "Resource not accessible" not in "".join(logs(jobs))
-    assert [pull["draft"] for pull in stage.pulls()] == [True]
-
-
 def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) -> None:
     [copied] = [
         text for text in re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL) if "jobs:" in text
@@ -100,16 +83,6 @@ def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) ->
     assert results(jobs) == {"agent": "success"}, logs(jobs)
     [pull] = stage.pulls()
     assert f"[report]({stage.forge.url}/{stage.repo}/actions/runs/4711/artifacts/2)" in pull["body"]
-
-
-@pytest.mark.slow
-def test_the_workflow_to_copy_works(stage: Stage, runner: Make) -> None:
-    copied = (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text()
-    with ModelServer(fix_steps()) as server:
-        jobs = runner(server).workflow(stage.sample.event, copied)
-    done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
-    assert results(jobs) == done, logs(jobs)
-    assert len(stage.pulls()) == 1
 
 
 @pytest.mark.slow
@@ -132,17 +105,6 @@ def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> 
     assert int(outputs["tokens"]) > 0
     for name in ("patch", "report", "bundle"):
         assert Path(outputs[name]).exists()
-
-
-@pytest.mark.slow
-def test_the_steps_run_with_the_openai_key_alone(stage: Stage, runner: Make) -> None:
-    with ModelServer(fix_steps()) as server:
-        done = runner(server).action(
-            stage.sample.event, stage.sample.publish_token,
-            openai_api_key=KEY, openai_base_url=f"{server.url}/v1", model="openai/gpt-4.1",
-        )  # fmt: skip
-        assert done.outputs.get("status") == "changed", done.log
-        assert server.requests[0].path == "/v1/chat/completions"
 
 
 @pytest.mark.slow
@@ -197,107 +159,6 @@ def test_stop_status_and_help_wait_for_no_run(stage: Stage, runner: Make, body: 
     assert {jobs[name].result for name in ("gate", "run", "publish")} == {"skipped"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "body", ["/agent stopwatch shows 60 s", "/agent help-text is wrong", "/agent fix stop "]
-)
-def test_words_that_only_begin_like_them_are_for_the_agent(stage: Stage, runner: Make, body: str) -> None:
-    with ModelServer([DONE]) as server:
-        jobs = runner(server).workflow(stage.ask(body))
-    assert jobs["instant"].result == "skipped"
-    assert jobs["run"].result != "skipped"
-
-
-@pytest.mark.slow
-def test_a_comment_that_only_mentions_the_bot_ends_green_and_publishes_nothing(
-    stage: Stage, runner: Make
-) -> None:
-    with ModelServer([DONE]) as server:
-        jobs = runner(server).workflow(stage.ask("> /agent fix this\n\nWhat does that do?"))
-        assert server.requests == []
-    assert (jobs["gate"].result, jobs["run"].result) == ("success", "skipped")
-    assert stage.bot_requests() == []
-
-
-@pytest.mark.slow
-def test_without_a_change_the_publish_job_says_so_in_the_thread(stage: Stage, runner: Make) -> None:
-    with ModelServer([Say("Nothing to do.")]) as server:
-        jobs = runner(server).workflow(stage.sample.event)
-    assert (jobs["run"].result, jobs["publish"].result) == ("success", "success")
-    assert any("Nothing to do." in body for body in stage.bot_comments())
-    assert stage.pulls() == []
-
-
-@pytest.mark.slow
-def test_a_run_that_is_killed_is_salvaged_and_published(stage: Stage, cold_runner: Make) -> None:
-    steps: list[Step] = [VIEW, Turn(EDITS)]
-
-    def script(asked: ScriptRequest) -> Step:
-        if asked.number < len(steps):
-            return steps[asked.number]
-        _kill_supervisor(stage.folder)
-        return Say("Nobody reads this.")
-
-    with ModelServer(script) as server:
-        jobs = cold_runner(server).workflow(stage.sample.event)
-    assert jobs["run"].result == "failure"
-    assert jobs["publish"].result == "success", jobs["run"].log + jobs["publish"].log
-    [pull] = stage.pulls()
-    assert "Not finished" in pull["body"]
-
-
-@pytest.mark.slow
-def test_a_dry_run_writes_nothing(stage: Stage, runner: Make) -> None:
-    with ModelServer(fix_steps()) as server:
-        done = runner(server).action(
-            stage.sample.event, stage.sample.publish_token, anthropic_api_key=KEY, dry_run="true"
-        )
-    assert done.result == "success", done.log
-    assert "would open a draft pull request" in done.log
-    assert stage.writes() == []
-
-
-@pytest.mark.slow
-def test_a_server_of_ones_own_is_the_only_one_that_is_spoken_of(stage: Stage, runner: Make) -> None:
-    """`GITHUB_SERVER_URL` and `GITHUB_API_URL` are the forge's: nothing may name github.com."""
-    with ModelServer(fix_steps()) as server:
-        jobs = runner(server).workflow(stage.sample.event)
-    [pull] = stage.pulls()
-    texts = [pull["body"], *stage.bot_comments(), *logs(jobs), *(job.summary for job in jobs.values())]
-    assert stage.forge.url in "".join(texts)
-    assert not [text for text in texts if "github.com" in text]
-
-
-@pytest.mark.slow
-def test_a_token_that_only_reads_is_enough_for_a_run_without_progress(stage: Stage, runner: Make) -> None:
-    token = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
-    with ModelServer(fix_steps()) as server:
-        done = runner(server).action(
-            stage.sample.event, token, mode="run", progress="false", anthropic_api_key=KEY
-        )
-    assert done.outputs["status"] == "changed", done.log
-    assert stage.writes() == []
-
-
-@pytest.mark.slow
-def test_without_a_key_the_summary_says_what_is_missing(stage: Stage, runner: Make) -> None:
-    with ModelServer([DONE]) as server:
-        done = runner(server).action(stage.sample.event, stage.sample.publish_token)
-    assert done.result == "failure"
-    assert "ANTHROPIC_API_KEY" in done.summary, done.summary
-
-
-@pytest.mark.slow
-def test_the_tasks_that_are_due_are_a_matrix_for_actions(stage: Stage, runner: Make) -> None:
-    task = "---\nschedule: '* * * * *'\n---\nMend what is wrong.\n"
-    stage.forge.commit(stage.repo, {f".github/agent/{name}.md": task for name in ("links", "tidy")})
-    schedule = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
-    with ModelServer([DONE]) as server:
-        done = runner(server).action(schedule, stage.sample.run_token, "schedule", mode="plan")
-    assert done.outputs["count"] == "2", done.log
-    assert {job["task"] for job in json.loads(done.outputs["matrix"])["include"]} == {"links", "tidy"}
-
-
 def test_the_text_of_an_event_is_never_run(stage: Stage, runner: Make) -> None:
     mark = stage.folder / "executed"
     evil = f'"; touch {mark}; # $(touch {mark}) `touch {mark}` ${{{{ github.token }}}} \n::set-output name=bundle::/x'
@@ -321,23 +182,3 @@ def test_a_models_words_cannot_forge_an_output(stage: Stage, runner: Make) -> No
         jobs = runner(server).workflow(stage.sample.event)
     assert re.fullmatch(r"[0-9]+ [0-9a-f]{64}", jobs["run"].outputs["artifact"])
     assert jobs["publish"].result == "success"
-
-
-@pytest.mark.slow
-def test_the_workflow_leaves_no_process(stage: Stage, cold_runner: Make) -> None:
-    with ModelServer([shell("sleep 300 & disown; setsid sleep 300 &"), *fix_steps()]) as server:
-        cold_runner(server).workflow(stage.sample.event)
-    assert stage.remaining_processes() == []
-
-
-def _kill_supervisor(folder: Path) -> None:
-    """Kill the one `python -m bot run` whose program lies below `folder`, as the kernel out of memory would, and what
-    it has just forked and is nothing else yet."""
-    pids = supervisors(folder)
-    assert pids
-    while pids:
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
-        pids = supervisors(folder)

@@ -87,21 +87,18 @@ def test_who_sets_it_off_needs_the_verb_and_is_refused_in_silence(what: str) -> 
     assert not refusal.in_thread
 
 
-def test_another_label_asks_for_nothing() -> None:
-    ignored = _build("issues", issue_payload("labeled", label={"name": "bug"}))
-    assert ignored == NoRequest("Nothing to do: the policy makes no command of this label.")
-
-
-def test_somebody_elses_assignment_asks_for_nothing() -> None:
-    payload = issue_payload("assigned", assignee={"login": "ada"})
-    assert isinstance(_build("issues", payload), NoRequest)
-
-
-def test_a_draft_is_reviewed_when_it_is_ready() -> None:
-    payload = pull_payload("opened", pull_request__draft=True)
-    ignored = _build("pull_request", payload)
+@pytest.mark.parametrize(
+    ("name", "payload", "why"),
+    [
+        ("issues", issue_payload("labeled", label={"name": "bug"}), "makes no command of this label"),
+        ("issues", issue_payload("assigned", assignee={"login": "ada"}), "no command of this assignment"),
+        ("pull_request", pull_payload("opened", pull_request__draft=True), "the pull request is a draft"),
+    ],
+)
+def test_another_event_asks_for_nothing(name: str, payload: dict[str, Any], why: str) -> None:
+    ignored = _build(name, payload)
     assert isinstance(ignored, NoRequest)
-    assert "draft" in ignored.reason
+    assert why in ignored.reason
 
 
 def test_a_draft_is_reviewed_where_the_policy_says_so() -> None:
@@ -154,23 +151,23 @@ def test_an_outsider_may_on_their_own_thread_what_the_policy_gives() -> None:
     assert request.actor.tier is Tier.OUTSIDER
 
 
-def test_an_outsider_may_nothing_more_on_their_own_thread() -> None:
-    payload = comment_payload("/agent fix it", issue__user={"login": "octocat", "id": 583231})
-    refusal = _build("issue_comment", payload, OWN_THREAD, Threads(OUTSIDER))
-    assert isinstance(refusal, Refusal)
+OWN = {"login": "octocat", "id": 583231}
+CONTRIBUTOR = Permission("read", 583231, "User", private=True, role="read")
 
 
-@pytest.mark.parametrize("author", [{"login": "octocat", "id": 999}, None])
-def test_a_thread_is_ones_own_by_account_id(author: object) -> None:
-    payload = comment_payload("/agent explain it", issue__user=author)
-    refusal = _build("issue_comment", payload, OWN_THREAD, Threads(OUTSIDER))
-    assert isinstance(refusal, Refusal)
-
-
-def test_the_author_of_a_thread_is_given_more_only_as_an_outsider() -> None:
-    contributor = Permission("read", 583231, "User", private=True, role="read")
-    payload = comment_payload("/agent explain it", issue__user={"login": "octocat", "id": 583231})
-    assert isinstance(_build("issue_comment", payload, OWN_THREAD, Threads(contributor)), Refusal)
+@pytest.mark.parametrize(
+    ("verb", "author", "permission"),
+    [
+        ("fix", OWN, OUTSIDER),
+        ("explain", {**OWN, "id": 999}, OUTSIDER),
+        ("explain", None, OUTSIDER),
+        ("explain", OWN, CONTRIBUTOR),
+    ],
+    ids=["another verb", "another account of the name", "nobody's thread", "not an outsider"],
+)
+def test_nothing_more_is_given_on_a_thread(verb: str, author: object, permission: Permission) -> None:
+    payload = comment_payload(f"/agent {verb} it", issue__user=author)
+    assert isinstance(_build("issue_comment", payload, OWN_THREAD, Threads(permission)), Refusal)
 
 
 @pytest.mark.parametrize("verb", ["help", "status"])

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from bot.events.command import (
     OPTIONS,
     Command,
-    mentions_agent,
     near_miss_command,
     parse_command,
     with_options,
@@ -203,19 +202,6 @@ def test_a_slip_is_named_with_the_nearest_thing(body: str) -> None:
     assert command.problem == PROBLEMS[body]
 
 
-@pytest.mark.parametrize("verb", [verb for verb in NAMES if verb != "approve"])
-def test_every_verb_is_known(verb: str) -> None:
-    assert parse_command(f"/agent {verb} x") == Command(verb, "x")
-
-
-def test_a_mention_in_a_quote_is_noticed() -> None:
-    assert mentions_agent("> /agent fix it\n\nno, please do not")
-
-
-def test_another_word_is_no_mention() -> None:
-    assert not mentions_agent("see src/agent and /agents")
-
-
 @given(st.text(max_size=400))
 def test_no_text_makes_the_grammar_raise(text: str) -> None:
     parse_command(text)
@@ -282,11 +268,6 @@ def written(draw: st.DrawFn) -> tuple[str, Command]:
 def test_what_the_grammar_can_write_it_reads_back(pair: tuple[str, Command]) -> None:
     body, meant = pair
     assert parse_command(body) == meant
-
-
-@given(written(), st.sampled_from(["> ", "    ", "please ", "`", "- ", "<!--"]))
-def test_nothing_in_front_of_a_command_leaves_it_one(pair: tuple[str, Command], front: str) -> None:
-    assert parse_command(front + pair[0]) is None
 
 
 @given(st.sampled_from(NAMES), st.sampled_from(sorted(OPTIONS)))

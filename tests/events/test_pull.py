@@ -49,52 +49,29 @@ def _refusal(body: str, threads: Threads) -> Refusal:
     return refusal
 
 
-def test_a_request_on_a_pull_request_has_it_and_its_base() -> None:
-    request = _request("/agent fix it", Threads(pull_answer=pull_request(base_ref="release/2")))
-    assert request.pull == pull_request(base_ref="release/2")
-    assert (request.base_ref, request.trusted_sha) == ("release/2", "")
-    assert request.thread is not None
-    assert request.thread.is_pull_request
-
-
 # What state it is in
 
 
-STATES: dict[str, tuple[dict[str, Any], str, str]] = {
-    "merged and fix": (
-        {"state": PullState.MERGED},
-        "fix",
-        "Pull request #7 is merged already. For further work, write the command in an issue.",
-    ),
-    "merged and review": (
-        {"state": PullState.MERGED},
-        "review",
-        "Pull request #7 is merged already. For further work, write the command in an issue.",
-    ),
-    "closed and fix": (
-        {"state": PullState.CLOSED},
-        "fix",
-        "Pull request #7 is closed. Reopen it and repeat the command, or write it in an issue.",
-    ),
-    "closed and review": (
-        {"state": PullState.CLOSED},
-        "review",
-        "Pull request #7 is closed. Reopen it and repeat the command, or write it in an issue.",
-    ),
-    "huge and review": (
-        {"changed_files": 3001},
-        "review",
-        (
-            "Pull request #7 changes 3,001 files; a review covers at most 3,000. "
-            "Split it, or ask `/agent explain` about a part of it."
-        ),
-    ),
-}
+MERGED = "Pull request #7 is merged already. For further work, write the command in an issue."
+CLOSED = "Pull request #7 is closed. Reopen it and repeat the command, or write it in an issue."
+HUGE = (
+    "Pull request #7 changes 3,001 files; a review covers at most 3,000. "
+    "Split it, or ask `/agent explain` about a part of it."
+)
 
 
-@pytest.mark.parametrize("what", STATES)
-def test_a_pull_request_that_cannot_be_worked_on_is_refused_in_a_sentence(what: str) -> None:
-    changes, verb, reason = STATES[what]
+@pytest.mark.parametrize(
+    ("changes", "verb", "reason"),
+    [
+        ({"state": PullState.MERGED}, "fix", MERGED),
+        ({"state": PullState.MERGED}, "review", MERGED),
+        ({"state": PullState.CLOSED}, "fix", CLOSED),
+        ({"changed_files": 3001}, "review", HUGE),
+    ],
+)
+def test_a_pull_request_that_cannot_be_worked_on_is_refused_in_a_sentence(
+    changes: dict[str, Any], verb: str, reason: str
+) -> None:
     threads = Threads(pull_answer=pull_request(**changes))
     assert _refusal(f"/agent {verb}", threads) == Refusal(reason, in_thread=True)
 
@@ -153,12 +130,6 @@ def test_a_head_pushed_before_the_command_is_worked_on() -> None:
     threads = _moved([PushData(OLD, HEAD, EARLIER)])
     assert _request("/agent fix", threads).thread is not None
     assert "pushes acme/calc fix" in threads.calls
-
-
-def test_a_forks_pushes_are_asked_of_the_fork() -> None:
-    threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
-    _request("/agent fix", threads)
-    assert "pushes mallory/calc fix" in threads.calls
 
 
 NEWER = (
@@ -296,55 +267,7 @@ def test_a_contributor_vouches_for_nothing() -> None:
     )
 
 
-def test_without_a_name_nothing_is_trusted() -> None:
-    assert _request("/agent fix", Threads(pull_answer=pull_request(**FORK))).trusted_sha == ""
-
-
-# Commands in the wrong place
-
-
-WRONG = {
-    "/agent fix --base main": "`--base` means nothing under a pull request: "
-    "what comes of it is meant for the branch it goes to.",
-}
-
-
-@pytest.mark.parametrize("body", WRONG)
-def test_what_means_nothing_under_a_pull_request_is_said(body: str) -> None:
-    assert _refusal(body, Threads()).reason == WRONG[body]
-
-
-# Names of branches
-
-
-NAMES = [
-    "feature/#42",
-    'it\'s-"quoted"-`so`',
-    "with\u00a0no-break",
-    "with\u2003em\u3000and-ideographic",
-    "-leading-dash",
-    "--upload-pack=touch /tmp/x",
-    "$(id)",
-    "a" * 250,
-    "дом/日本語/🙂",
-    "refs/heads/odd",
-]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_branch_may_have_any_name(name: str) -> None:
-    threads = Threads(pull_answer=pull_request(head_ref=name, base_ref=name))
-    payload = review_payload("/agent fix", pull_request__head__ref=name, pull_request__base__ref=name)
-    request = _build(payload, threads, "pull_request_review")
-    assert isinstance(request, Request)
-    assert request.pull is not None
-    assert (request.base_ref, request.pull.head_ref) == (name, name)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_default_branch_may_have_any_name(name: str) -> None:
-    payload = on_pull("/agent explain", repository__default_branch=name)
-    del payload["issue"]["pull_request"]
-    request = _build(payload, Threads())
-    assert isinstance(request, Request)
-    assert request.base_ref == name
+def test_a_base_means_nothing_under_a_pull_request() -> None:
+    assert _refusal("/agent fix --base main", Threads()).reason == (
+        "`--base` means nothing under a pull request: what comes of it is meant for the branch it goes to."
+    )

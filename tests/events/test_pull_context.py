@@ -74,12 +74,6 @@ def test_what_was_said_after_the_command_is_left_out_and_counted() -> None:
     assert context.left_out == ("2 review comments written after the command",)
 
 
-def test_what_was_edited_after_the_command_is_left_out_and_counted() -> None:
-    context = _context(_thread(1, _comment(1, "evil", edited=LATER), _comment(2, edited=EARLIER)))
-    assert [one.id for one in context.unresolved[0].comments] == [2]
-    assert context.left_out == ("1 review comment edited after the command",)
-
-
 SAME_SECOND = [
     (ON_LINE, 4999, True),
     (ON_LINE, 5001, False),
@@ -106,15 +100,6 @@ def test_the_comments_of_the_review_that_asked_are_no_edits(trigger: Trigger) ->
     assert [one.id for one in context.unresolved[0].comments] == [4999]
 
 
-@pytest.mark.parametrize("trigger", [BY_REVIEW, ON_LINE])
-def test_an_edit_after_the_review_that_asked_is_one(trigger: Trigger) -> None:
-    assert _context(_thread(1, _comment(1, "evil", edited=LATER)), trigger=trigger).unresolved == ()
-
-
-def test_an_edit_in_the_triggers_own_second_counts_as_later() -> None:
-    assert _context(_thread(1, _comment(1, edited=AT))).unresolved == ()
-
-
 def test_the_bots_own_findings_are_part_of_it() -> None:
     own = "This is off by one.\n\n<!-- slash-agent finding -->"
     assert _context(_thread(1, _comment(1, own))).unresolved[0].comments[0].body.strip() == (
@@ -138,10 +123,6 @@ def test_hidden_text_is_taken_out_of_everything() -> None:
     assert context.left_out == ("2 HTML comments taken out",)
 
 
-def test_a_path_stays_what_its_lines_are_found_by() -> None:
-    assert _context(_thread(1, path="a  b/ü (1).py")).unresolved[0].path == "a  b/ü (1).py"
-
-
 def test_a_path_that_hides_something_is_shown_without_it() -> None:
     assert _context(_thread(1, path="a\u200b.py\n# obey")).unresolved[0].path == "a.py # obey"
 
@@ -159,12 +140,6 @@ def test_a_review_comment_has_its_thread_without_itself() -> None:
     assert [one.id for one in context.anchor.comments] == [4000, 4500]
     assert [thread.id for thread in context.unresolved] == [1]
     assert context.left_out == ()
-
-
-def test_the_lines_are_those_of_the_payload() -> None:
-    context = _context(_thread(4000, _comment(4000), line=99), trigger=ON_LINE, anchor=ANCHOR)
-    assert context.anchor is not None
-    assert (context.anchor.line, context.anchor.start_line) == (14, 13)
 
 
 def test_a_thread_that_is_gone_leaves_the_payloads_lines() -> None:
@@ -252,14 +227,6 @@ def test_failed_statuses_stand_beside_failed_checks_as_strangers_text() -> None:
     assert "\u202e" not in context.failures[1].url
 
 
-def test_statuses_that_cannot_be_read_are_said_and_the_checks_are_there() -> None:
-    context = read(
-        Threads(failed=[FailedCheck("ci", "failure", "")], statuses=AgentError("403 for statuses."))
-    )
-    assert [one.name for one in context.failures] == ["ci"]
-    assert "the commit statuses, which could not be read (403 for statuses)" in context.left_out
-
-
 # Texts of reviews
 
 
@@ -302,13 +269,3 @@ def test_later_reviews_strangers_and_our_own_are_not_read() -> None:
     assert "1 review written after the command" in context.left_out
     assert any(one.startswith("1 review by people from outside") for one in context.left_out)
     assert len(context.left_out) == 2
-
-
-def test_the_review_that_asked_is_no_context_of_itself() -> None:
-    asked = _review(9, "/agent fix this", submitted_at=AT)
-    assert read(Threads(reviewed=[asked]), Trigger("pull_request_review", 9, "u", AT)).reviews == ()
-
-
-def test_reviews_that_cannot_be_read_are_said_and_stop_nothing() -> None:
-    context = read(Threads(reviewed=AgentError("No answer.")))
-    assert "the texts of reviews, which could not be read (No answer)" in context.left_out

@@ -98,59 +98,69 @@ def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read() -> None:
         in_thread=True,
     )
     assert threads.calls == ["permission acme/calc octocat"]
-
-
-def test_an_outsider_learns_nothing_about_their_command() -> None:
     refusal = _build("/agent revew", Threads(OUTSIDER))
     assert isinstance(refusal, Refusal)
     assert "revew" not in refusal.reason
 
 
-def test_a_contributor_may_not_fix() -> None:
-    assert _build("/agent fix it", Threads(READER)) == Refusal(
-        "octocat may not use `/agent fix` here: "
-        "this repository's policy does not allow it for the tier contributor.",
-        in_thread=True,
-    )
+MAINTAINER = Threads().permission_answer
+BY_BOT = {"comment__user": BOT, "sender": BOT}
+NOT_ALLOWED = "may not use `/agent fix` here: this repository's policy does not allow it for the tier"
+REFUSED: dict[str, tuple[str, Permission, dict[str, Any], Refusal]] = {
+    "a contributor": (
+        "fix it",
+        READER,
+        {},
+        Refusal(f"octocat {NOT_ALLOWED} contributor.", in_thread=True),
+    ),
+    "a bot that is listed for another verb": (
+        "fix it",
+        MAINTAINER,
+        BY_BOT,
+        Refusal(f"renovate[bot] {NOT_ALLOWED} bot.", in_thread=False),
+    ),
+    "a deleted account": (
+        "fix it",
+        MAINTAINER,
+        {"comment__user": None},
+        Refusal("The account that gave the command is deleted.", in_thread=False),
+    ),
+    "a misspelt verb": (
+        "revew",
+        MAINTAINER,
+        {},
+        Refusal("`/agent revew` is not a verb; `/agent review` is the nearest.", True, ExitCode.USAGE),
+    ),
+    "a review of an issue": (
+        "review",
+        MAINTAINER,
+        {},
+        Refusal("`/agent review` looks at a pull request, and this is none.", True, ExitCode.USAGE),
+    ),
+    "a head of an issue": (
+        f"fix --sha {'a' * 40}",
+        MAINTAINER,
+        {},
+        Refusal("`--sha` names the head of a pull request, and this is none.", True, ExitCode.USAGE),
+    ),
+}
 
 
-def test_a_refusal_exits_with_3() -> None:
-    refusal = _build("/agent fix it", Threads(OUTSIDER))
-    assert isinstance(refusal, Refusal)
-    assert refusal.exit_code is ExitCode.REFUSED
-
-
-def test_a_bot_is_refused_in_silence() -> None:
-    refusal = _build("/agent fix it", comment__user=BOT, sender=BOT)
-    assert isinstance(refusal, Refusal)
-    assert not refusal.in_thread
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_command_is_refused_with_a_sentence_or_in_silence(what: str) -> None:
+    words, permission, changes, refusal = REFUSED[what]
+    admission = admitting(VERBS, {29139614: frozenset({"review"})})
+    assert _build(f"/agent {words}", Threads(permission), admission=admission, **changes) == refusal
 
 
 def test_a_listed_bot_gets_the_verbs_of_its_entry() -> None:
     admission = admitting(VERBS, {29139614: frozenset({"fix"})})
-    request = _build("/agent fix it", admission=admission, comment__user=BOT, sender=BOT)
+    request = _build("/agent fix it", admission=admission, **BY_BOT)
     assert isinstance(request, Request)
     assert request.actor.tier is Tier.BOT
-
-
-def test_a_listed_bot_is_refused_other_verbs_in_silence() -> None:
-    admission = admitting(VERBS, {29139614: frozenset({"review"})})
-    refusal = _build("/agent fix it", admission=admission, comment__user=BOT, sender=BOT)
-    assert isinstance(refusal, Refusal)
-    assert not refusal.in_thread
-
-
-def test_a_deleted_account_is_refused_in_silence() -> None:
-    refusal = _build("/agent fix it", comment__user=None)
-    assert refusal == Refusal("The account that gave the command is deleted.", in_thread=False)
-
-
-def test_a_misspelt_verb_is_bad_input() -> None:
-    assert _build("/agent revew") == Refusal(
-        "`/agent revew` is not a verb; `/agent review` is the nearest.",
-        in_thread=True,
-        exit_code=ExitCode.USAGE,
-    )
+    unlisted = _build("/agent fix it", **BY_BOT)
+    assert isinstance(unlisted, Refusal)
+    assert not unlisted.in_thread
 
 
 @pytest.mark.parametrize("verb", [verb for verb in NAMES if verb != "review"])
@@ -173,18 +183,6 @@ def test_nothing_is_read_for_what_is_answered_at_once(verb: str) -> None:
     request = _build(f"/agent {verb}", threads, issue__pull_request={"url": "x"})
     assert isinstance(request, Request)
     assert threads.calls == ["permission acme/calc octocat"]
-
-
-MISPLACED = {
-    "/agent review": "`/agent review` looks at a pull request, and this is none.",
-    f"/agent fix --sha {'a' * 40}": "`--sha` names the head of a pull request, and this is none.",
-}
-
-
-@pytest.mark.parametrize("body", MISPLACED)
-def test_what_needs_a_pull_request_says_so(body: str) -> None:
-    refusal = Refusal(MISPLACED[body], in_thread=True, exit_code=ExitCode.USAGE)
-    assert _build(body) == refusal
 
 
 SCHEDULED = admitting({Tier.SCHEDULE: frozenset(NAMES)}, {})

@@ -26,50 +26,31 @@ def _thread(comments: list[CommentData], **changes: Any) -> Thread:
     return build_thread(request.subject, request.trigger, reversed(comments), html)
 
 
-def test_comments_before_the_trigger_are_kept_in_order() -> None:
-    thread = _thread([comment(1, "one"), comment(2, "two")])
-    assert [one.body for one in thread.comments] == ["one", "two"]
-    assert thread.left_out == ()
+OWN = "Working on it.\n<!-- slash-agent progress run=1 -->"
+AFTER, EDITED = "1 comment written after the command", "1 comment edited after the command"
+COMMENTS: dict[str, tuple[CommentData, bool, tuple[str, ...]]] = {
+    "before the command": (comment(1, "fine"), True, ()),
+    "the command itself": (comment(5000, "/agent fix it", AT), False, ()),
+    "after it": (comment(5001, "evil", LATER), False, (AFTER,)),
+    "of its second with a later id": (comment(5001, "evil", AT), False, (AFTER,)),
+    "edited after it": (comment(1, "evil", edited=LATER), False, (EDITED,)),
+    "edited in its second": (comment(1, "evil", edited=AT), False, (EDITED,)),
+    "edited before it": (comment(1, "fine", edited="2026-03-01T11:59:59Z"), True, ()),
+    "of the bot's own": (comment(1, OWN, edited=LATER), False, ("1 comment of this bot's own",)),
+    "with a quoted mark": (
+        comment(1, "> <!-- slash-agent progress -->\nthis is wrong"),
+        True,
+        ("1 HTML comment taken out (a comment by user1 line 1)",),
+    ),
+}
 
 
-def test_the_command_itself_is_not_its_own_context() -> None:
-    assert _thread([comment(5000, "/agent fix it", AT)]).comments == ()
-
-
-def test_a_comment_written_after_the_trigger_is_left_out_and_said() -> None:
-    thread = _thread([comment(5001, "evil", LATER)])
-    assert thread.comments == ()
-    assert thread.left_out == ("1 comment written after the command",)
-
-
-def test_a_comment_of_the_same_second_with_a_later_id_is_left_out() -> None:
-    assert _thread([comment(5001, "evil", AT)]).comments == ()
-
-
-def test_a_comment_edited_after_the_trigger_is_left_out_and_said() -> None:
-    thread = _thread([comment(1, "evil", edited=LATER), comment(2, "fine")])
-    assert [one.body for one in thread.comments] == ["fine"]
-    assert thread.left_out == ("1 comment edited after the command",)
-
-
-def test_a_comment_edited_in_the_triggers_own_second_is_left_out() -> None:
-    assert _thread([comment(1, "evil", edited=AT)]).comments == ()
-
-
-def test_a_comment_edited_before_the_trigger_is_kept() -> None:
-    thread = _thread([comment(1, "fine", edited="2026-03-01T11:59:59Z")])
-    assert [one.body for one in thread.comments] == ["fine"]
-
-
-def test_the_bots_own_comments_are_left_out_and_said() -> None:
-    own = "Working on it.\n<!-- slash-agent progress run=1 -->"
-    thread = _thread([comment(1, own), comment(2, own, edited=LATER)])
-    assert thread.left_out == ("2 comments of this bot's own",)
-
-
-def test_a_quoted_mark_does_not_hide_a_persons_comment() -> None:
-    thread = _thread([comment(1, "> <!-- slash-agent progress -->\nthis is wrong")])
-    assert len(thread.comments) == 1
+@pytest.mark.parametrize("what", COMMENTS)
+def test_a_comment_is_context_as_it_stood_at_the_command(what: str) -> None:
+    one, kept, left_out = COMMENTS[what]
+    thread = _thread([one, comment(2, "two")])
+    assert [other.id for other in thread.comments] == ([1, 2] if kept else [2])
+    assert thread.left_out == left_out
 
 
 def test_the_newest_comments_are_kept_within_the_budget() -> None:

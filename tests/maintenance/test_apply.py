@@ -64,15 +64,7 @@ def test_the_smaller_limit_holds_whoever_sets_it() -> None:
     assert run_budget(with_task_limits(POLICY, LINKS), Tier.SCHEDULE, None).usd == 0.5
 
 
-def test_a_task_without_paths_and_limits_changes_nothing() -> None:
-    assert with_task_limits(POLICY, Task("tidy", "x")) == POLICY
-
-
 @pytest.mark.parametrize("name", ["../../x", "a/b", "A", "", "a.md", "a\n", "-"])
 def test_a_name_from_a_payload_leads_nowhere_else(name: str) -> None:
     with pytest.raises(UsageError):
         path_of(name)
-
-
-def test_where_a_task_lies() -> None:
-    assert path_of("dead-links") == ".github/agent/dead-links.md"

@@ -56,17 +56,6 @@ def test_a_task_that_is_due_runs() -> None:
     assert decide() == Decision(LINKS, True, "It was due at 2026-11-22 12:00 UTC.", due=NOW)
 
 
-def test_a_tick_that_came_late_misses_nothing() -> None:
-    late = Task("links", "x", "0 9 * * *")
-    assert decide(task=late, since=NOW - timedelta(hours=4)).run
-
-
-def test_what_the_last_look_saw_is_not_run_again() -> None:
-    decision = decide(since=NOW)
-    assert not decision.run
-    assert decision.why == "It was due at 2026-11-22 12:00 UTC, before the last look at 2026-11-22 12:00."
-
-
 MINE, THEIRS = OpenPull(7, "", touched=False), OpenPull(7, "", touched=True)
 NO = EndedPull(3, NOW - timedelta(days=1), merged=False)
 FULL = Room(runs=1, pulls=0)
@@ -97,10 +86,6 @@ def test_one_decision_for_the_plan_a_workflow_and_a_person(state: TaskState, roo
     }
 
 
-def test_a_task_without_a_schedule_waits_for_somebody() -> None:
-    assert not decide(task=Task("links", "x")).run
-
-
 def test_an_open_pull_request_that_only_the_bot_wrote_is_refreshed() -> None:
     decision = decide(TaskState(open=(OpenPull(7, "", touched=False),)))
     assert (decision.run, decision.pull) == (True, 7)
@@ -125,14 +110,6 @@ def test_each_no_in_a_row_doubles_the_wait_up_to_half_a_year() -> None:
     assert not decide(TaskState(ended=closed(55, 70, 80))).run
     assert decide(TaskState(ended=closed(56, 70, 80))).run
     assert decide(TaskState(ended=closed(*range(180, 400, 10)))).run
-
-
-def test_a_merged_one_forgives_what_came_before() -> None:
-    assert decide(TaskState(ended=(*closed(3, merged=True), *closed(5, 9, 20)))).run
-
-
-def test_a_no_after_the_merged_one_counts() -> None:
-    assert not decide(TaskState(ended=(*closed(5, merged=True), *closed(3)))).run
 
 
 def test_no_more_are_opened_than_may_be_open_and_refreshing_is_not_opening() -> None:
@@ -232,25 +209,10 @@ NOON = datetime(2026, 11, 22, 12, 17, tzinfo=UTC)
 MANY = [f"octo/repository-{n}" for n in range(SHORT_LIST + 1)]
 
 
-def test_all_of_a_short_list_are_looked_at_each_time() -> None:
-    windows = due_windows(MANY[:SHORT_LIST], NOON - AN_HOUR, NOON)
-    assert [turn.repository for turn in windows] == MANY[:SHORT_LIST]
-    assert {(turn.since, turn.until) for turn in windows} == {(NOON - AN_HOUR, NOON)}
-
-
 def test_in_a_day_each_of_a_long_list_has_one_turn() -> None:
     plans = [due_windows(MANY, NOON + n * AN_HOUR, NOON + (n + 1) * AN_HOUR) for n in range(24)]
     assert Counter(turn.repository for plan in plans for turn in plan) == Counter(MANY)
     assert max(map(len, plans)) < SHORT_LIST / 4
-
-
-def test_its_tasks_are_due_since_its_last_turn() -> None:
-    days = [
-        due_windows(MANY, NOON + n * timedelta(days=1), NOON + (n + 1) * timedelta(days=1)) for n in range(2)
-    ]
-    before, after = ({turn.repository: turn for turn in plan} for plan in days)
-    assert all(after[name].since == before[name].until for name in MANY)
-    assert all(turn.until - turn.since == timedelta(days=1) for turn in after.values())
 
 
 def test_a_look_that_comes_late_takes_in_what_it_missed() -> None:

@@ -55,10 +55,6 @@ def test_a_file_without_front_matter_is_an_instruction_started_by_hand() -> None
     )
 
 
-def test_empty_front_matter_says_nothing() -> None:
-    assert read_task("---\n---\nTidy up.", "tidy.md") == read_task("Tidy up.", "tidy.md")
-
-
 @pytest.mark.parametrize(
     ("front", "position", "why"),
     [
@@ -142,13 +138,6 @@ def test_both_keys() -> None:
     assert task.threads == ThreadFilter("open", "all", ("bug",), ("pinned",), 60, 50)
     assert task.writes == TaskWrites(20, 40, 5, 1, 1, ("stale",), 7)
     assert not task.opens_pulls
-
-
-def test_what_is_not_said_is_not_allowed() -> None:
-    task = read("threads: {}", "writes: { comment: 3 }")
-    assert task.threads == ThreadFilter()
-    assert task.writes == TaskWrites(comment=3)
-    assert read_task("Tidy up.", "tidy.md").opens_pulls
 
 
 @pytest.mark.parametrize(

@@ -90,15 +90,6 @@ def test_one_progress_comment_is_edited_and_ends_with_the_pull_request(published
 
 
 @pytest.mark.slow
-def test_publishing_twice_changes_nothing(published: Stage) -> None:
-    first = (published.branches(), published.pulls(), published.bot_comments())
-    again = published.publish()
-    assert again.code == 0
-    assert "up to date" in again.out
-    assert (published.branches(), published.pulls(), published.bot_comments()) == first
-
-
-@pytest.mark.slow
 def test_a_second_run_updates_the_bots_pull_request(stage: Stage) -> None:
     run_and_publish(stage, fix_steps())
     event = stage.ask("/agent fix this, and write it down in the README")

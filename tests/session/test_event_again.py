@@ -88,15 +88,6 @@ def test_retry_does_the_last_request_again_and_is_published(stage: Stage) -> Non
     assert len(stage.pulls()) == 1
 
 
-@pytest.mark.slow
-def test_options_of_the_retry_win(stage: Stage) -> None:
-    act(stage, [Say("No.")], stage.ask("/agent fix --budget 3 the carry"))
-    act(stage, [DONE], stage.ask("/agent retry --budget 1"))
-    header = json.loads((stage.bundle / "journal.jsonl").read_text().splitlines()[0])
-    assert header["limits"]["cost_usd"] == 1
-    assert header["request"]["instruction"] == "the carry"
-
-
 def test_without_an_earlier_request_retry_says_so(stage: Stage) -> None:
     assert "There is no earlier request in this thread" in nothing_asked(stage, "/agent retry")
 
@@ -157,31 +148,6 @@ def test_after_a_refused_continue_retry_starts_nothing(stage: Stage) -> None:
 
 
 # -- the same event again
-
-
-def test_a_request_that_is_done_is_not_paid_for_again(stage: Stage) -> None:
-    """The event is delivered twice: the action begins a second comment, and the queue lets the run start later."""
-    event = stage.ask("/agent fix this")
-    act(stage, fix_steps(), event)
-    assert stage.publish().code == 0
-    before = stage.bot_comments()
-    second = progress(stage, event["comment"]["id"])
-    ran = stage.run(event=event, SLASH_AGENT_COMMENT=str(second))
-    assert (ran.code, stage.bot_comments()) == (0, before), ran.output
-    assert (
-        f"This request is done already, see {stage.forge.url}/{stage.repo}/issues/1#issuecomment-" in ran.out
-    )
-
-
-@pytest.mark.slow
-def test_two_runs_of_one_event_side_by_side_end_with_one_progress_comment(stage: Stage) -> None:
-    """Without the workflow's queue the action began a comment for each before either run looked."""
-    event = stage.ask("/agent fix this")
-    first, second = (progress(stage, event["comment"]["id"]) for _ in range(2))
-    for begun in (second, first):
-        _, _, asked = act(stage, [DONE], event, SLASH_AGENT_COMMENT=str(begun))
-        assert asked
-        assert len(stage.bot_comments()) == 1
 
 
 def test_a80_a_mark_that_a_person_wrote_makes_no_request_done(stage: Stage) -> None:
@@ -280,15 +246,6 @@ def test_only_who_asked_or_a_maintainer_goes_on(stage: Stage) -> None:
 
 def test_without_anything_to_go_on_from_it_says_so(stage: Stage) -> None:
     assert "There is nothing to go on from" in nothing_asked(stage, "/agent continue yes")
-
-
-@pytest.mark.slow
-def test_where_the_bundle_is_gone_the_thread_has_to_do(stage: Stage) -> None:
-    progress(stage, stage.sample.comment, run=actions_run(stage))
-    ran, _, asked = act(stage, fix_steps(), stage.ask("/agent continue with the carry"))
-    assert ran.code == 0, ran.output
-    assert "which are not kept any more: go by the thread" in asked[0]
-    assert b"round(abs(seconds))" in (stage.bundle / "changes.patch").read_bytes()
 
 
 @pytest.mark.slow

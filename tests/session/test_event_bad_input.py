@@ -11,45 +11,10 @@ from typing import Any
 import pytest
 
 from tests.support import warm
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import ScriptRequest, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import MODEL, Stage
-
-MENDED = b"round(abs(seconds))"
-
-
-def test_without_any_token_the_variable_is_named(stage: Stage) -> None:
-    """Neither for GitHub nor for a model: the one that is needed first is asked for first."""
-    ran = stage.run(token="")
-    assert ran.code == 2
-    assert "GITHUB_TOKEN" in ran.err
-    assert len(ran.err.splitlines()) == 1
-    assert stage.bot_requests() == []
-
-
-@pytest.mark.bubblewrap
-@pytest.mark.slow
-def test_a_token_that_may_only_read_costs_the_comments_and_keeps_the_bundle(stage: Stage) -> None:
-    reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
-    with ModelServer(fix_steps()) as server:
-        ran = stage.run(model=server, token=reading)
-    assert ran.code == 0, ran.output
-    assert "the progress comment was not kept up to date" in ran.out
-    assert MENDED in (stage.bundle / "changes.patch").read_bytes()
-    published = stage.publish(token=reading)
-    assert published.code == 6
-    assert "Traceback" not in published.output
-    assert MENDED in (stage.bundle / "changes.patch").read_bytes()
-    assert stage.pulls() == []
-
-
-@pytest.mark.slow
-def test_a_refusal_with_a_token_that_may_only_read_is_still_one(stage: Stage) -> None:
-    reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
-    ran = stage.run(event=stage.ask("/agent revew"), token=reading)
-    assert ran.code == 2
-    assert "the thread could not be told" in ran.out
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -83,25 +48,6 @@ def said(program: warm.Running) -> str:
 
 
 STEPS: list[Step] = [VIEW, Turn(EDITS), shell("true"), DESCRIBE, DONE]
-
-
-@pytest.mark.bubblewrap
-@pytest.mark.slow
-def test_a_token_that_expires_half_way_costs_the_comments_and_keeps_the_bundle(stage: Stage) -> None:
-    token = stage.forge.token(permissions={"contents": "read", "issues": "write"}, repo=stage.repo)
-    with running(stage, token) as program:
-        stage.forge.revoke_token(token)
-    words = said(program)
-    assert program.completed.result().returncode == 0, words
-    assert "the progress comment was not kept up to date" in words
-    assert token not in words
-    expired = stage.publish(token=token)
-    assert expired.code != 0
-    assert "wrong or has expired" in expired.err
-    assert "Traceback" not in expired.output
-    assert stage.publish().code == 0
-    assert len(stage.pulls()) == 1
-    assert not any("Working on it" in body for body in stage.bot_comments())
 
 
 @pytest.mark.bubblewrap

@@ -55,17 +55,6 @@ def test_an_explanation_stands_under_the_lines_and_its_progress_in_the_conversat
 
 
 @pytest.mark.slow
-def test_help_is_answered_under_the_lines_where_the_token_may(stage: Stage) -> None:
-    number = open_pull(stage)
-    comment, event = ask(stage, number, "/agent help")
-    token = stage.forge.token(BOT, {**READING, "pull_requests": "write"}, repo=stage.repo)
-    assert stage.run(event=event, name=EVENT, token=token).code == 0
-    [answer] = replies(stage, number, comment)
-    assert "/agent review" in answer
-    assert stage.bot_comments(number) == []
-
-
-@pytest.mark.slow
 def test_where_the_token_may_not_the_conversation_has_the_answer_once(stage: Stage) -> None:
     number = open_pull(stage)
     comment, event = ask(stage, number, "/agent help")
@@ -73,16 +62,6 @@ def test_where_the_token_may_not_the_conversation_has_the_answer_once(stage: Sta
     for _ in range(2):
         assert stage.run(event=event, name=EVENT, token=token).code == 0
     assert replies(stage, number, comment) == []
-    assert len(stage.bot_comments(number)) == 1
-
-
-@pytest.mark.slow
-def test_a_comment_on_lines_that_was_deleted_meanwhile_loses_no_answer(stage: Stage) -> None:
-    number = open_pull(stage)
-    comment, event = ask(stage, number, "/agent help")
-    stage.forge.delete_review_comment(stage.repo, comment)
-    token = stage.forge.token(BOT, {**READING, "pull_requests": "write"}, repo=stage.repo)
-    assert stage.run(event=event, name=EVENT, token=token).code == 0
     assert len(stage.bot_comments(number)) == 1
 
 

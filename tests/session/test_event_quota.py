@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Actor, Tier, Trigger
-from bot.contracts.threads import Account
 from bot.events.event_request import RefusedError
 from bot.github.client import connect
 from bot.session.event.quota import check_quota
@@ -21,7 +20,6 @@ from tests.support.stage import CommandResult, Stage
 
 BOT = "github-actions[bot]"
 WORKFLOW = ".github/workflows/agent.yml"
-ME = Account(BOT, 41_898_282, "Bot")
 
 
 def run_of(stage: Stage, conclusion: str | None = "success", login: str = MAINTAINER, **more: Any) -> int:
@@ -131,15 +129,6 @@ def test_schedules_and_failed_runs_are_counted_by_their_event(stage: Stage, one_
         count("schedule")
 
 
-@pytest.mark.slow
-def test_outside_actions_nothing_is_counted(stage: Stage) -> None:
-    github = connect(stage.sample.run_token, stage.forge.api_url)
-    before = len(stage.forge.requests)
-    request = make_request(repository=stage.repo, actor=Actor("x", 1, Tier.MAINTAINER))
-    check_quota(github, request, 0, "2026-01-01T00:00:00Z", run=0, workflow="")
-    assert len(stage.forge.requests) == before
-
-
 # -- comments that other runs left
 
 
@@ -158,12 +147,6 @@ def test_a_comment_that_a_dead_run_left_open_is_closed(stage: Stage) -> None:
     assert "state=over" in bodies
 
 
-def queued(stage: Stage, number: int, run: int) -> None:
-    """What the gate writes for a command whose run then has to wait."""
-    mark = f"<!-- slash-agent progress request={number} state=on run={run} queued=yes -->"
-    stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Queued**\n\n- begins later\n\n{mark}\n")
-
-
 @pytest.mark.bubblewrap
 @pytest.mark.slow
 def test_an_open_comment_that_a_person_wrote_is_left_alone(stage: Stage) -> None:
@@ -172,14 +155,3 @@ def test_an_open_comment_that_a_person_wrote_is_left_alone(stage: Stage) -> None
     stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"x\n\n{mark}\n")
     act(stage, stage.ask("/agent fix this"))
     assert not [body for body in stage.bot_comments() if "Nothing more will come of this" in body]
-
-
-@pytest.mark.bubblewrap
-@pytest.mark.slow
-def test_what_still_waits_behind_a_run_is_left_alone(stage: Stage) -> None:
-    event = stage.ask("/agent fix this")
-    behind = stage.ask("/agent fix that")
-    queued(stage, behind["comment"]["id"], run_of(stage, None))
-    act(stage, event)
-    [waiting] = [body for body in stage.bot_comments() if "queued=yes" in body]
-    assert "state=on" in waiting

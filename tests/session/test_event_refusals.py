@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slash_forge.bundled import MAINTAINER, REPORTER
+from slash_forge.bundled import REPORTER
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
@@ -41,19 +41,6 @@ def test_an_outsider_gets_one_line_and_nothing_is_begun(stage: Stage, model: Mod
     [line] = stage.bot_comments()
     assert line.startswith(f"Thanks for your interest, {REPORTER}. Only people with write access")
     assert_one_sentence(ran)
-    assert_nothing_began(stage)
-
-
-def test_a_branch_that_leaves_no_room_for_ours_is_named_before_the_model_is_asked(
-    stage: Stage, model: ModelServer
-) -> None:
-    stage.forge.commit(stage.repo, {"a": "b"}, branch="agent", author=MAINTAINER)
-    ran = stage.run(model=model, event=stage.ask("/agent fix this"))
-    assert ran.code == 3
-    [line] = stage.bot_comments()
-    assert line.startswith(
-        "The branch agent exists on the server, and git cannot keep agent/ beside it: rename"
-    )
     assert_nothing_began(stage)
 
 
@@ -100,15 +87,6 @@ def test_a_dry_run_of_a_refusal_says_the_line_and_does_not_write_it(stage: Stage
     assert ran.code == 3
     assert "would comment on riverbend/tidytime#1" in ran.out
     assert stage.writes() == []
-
-
-def test_a_refusal_that_github_does_not_take_is_still_a_refusal(stage: Stage, model: ModelServer) -> None:
-    event = stage.ask("/agent fix this", REPORTER)
-    stage.forge.fail_next("POST", "/comments", status=403, body={"message": "Resource not accessible"})
-    ran = stage.run(model=model, event=event)
-    assert ran.code == 3
-    assert "the thread could not be told" in ran.output
-    assert "Traceback" not in ran.output
 
 
 OPEN_DOOR = "version: 1\ntiers:\n  outsider: {verbs: [fix], usd: 5, turns: 9, minutes: 9}\n"
@@ -224,14 +202,6 @@ def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(
     assert "who may ask are read from GitHub, never from the event's file, in a dry run too" in ran.err
     assert stage.bot_requests() == []
     assert_nothing_began(stage)
-
-
-def test_a_dead_token_is_one_sentence(stage: Stage, model: ModelServer) -> None:
-    stage.forge.revoke_token(stage.sample.run_token)
-    ran = stage.run(model=model)
-    assert ran.code == 2
-    assert "did not accept the token" in ran.err
-    assert_one_sentence(ran)
 
 
 @pytest.mark.parametrize(

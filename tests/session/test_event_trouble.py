@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
-from tests.support.machines import with_small_disk
-from tests.support.model_script import Say, Step, Turn
+from tests.support.fix_script import DONE, VIEW
+from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
-from tests.support.stage import MODEL, CommandResult, Stage, command
+from tests.support.stage import CommandResult, Stage
 
 pytestmark = pytest.mark.bubblewrap
-
-MENDED = b"round(abs(seconds))"
 
 
 def assert_told(stage: Stage, ran: CommandResult, said: str, number: int = 0) -> None:
@@ -101,63 +98,7 @@ def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
 # -- GitHub not answering
 
 
-@pytest.mark.slow
-def test_a_progress_comment_that_github_does_not_take_costs_the_run_nothing(stage: Stage) -> None:
-    stage.forge.fail_next("POST", "/issues/1/comments", status=403, body={"message": "Blocked"})
-    with ModelServer(fix_steps()) as server:
-        ran = stage.run(model=server)
-    assert ran.code == 0
-    assert "the progress comment was not kept up to date" in ran.out
-    assert stage.publish().code == 0
-    assert len(stage.pulls()) == 1
-
-
-@pytest.mark.slow
-def test_a_fetch_that_github_refuses_is_told(stage: Stage) -> None:
-    stage.forge.fail_next("*", r"\.git/", status=403, body="blocked", times=9)
-    with ModelServer([DONE]) as server:
-        ran = stage.run(model=server)
-        assert server.requests == []
-    assert ran.code == 2
-    assert_told(stage, ran, "access to contents")
-
-
 # -- a full disk
-
-FILL = shell("head -c 100000000 /dev/zero > big.bin; ls -l big.bin")
-MORE = shell("echo '# more' >> README.md; seq 1 20000")
-
-
-def run_on_a_small_disk(stage: Stage, steps: list[Step], bundle: str) -> tuple[list[str], str]:
-    """Run with 12 MB for everything, then make room and salvage. The exit codes, and all that was said."""
-    script = (
-        'shift 0; "$@"; echo "code $?"; rm -f "$RUNNER_TEMP"/slash-agent/*/tree/big.bin; '
-        f'{" ".join(command("salvage", "--newest", "--out", str(stage.bundle)))}; echo "code $?"'
-    )
-    with ModelServer(steps) as server:
-        argv = stage.run_command()
-        argv[argv.index(str(stage.bundle))] = bundle
-        environment = stage.environment(
-            stage.sample.run_token, **{**server.environment(), "SLASH_AGENT_MODEL": MODEL}
-        )
-        done = stage.call(with_small_disk(stage.temp, 12_000_000, script, *argv), environment)
-    codes = [line for line in done.out.splitlines() if line.startswith("code ")]
-    return codes, done.output
-
-
-@pytest.mark.slow
-def test_a_full_disk_ends_the_run_with_a_sentence_and_salvage_works_when_there_is_room(stage: Stage) -> None:
-    steps: list[Step] = [VIEW, Turn(EDITS), FILL, MORE, MORE, MORE, DONE]
-    codes, said = run_on_a_small_disk(stage, steps, str(stage.temp / "bundle"))
-    assert codes == ["code 75", "code 0"], said
-    assert "No space left on device" in said
-    assert "Traceback" not in said
-    assert MENDED in (stage.bundle / "changes.patch").read_bytes()
-    assert not any("Working on it" in body for body in stage.bot_comments())
-    assert any("No space left" in body for body in stage.bot_comments())
-    assert stage.remaining_processes() == []
-    assert stage.publish().code == 0
-
 
 # -- runs that nobody waits for
 

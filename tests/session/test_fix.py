@@ -5,18 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.session.conftest import Cli, command
-from tests.support import warm
+from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
-from tests.support.model_script import Call, Say, Status, Step, Turn
+from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.repositories import commit_all, git, make_repository
+from tests.support.repositories import commit_all, git
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -28,6 +25,9 @@ def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
     cli: Cli, repo: Path, tmp_path: Path, model: str
 ) -> None:
     before, out = git(repo, "rev-parse", "HEAD"), tmp_path / "bundle"
+    (repo / "README.md").write_text("mine\n")
+    (repo / "staged.txt").write_text("staged\n")
+    git(repo, "add", "staged.txt")
     with ModelServer(fix_steps()) as server:
         ran = cli(
             "fix", "--repo", repo, "--model", model, "--out", out, "--json", "fix the rounding", model=server
@@ -38,7 +38,10 @@ def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
     assert git(repo, "rev-parse", f"{branch}~1") == before
     assert git(repo, "diff", "--stat", f"main...{branch}").startswith("tidytime/format.py")
     assert git(repo, "rev-parse", "HEAD") == before
-    assert git(repo, "status", "--porcelain") == ""
+    # Dirty files and the index stay as they are.
+    assert (repo / "README.md").read_text() == "mine\n"
+    assert git(repo, "status", "--porcelain=v1").splitlines() == ["M README.md", "A  staged.txt"]
+    assert ran.json["unseen"] == 2
     assert {path.name for path in out.iterdir()} - {"problems.sarif"} == {
         "outcome.json", "changes.patch", "message.md", "journal.jsonl", "report.html"
     }  # fmt: skip
@@ -60,19 +63,6 @@ def test_the_checks_before_and_after_are_in_the_outcome(cli: Cli, repo: Path, tm
         "unittest's output",
     )
     assert (tests["before"]["failed"], tests["after"]["failed"]) == (1, 0)
-
-
-@pytest.mark.slow
-def test_dirty_files_and_the_index_stay_as_they_are(cli: Cli, repo: Path) -> None:
-    (repo / "README.md").write_text("mine\n")
-    (repo / "staged.txt").write_text("staged\n")
-    git(repo, "add", "staged.txt")
-    before = git(repo, "status", "--porcelain=v1")
-    with ModelServer(fix_steps()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "fix it", model=server)
-    assert git(repo, "status", "--porcelain=v1") == before
-    assert (repo / "README.md").read_text() == "mine\n"
-    assert "did not see 2 uncommitted files" in ran.out
 
 
 @pytest.mark.slow
@@ -106,23 +96,6 @@ def test_a_failing_check_is_told_once_and_the_run_goes_on(cli: Cli, repo: Path) 
     outcome = ran.json["outcome"]
     assert (outcome["status"], outcome["stop_reason"]) == ("changed", "checks_failing")
     assert ran.code == 0
-
-
-@pytest.mark.checks
-def test_after_checks_do_not_see_what_the_agent_planted(cli: Cli, repo: Path) -> None:
-    plant = shell(
-        "mkdir -p tidytime/__pycache__ && printf 'import unittest\\n' > sitecustomize.py && "
-        "printf 'def main(*a, **k): raise SystemExit(0)\\n' > unittest.py && git status --short --ignored"
-    )
-    steps: list[Step] = [
-        shell("printf 'unittest.py\\nsitecustomize.py\\n' >> .git/info/exclude"),
-        plant,
-        DONE,
-    ]
-    with ModelServer(steps) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix", model=server)
-    outcome = ran.json["outcome"]
-    assert {file["path"] for file in outcome["files"]} == {"unittest.py", "sitecustomize.py"}
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -174,56 +147,6 @@ def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path) -> None:
     assert ran.json["branch"]
 
 
-@pytest.mark.parametrize(
-    ("step", "said"),
-    [
-        (Status(401, "no such key"), "ANTHROPIC_API_KEY"),
-        (Status(404, "no such model"), "claude-sonnet-5-5"),
-        (Status(429, "slow down", {"retry-after": "999"}), "999"),
-    ],
-)
-def test_a_provider_that_fails_keeps_the_change_so_far(cli: Cli, repo: Path, step: Status, said: str) -> None:
-    with ModelServer([VIEW, Turn(EDITS), step]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "x", model=server)
-    assert ran.code == 5
-    assert ran.json["outcome"]["status"] == "partial"
-    assert said in ran.json["outcome"]["reason"]
-    assert "Traceback" not in ran.err
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_keeps_what_there_is(cli: Cli, repo: Path, tmp_path: Path, number: signal.Signals) -> None:
-    out = tmp_path / "bundle"
-    with ModelServer([VIEW, Turn(EDITS), shell("sleep 600")]) as server:
-        ran = warm.run_with_signal(
-            command("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x"),
-            cli.environment(**server.environment()),
-            number,
-            lambda: "sleep 600" in cli.journal,
-        )
-    assert ran.returncode == 130, ran.stderr
-    assert b"round(abs(seconds))" in (out / "changes.patch").read_bytes()
-    assert "Not finished" in ran.stdout
-    assert not _left_over(repo)
-
-
-@pytest.mark.checks
-def test_a_killed_run_is_salvaged(cli: Cli, repo: Path, tmp_path: Path) -> None:
-    out = tmp_path / "bundle"
-    with ModelServer([VIEW, Turn(EDITS), shell("sleep 600")]) as server:
-        warm.run_with_signal(
-            command("fix", "--repo", repo, "--model", MODELS[0], "x"),
-            cli.environment(**server.environment()),
-            signal.SIGKILL,
-            lambda: "sleep 600" in cli.journal,
-        )
-    _wait_for(lambda: not _left_over(repo))
-    ran = cli("salvage", "--newest", "--out", out)
-    assert ran.code == 0, ran.err
-    assert b"round(abs(seconds))" in (out / "changes.patch").read_bytes()
-    assert json.loads((out / "outcome.json").read_text())["status"] == "partial"
-
-
 def test_without_a_key_the_variable_and_the_demo_are_named(cli: Cli, repo: Path) -> None:
     ran = cli("fix", "--repo", repo, "--model", "openai/gpt-4.1", "x")
     assert ran.code == 2
@@ -231,23 +154,14 @@ def test_without_a_key_the_variable_and_the_demo_are_named(cli: Cli, repo: Path)
     assert "slash-agent demo" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("policy", "said"),
-    [
-        ("checks: [\n", "agent.yml:"),
-        ("version: 1\nchekcs: []\n", "checks"),
-    ],
-)
-def test_a_broken_policy_file_is_an_error_with_its_place(
-    cli: Cli, repo: Path, policy: str, said: str
-) -> None:
-    (repo / ".github" / "agent.yml").write_text(policy)
+def test_a_broken_policy_file_is_an_error_with_its_place(cli: Cli, repo: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text("version: 1\nchekcs: []\n")
     commit_all(repo)
     with ModelServer([DONE]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "x", model=server)
         assert server.requests == []
     assert ran.code == 2
-    assert said in ran.err
+    assert "agent.yml:2:1" in ran.err
     assert "Traceback" not in ran.err
 
 
@@ -314,37 +228,6 @@ def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path:
 
 
 @pytest.mark.slow
-def test_setup_and_bring_make_a_repository_with_dependencies_runnable(cli: Cli, tmp_path: Path) -> None:
-    repo = make_repository(
-        tmp_path / "app",
-        {
-            ".github/agent.yml": (
-                "version: 1\nbring: [vendor]\nsetup:\n  - command: mkdir -p build && echo 41 > build/answer\n"
-                "checks:\n  - name: answer\n    command: sh check.sh\n"
-            ),
-            ".gitignore": "vendor/\n",
-            "check.sh": 'test "$(sh vendor/add.sh "$(cat build/answer)")" = "$(cat want)"\n',
-            "want": "40\n",
-        },
-    )
-    (repo / "vendor").mkdir()
-    (repo / "vendor" / "add.sh").write_text("echo $(($1 + 1))\n")
-    steps: list[Step] = [
-        shell("sh vendor/add.sh $(cat build/answer)"),
-        shell("rm -r build vendor; echo 42 > want"),
-        DONE,
-    ]
-    with ModelServer(steps) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix answer", model=server)
-        seen = json.dumps(server.requests[1].json["messages"][-1])
-    outcome = ran.json["outcome"]
-    check = outcome["checks"][0]
-    assert "42" in seen
-    assert (check["before"]["state"], check["after"]["state"]) == ("failed", "passed"), check
-    assert [file["path"] for file in outcome["files"]] == ["want"]
-
-
-@pytest.mark.slow
 def test_most_files_are_deleted_only_where_a_person_says_so(cli: Cli, repo: Path, tmp_path: Path) -> None:
     (repo / "old").mkdir()
     for number in range(40):
@@ -357,28 +240,6 @@ def test_most_files_are_deleted_only_where_a_person_says_so(cli: Cli, repo: Path
         assert ran.code == 0, ran.output
         assert (out / "changes.patch").read_bytes().count(b"deleted file") == deleted
         assert ("--allow-deletions" in ran.output) == (not flags)
-
-
-def _wait_for(condition: object) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + 240
-    while not condition():
-        assert time.monotonic() < deadline, "what was waited for did not happen"
-        time.sleep(0.05)
-
-
-def _left_over(repo: Path) -> list[str]:
-    """Command lines of processes that know of `repo`, our own tests apart."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit() and int(entry) != os.getpid():
-            try:
-                line = Path("/proc", entry, "cmdline").read_bytes().replace(b"\0", b" ")
-            except OSError:
-                continue
-            if str(repo).encode() in line:
-                found.append(line.decode(errors="replace"))
-    return found
 
 
 def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path) -> None:

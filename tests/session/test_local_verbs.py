@@ -82,21 +82,6 @@ def test_a_plan_is_printed_kept_and_carried_out(cli: Cli, repo: Path, tmp_path: 
     assert git(repo, "branch", "--list", "agent/*").strip() == fixed.json["branch"]
 
 
-def test_a_plan_as_json_is_the_plan(cli: Cli, repo: Path) -> None:
-    with ModelServer([VIEW, SUBMIT, Say("Planned.")]) as server:
-        ran = cli("plan", "--repo", repo, "--model", MODEL, "--json", "round it", model=server)
-    assert ran.json["outcome"]["status"] == "planned"
-    assert ran.json["plan"]["steps"][0]["paths"] == ["tidytime/format.py"]
-
-
-def test_a_plan_that_the_model_does_not_make_is_a_failure(cli: Cli, repo: Path) -> None:
-    with ModelServer([VIEW, Say("It is done already."), Say("It is.")]) as server:
-        ran = cli("plan", "--repo", repo, "--model", MODEL, "--json", "round it", model=server)
-    assert ran.code == 5
-    assert ran.json["plan"] is None
-    assert "without a plan" in ran.json["outcome"]["reason"]
-
-
 @pytest.mark.parametrize(
     ("words", "why"),
     [

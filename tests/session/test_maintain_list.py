@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from slash_forge.bundled import MAINTAINER, REPORTER
 from slash_forge.forge import ACTIONS_BOT
 from tests.support.apps import App, make_app
 from tests.support.fix_script import DONE
 from tests.support.model_script import Call, Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
-from tests.support.repositories import git
 from tests.support.stage import CommandResult, Stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -94,38 +92,6 @@ def all_in(stage: Stage, repository: str, path: str) -> Any:
     )
     with urllib.request.urlopen(request, timeout=120) as answer:
         return json.load(answer)
-
-
-@pytest.mark.slow
-def test_each_task_of_the_list_becomes_a_draft_in_its_own_repository(entries: Entries, stage: Stage) -> None:
-    planned = entries.plan(stage.repo, NOTES)
-    assert planned.code == 0, planned.output
-    due = [(job["repository"], job["name"]) for job in planned.json["matrix"]["include"]]
-    assert sorted(due) == [(NOTES, "riverbend.notes.links"), (stage.repo, "riverbend.tidytime.links")]
-    for repository, _ in due:
-        with ModelServer(writing()) as model:
-            ran = entries.run(repository, model)
-            assert ran.code == 0, ran.output
-            assert f"Write down what {repository} is" in json.dumps(model.requests[0].json)
-        done = entries.publish(repository)
-        assert done.code == 0, done.output
-    for repository, _ in due:
-        [pull] = all_in(stage, repository, "pulls")
-        assert (pull["draft"], pull["head"]["ref"]) == (True, "agent/task-links")
-        assert pull["user"]["login"] == BOT
-        assert (read_mark(pull["body"], PULL_REQUEST) or {})["task"] == "links"
-    by = git(stage.forge.git_folder(NOTES), "log", "-1", "--format=%ae", "agent/task-links").strip()
-    assert by == "notes@example.invalid"  # that repository's own policy
-
-
-@pytest.mark.slow
-def test_one_that_the_app_does_not_reach_is_named_and_the_others_go_on(
-    entries: Entries, stage: Stage
-) -> None:
-    planned = entries.plan(SHUT, NOTES, stage.repo)
-    assert planned.code == 0
-    assert planned.json["count"] == 2
-    assert f"{SHUT}: The app {entries.app.id} is not installed on {SHUT}" in planned.err
 
 
 @pytest.mark.slow
@@ -228,20 +194,3 @@ def test_who_starts_a_task_elsewhere_by_hand_must_be_allowed_it_there(
         assert bool(model.requests) == (code == 0)
     if code == 0:
         assert entries.publish(NOTES, **by_hand).code == 0
-
-
-@pytest.mark.slow
-def test_a_plan_each_hour_does_not_use_up_the_days_runs(entries: Entries, stage: Stage) -> None:
-    """The tier has 20 a day, and an hourly plan is 24 runs of the workflow, whether anything is due or not."""
-    for _ in range(24):
-        stage.forge.add_run(
-            stage.repo, workflow=".github/workflows/maintenance.yml", name="maintenance", event="schedule"
-        )
-    here = {
-        "GITHUB_RUN_ID": "4711",
-        "GITHUB_WORKFLOW_REF": f"{stage.repo}/.github/workflows/maintenance.yml@x",
-    }
-    with ModelServer(writing()) as model:
-        ran = entries.run(stage.repo, model, **here)
-    assert ran.code == 0, ran.output
-    assert stage.outcome()["status"] == "changed"

@@ -12,7 +12,6 @@ from tests.support.stage import Stage
 
 NAMED = ".github/bots/strict.yml"
 GIVEN = {"SLASH_AGENT_POLICY": NAMED}
-STRICT = "version: 1\ntiers:\n  maintainer: {verbs: [explain, help]}\n"
 
 
 @pytest.mark.parametrize("named", ["", " ", ".github/agent.yml", "./.github/agent.yml"])

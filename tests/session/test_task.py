@@ -85,15 +85,6 @@ def test_what_lies_outside_the_tasks_paths_is_denied_and_held_back(stage: Stage)
     assert "the task rounding" in outcome["withheld"][0]["reason"]
 
 
-@pytest.mark.slow
-def test_the_next_time_the_same_pull_request_is_refreshed(stage: Stage) -> None:
-    for _ in range(2):
-        with ModelServer(fix_steps()) as model:
-            run(stage, model)
-        assert publish(stage).code == 0
-    assert len(stage.pulls()) == 1
-
-
 def published(stage: Stage, *steps: Step) -> list[Any]:
     """One run by the schedule and its publishing; the model's requests."""
     with ModelServer(list(steps)) as model:
@@ -167,17 +158,6 @@ def test_a_folder_that_is_not_there_and_no_thread_cost_no_request(stage: Stage) 
     assert model.requests == []
     assert "No thread meets the task's conditions" in stage.outcome()["reason"]
     assert stage.outcome()["cost"] == 0
-
-
-@pytest.mark.slow
-def test_a_plan_knows_the_pull_request_again(stage: Stage) -> None:
-    with ModelServer(fix_steps()) as model:
-        run(stage, model)
-    publish(stage)
-    planned = stage.cli(
-        "maintain", "--plan", "--json", "--task", "rounding", GITHUB_TOKEN=stage.sample.run_token
-    )
-    assert planned.json["decided"][0]["pull"] == stage.pulls()[0]["number"]
 
 
 @pytest.mark.slow

@@ -203,13 +203,6 @@ def test_who_takes_the_label_off_by_hand_has_said_no(stage: Stage, old: int, clo
     assert asked == []
 
 
-@pytest.mark.slow
-def test_it_is_not_closed_before_its_time_nor_without_a_word(stage: Stage, old: int) -> None:
-    _, asked = run(stage, propose("close", old))
-    assert "a thread is closed 14 days after this task commented on it" in results(asked)
-    assert not (stage.bundle / "writes.json").exists()
-
-
 def answered(stage: Stage, number: int) -> None:
     stage.forge.comment(stage.repo, number, stage.repo.partition("/")[0], "Wait, I am on it.")
 
@@ -248,15 +241,6 @@ def test_what_changed_meanwhile_is_left_alone_and_that_is_said(
     assert f"written: comment on #{other}" in out
     assert stage.bot_comments(old) == []
     assert labels(stage, other) == ["stale"]
-
-
-@pytest.mark.slow
-def test_a_dry_run_says_what_would_be_written(stage: Stage, old: int) -> None:
-    run(stage, speak(old))
-    out = published(stage, "--dry-run")
-    assert f"would comment on {stage.repo}#{old}" in out
-    assert f"would label {stage.repo}#{old} with stale" in out
-    assert stage.bot_comments(old) == []
 
 
 @pytest.mark.slow

@@ -223,9 +223,6 @@ def test_going_on_where_the_change_is_there_already_changes_nothing_twice(
     assert "left no change in the work tree" in came.first_request_text
 
 
-# report
-
-
 # pull requests
 
 
@@ -292,14 +289,3 @@ STOPS: list[tuple[StopReason, Status, ExitCode]] = [
 @pytest.mark.parametrize(("stop", "status", "expected"), STOPS)
 def test_an_exit_code_is_never_nought_for_nothing(stop: StopReason, status: Status, expected: Any) -> None:
     assert exit_code(stop, status) is expected
-
-
-def test_a_run_on_a_pull_request_is_judged_by_the_policy_of_its_base(stage: Stage, tmp_path: Path) -> None:
-    """The head's own policy lets nothing be written; the base's applies."""
-    stage.forge.commit(stage.repo, {"notes.md": "x\n"}, branch="topic")
-    strict = "version: 1\nrules:\n  - {effect: deny, paths: ['**'], tools: [edit, write]}\n"
-    stage.forge.commit(stage.repo, {".github/agent.yml": strict}, branch="topic")
-    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
-    stage.forge.commit(stage.repo, {"later.md": "on main\n"})
-    came = run_verb(stage, request_on(stage, number, "fix"), fix_steps())
-    assert came.outcome.status is Status.CHANGED

@@ -10,11 +10,10 @@ import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
 from slash_forge.forge import ACTIONS_BOT
-from tests.support.fix_script import DONE, VIEW, fix_steps, shell
+from tests.support.fix_script import DONE, VIEW, fix_steps
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
-from tests.support.verb_runs import fork_pull
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -100,11 +99,6 @@ def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage:
     assert stage.outcome()["status"] == "answered"
 
 
-def reading_runs(stage: Stage) -> str:
-    permissions = {"contents": "read", "issues": "write", "actions": "read"}
-    return stage.forge.token(ACTIONS_BOT, permissions, repo=stage.repo)
-
-
 @pytest.mark.slow
 def test_a_plan_changed_between_the_jobs_is_noticed(stage: Stage) -> None:
     event = stage.ask("/agent plan this")
@@ -116,56 +110,3 @@ def test_a_plan_changed_between_the_jobs_is_noticed(stage: Stage) -> None:
     assert ran.code == 2
     assert "plan.json" in ran.err
     assert comments(stage, "**Plan:") == []
-
-
-def on_pull(stage: Stage, number: int, body: str, steps: Sequence[Step]) -> CommandResult:
-    """A maintainer's comment under a pull request, carried out and published."""
-    event = stage.ask(body, number=number)
-    permissions = {
-        "contents": "read",
-        "issues": "write",
-        "pull_requests": "read",
-        "checks": "read",
-        "actions": "read",
-    }
-    token = stage.forge.token(ACTIONS_BOT, permissions, repo=stage.repo)
-    with ModelServer(steps) as server:
-        ran = stage.run(model=server, event=event, token=token)
-    assert ran.code == 0, ran.output
-    file = stage.event_file(event)
-    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-    assert published.code == 0, published.output
-    return published
-
-
-@pytest.mark.slow
-@pytest.mark.checks
-def test_a_fix_on_a_fork_says_that_nothing_of_it_was_run(stage: Stage) -> None:
-    number = fork_pull(stage, {"mine.py": "raise SystemExit\n"})
-    on_pull(stage, number, "/agent fix the rounding", fix_steps())
-    outcome = stage.outcome()
-    assert outcome["request"]["pull"]["number"] == number
-    assert {check["after"]["state"] for check in outcome["checks"]} == {"not_run"}
-    [pull] = [one for one in stage.pulls() if one["number"] != number]
-    assert "comes from a fork" in pull["body"]
-
-
-@pytest.mark.slow
-@pytest.mark.checks
-def test_a_fork_is_run_where_the_command_names_its_head(stage: Stage) -> None:
-    number = fork_pull(stage, {"mine.txt": "x\n"})
-    sha = stage.get(f"pulls/{number}")["head"]["sha"]
-    on_pull(stage, number, f"/agent fix --sha {sha} the rounding", [shell("cat mine.txt"), *fix_steps()])
-    outcome = stage.outcome()
-    assert outcome["request"]["trusted_sha"] == sha
-    assert {check["after"]["state"] for check in outcome["checks"]} == {"passed"}
-
-
-@pytest.mark.slow
-def test_an_explanation_under_a_pull_request_knows_its_diff(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {"extra.py": "EXTRA = 1\n"}, branch="topic")
-    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
-    on_pull(stage, number, "/agent explain what this adds", [Say("A constant.")])
-    assert any("A constant." in body for body in stage.bot_comments(number))
-    journal = (stage.bundle / "journal.jsonl").read_text()
-    assert re.search(r"\+ ?EXTRA = 1", journal)

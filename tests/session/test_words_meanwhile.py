@@ -17,7 +17,6 @@ from tests.support.stage import Stage
 pytestmark = pytest.mark.bubblewrap
 
 MODEL = "anthropic/claude-sonnet-5-5"
-TOKEN = "gh" + "p_" + "a1B2" * 9
 
 
 @pytest.mark.slow
