@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from bot.cli.options import add_flag, confirm
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
@@ -32,8 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="RUN_DIR",
         help="these runs, finished or not (default: all finished)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be removed, and its size")
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    add_flag(parser, "--dry-run", help="show what would be removed, and its size")
+    add_flag(parser, "-y", "--yes", help="do not ask")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -57,7 +58,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.dry_run or not removable:
         printer.line(f"Nothing was removed: {what} could be.")
         return ExitCode.DONE
-    if not arguments.yes and not _is_sure(what):
+    unasked = f"Nothing was removed, of {what}: add --yes to remove them, or --dry-run to only look."
+    if not arguments.yes and not confirm(f"Remove {what}?", unasked):
         printer.line("Nothing was removed.")
         return ExitCode.CANCELLED
     removed = [folder for folder in removable if remove_run(folder, finished=not named)]
@@ -83,14 +85,6 @@ def _named(path: Path, parent: Path) -> RunFolder:
             "Nothing was removed."
         )
     return folder
-
-
-def _is_sure(what: str) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"Nothing was removed, of {what}: add --yes to remove them, or --dry-run to only look."
-        )
-    return input(f"Remove {what}? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _megabytes(size: int) -> str:

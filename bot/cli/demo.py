@@ -10,6 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
+from bot.cli.options import add_flag
 from bot.cli.result import Result, print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode
@@ -20,11 +21,7 @@ EXAMPLE = "slash-agent demo --keep"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--keep",
-        action="store_true",
-        help="keep the small GitHub running, to look at the pull request in a browser",
-    )
+    add_flag(parser, "--keep", help="keep the small GitHub running, to look at the pull request in a browser")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

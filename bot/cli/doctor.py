@@ -7,19 +7,20 @@ import argparse
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.checkout.local import origin_repository
-from bot.cli.options import add_text, repositories_of
+from bot.cli.options import add_flag, add_repo, add_text, repositories_of
 from bot.cli.terminal.printer import Printer, Style
 from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
-from bot.doctor.finding import Finding, State, is_healthy
+from bot.doctor.finding import Finding, State, is_healthy, unknown
 from bot.doctor.github import check_app, check_github, without_app
 from bot.doctor.local import check_local, read_text
 from bot.evidence.labels import check_title
@@ -42,25 +43,18 @@ _MARKS: Mapping[State, tuple[str, Style]] = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--repo", type=Path, default=Path(), metavar="DIR", help="the checkout (default: here)"
-    )
+    add_repo(parser, "the checkout")
     parser.add_argument(
         "--repository",
         default=os.environ.get("GITHUB_REPOSITORY", ""),
         metavar="OWNER/NAME",
         help="on GitHub (default: the one that the checkout's `origin` names)",
     )
-    add_text(
-        parser,
-        "--repositories",
-        "SLASH_AGENT_REPOSITORIES",
-        metavar="OWNER/NAME,...",
-        help="the repositories of a central maintenance workflow",
-    )
-    parser.add_argument("--no-try", action="store_true", help="do not run the checks once in the sandbox")
-    parser.add_argument("--verbose", action="store_true", help="show every canary of the sandbox")
-    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    listed = "the repositories of a central maintenance workflow"
+    add_text(parser, "--repositories", "SLASH_AGENT_REPOSITORIES", "OWNER/NAME,...", listed)
+    add_flag(parser, "--no-try", help="do not run the checks once in the sandbox")
+    add_flag(parser, "--verbose", help="show every canary of the sandbox")
+    add_flag(parser, "--json", help="print the findings as JSON")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -76,14 +70,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         *_app_findings(repository, repositories),
     ]
     if arguments.json:
-        print(json.dumps([_as_json(finding) for finding in findings], indent=1))
+        rows = [
+            {"name": one.name, "state": one.state, "said": one.message, "fix": one.fix} for one in findings
+        ]
+        print(json.dumps(rows, indent=1))
     else:
         _show(findings, Printer(sys.stdout, os.environ))
     return ExitCode.DONE if is_healthy(findings) else ExitCode.UNAVAILABLE
-
-
-def _as_json(finding: Finding) -> dict[str, str]:
-    return {"name": finding.name, "state": finding.state, "said": finding.message, "fix": finding.fix}
 
 
 def _local_findings(root: Path, arguments: argparse.Namespace) -> Iterator[Finding]:
@@ -112,17 +105,17 @@ def _trial_finding(trial: Trial) -> Finding:
     if trial.run.state is CheckState.NOT_RUNNABLE and (line := setup_line(trial.command)):
         fix = f"add to {POLICY_FILE}, or install it on this machine: {line}"
     message = f"`{check_title(trial)}`: {result_text(trial)}"
-    return Finding(f"check {trial.name}", state.get(trial.run.state, State.MISSING), message, fix)
+    return Finding(state.get(trial.run.state, State.MISSING), f"check {trial.name}", message, fix)
 
 
 def _github_findings(repository: str) -> list[Finding]:
     where = read_github_environment(os.environ)
     if not repository:
         message = "There is no remote `origin` that leads to GitHub."
-        return [Finding("GitHub", State.UNKNOWN, message, "name the repository with --repository OWNER/NAME")]
+        return [unknown("GitHub", message, "name the repository with --repository OWNER/NAME")]
     if not where.token:
         message = f"Without a token nothing can be said about {repository} on GitHub."
-        return [Finding("GitHub", State.UNKNOWN, message, "set GITHUB_TOKEN")]
+        return [unknown("GitHub", message, "set GITHUB_TOKEN")]
     from bot.github.client import connect
 
     return check_github(repository, connect(where.token, where.api_url), where.token)
@@ -147,10 +140,8 @@ def _show(findings: Sequence[Finding], printer: Printer) -> None:
                 printer.verdict(mark, style, f"{finding.name}: {finding.message}")
                 for line in finding.fix.splitlines():
                     printer.field("fix", line, "bold", copied=True)
-    missing = sum(finding.state is State.MISSING for finding in findings)
-    warnings = sum(finding.state is State.WARNING for finding in findings)
+    states = Counter(finding.state for finding in findings)
+    missing, warnings = states[State.MISSING], count_of(states[State.WARNING], "warning")
+    text = f"{count_of(missing, 'thing')} missing" if missing else "nothing is missing"
     printer.line()
-    if missing:
-        printer.headline("bad", f"{count_of(missing, 'thing')} missing, {count_of(warnings, 'warning')}")
-    else:
-        printer.headline("good", f"nothing is missing, {count_of(warnings, 'warning')}")
+    printer.headline("bad" if missing else "good", f"{text}, {warnings}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.cli.options import add_flag, add_repo, confirm
 from bot.cli.result import git_at
 from bot.cli.terminal.printer import Mark, Printer
 from bot.cli.trials import ADVICE, result_text, try_with_progress
@@ -30,25 +31,17 @@ EXAMPLE = "slash-agent init --repo . --yes"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--repo", type=Path, default=Path(), metavar="DIR", help="the checkout (default: here)"
-    )
+    add_repo(parser, "the checkout")
     parser.add_argument(
         "--provider", choices=sorted(KEYS), default="anthropic", help="which provider's key the workflow uses"
     )
-    parser.add_argument(
-        "--reviews", action="store_true", help="also write the workflow that reviews pull requests"
+    add_flag(parser, "--reviews", help="also write the workflow that reviews pull requests")
+    add_flag(
+        parser, "--tasks", help="also write the shipped maintenance tasks, and the workflow that runs them"
     )
-    parser.add_argument(
-        "--tasks",
-        action="store_true",
-        help="also write the shipped maintenance tasks, and the workflow that runs them",
-    )
-    parser.add_argument("--no-try", action="store_true", help="do not run the checks once in the sandbox")
-    parser.add_argument("--yes", action="store_true", help="ask nothing")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="print the files instead of writing them; tries nothing"
-    )
+    add_flag(parser, "--no-try", help="do not run the checks once in the sandbox")
+    add_flag(parser, "--yes", help="ask nothing")
+    add_flag(parser, "--dry-run", help="print the files instead of writing them; tries nothing")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -67,7 +60,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         for file in missing:
             print(f"\n--- {file.path}\n{file.text}", end="")
         return ExitCode.DONE
-    if missing and not (arguments.yes or _agreed(len(missing))):
+    unasked = "There is nobody to ask: say --yes, or --dry-run to see the files first."
+    question = f"Write {count_of(missing, 'file')}?"
+    if missing and not (arguments.yes or confirm(question, unasked)):
         printer.headline("doubt", "Nothing was written")
         return ExitCode.DONE
     for file in missing:
@@ -87,12 +82,6 @@ def _print_steps(detected: Detection, printer: Printer) -> None:
         printer.line(f"taken     {check.name}  ({check.source})")
     for one in (*detected.unread, *detected.omissions):
         printer.line(f"left out  {one.what}: {one.reason}  ({one.source})")
-
-
-def _agreed(number: int) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError("There is nobody to ask: say --yes, or --dry-run to see the files first.")
-    return input(f"Write {number} file{'' if number == 1 else 's'}? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _write(root: Path, file: ProposedFile) -> None:

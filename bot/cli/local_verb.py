@@ -12,7 +12,15 @@ import shlex
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from bot.cli.options import add_instruction, add_local_run, check_minutes, check_options, instruction_of
+from bot.cli.options import (
+    add_flag,
+    add_instruction,
+    add_local_run,
+    add_path,
+    check_minutes,
+    check_options,
+    local_run_fields,
+)
 from bot.cli.result import Result, git_at, print_end
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.contracts.errors import ExitCode
@@ -42,19 +50,11 @@ class LocalVerb:
         add_local_run(parser)
         if self.verb.changes:
             _add_change_options(parser)
-        parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+        add_flag(parser, "--json", help="print the outcome as JSON")
         add_view_options(parser)
 
     def run(self, arguments: argparse.Namespace) -> ExitCode:
-        options = FixOptions(
-            repo=arguments.repo,
-            verb=self.verb.name,
-            instruction=instruction_of(arguments),
-            model=arguments.model,
-            budget_usd=arguments.budget,
-            sandbox=arguments.sandbox,
-            out=arguments.out,
-        )
+        options = FixOptions(verb=self.verb.name, **local_run_fields(arguments))
         if self.verb.changes:
             options = replace(
                 options,
@@ -82,27 +82,15 @@ class LocalVerb:
 def _add_change_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--patch", type=Path, metavar="FILE", help="write a patch instead of making a branch")
     earlier = parser.add_mutually_exclusive_group()
-    earlier.add_argument(
-        "--plan",
-        type=Path,
-        metavar="FILE",
-        help="carry out this plan: the plan.json of a run of `plan`, or its folder",
-    )
-    earlier.add_argument(
-        "--continue",
-        dest="resume",
-        type=Path,
-        metavar="RUN_DIR",
-        help="go on from an earlier run, by its folder",
-    )
-    parser.add_argument(
-        "--allow-deletions",
-        action="store_true",
-        help="let the change delete more than half of the repository's files",
+    plan = "carry out this plan: the plan.json of a run of `plan`, or its folder"
+    add_path(earlier, "--plan", "FILE", plan)
+    add_path(earlier, "--continue", "RUN_DIR", "go on from an earlier run, by its folder", dest="resume")
+    add_flag(
+        parser, "--allow-deletions", help="let the change delete more than half of the repository's files"
     )
     checks = parser.add_mutually_exclusive_group()
     checks.add_argument("--check", metavar="NAME", help="run this check only, as in: --check 'unit tests'")
-    checks.add_argument("--no-checks", action="store_true", help="run no check and no checker")
+    add_flag(checks, "--no-checks", help="run no check and no checker")
     parser.add_argument(
         "--check-minutes",
         type=check_minutes,

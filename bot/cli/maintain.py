@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
-from bot.cli.options import add_text, names_of, repositories_of
+from bot.cli.options import add_flag, add_text, names_of, repositories_of
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 from bot.github.errors import GitHubError
@@ -43,28 +43,23 @@ EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     environment = os.environ.get
-    parser.add_argument("--plan", action="store_true", help="print the tasks due now as one line of JSON")
-    parser.add_argument("--dashboard", action="store_true", help="update each repository's dashboard issue")
+    add_flag(parser, "--plan", help="print the tasks due now as one line of JSON")
+    add_flag(parser, "--dashboard", help="update each repository's dashboard issue")
     parser.add_argument(
         "--repositories",
         default=environment("SLASH_AGENT_REPOSITORIES") or environment("GITHUB_REPOSITORY", ""),
         metavar="OWNER/NAME,...",
         help="default: the one that the workflow is in",
     )
-    add_text(
-        parser,
-        "--task",
-        "SLASH_AGENT_TASK",
-        metavar="NAME,...",
-        help="start these by hand, whatever the schedule says",
-    )
+    by_hand = "start these by hand, whatever the schedule says"
+    add_text(parser, "--task", "SLASH_AGENT_TASK", "NAME,...", by_hand)
     parser.add_argument(
         "--since",
         type=_time,
         metavar="TIME",
         help="tasks due after this (2026-01-31T12:00Z); default: since the last scheduled run, else for an hour",
     )
-    parser.add_argument("--json", action="store_true", help="print every decision, also of tasks that wait")
+    add_flag(parser, "--json", help="print every decision, also of tasks that wait")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

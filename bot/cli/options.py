@@ -10,6 +10,7 @@ import select
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 from bot.contracts.errors import UsageError
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS
@@ -76,15 +77,25 @@ def _read_standard_input() -> str:
 
 def add_local_run(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run on a local checkout."""
-    parser.add_argument(
-        "--repo", type=Path, default=Path(), metavar="DIR", help="the repository (default: here)"
-    )
+    add_repo(parser, "the repository")
     parser.add_argument(
         "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
     )
     parser.add_argument("--budget", type=usd, metavar="USD", help="the most that the model may cost")
     add_sandbox(parser, "default: auto; off is for what you trust")
-    parser.add_argument("--out", type=Path, metavar="DIR", help=_OUT)
+    add_path(parser, "--out", "DIR", _OUT)
+
+
+def local_run_fields(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields that the options of every run on a local checkout have."""
+    return {
+        "repo": arguments.repo,
+        "instruction": instruction_of(arguments),
+        "model": arguments.model,
+        "budget_usd": arguments.budget,
+        "sandbox": arguments.sandbox,
+        "out": arguments.out,
+    }
 
 
 def check_minutes(text: str) -> str:
@@ -96,19 +107,32 @@ def check_minutes(text: str) -> str:
 
 def check_options(arguments: argparse.Namespace) -> dict[str, str]:
     """The options of a request about checks."""
-    given = {CHECK: arguments.check, NO_CHECKS: "true" if arguments.no_checks else None}
-    return {key: value for key, value in {**given, CHECK_MINUTES: arguments.check_minutes}.items() if value}
+    no_checks = "true" if arguments.no_checks else None
+    given = {CHECK: arguments.check, NO_CHECKS: no_checks, CHECK_MINUTES: arguments.check_minutes}
+    return {key: value for key, value in given.items() if value}
 
 
-def add_text(parser: argparse.ArgumentParser, option: str, variable: str, *, metavar: str, help: str) -> None:
+def add_flag(parser: argparse._ActionsContainer, *names: str, help: str) -> None:
+    parser.add_argument(*names, action="store_true", help=help)
+
+
+def add_path(parser: argparse._ActionsContainer, name: str, metavar: str, help: str, **more: Any) -> None:
+    parser.add_argument(name, type=Path, metavar=metavar, help=help, **more)
+
+
+def add_repo(parser: argparse.ArgumentParser, help: str) -> None:
+    """The folder of the repository, by default the current one."""
+    add_path(parser, "--repo", "DIR", f"{help} (default: here)", default=Path())
+
+
+def add_text(parser: argparse.ArgumentParser, option: str, variable: str, metavar: str, help: str) -> None:
     """A text that the action's step gives in its environment."""
     parser.add_argument(option, default=os.environ.get(variable, ""), metavar=metavar, help=help)
 
 
 def add_bundle(parser: argparse.ArgumentParser, option: str, help: str = _OUT) -> None:
     """The folder of the bundle, which the action's step names."""
-    named = os.environ.get("SLASH_AGENT_BUNDLE") or None
-    parser.add_argument(option, type=Path, default=named, metavar="DIR", help=help)
+    add_path(parser, option, "DIR", help, default=os.environ.get("SLASH_AGENT_BUNDLE") or None)
 
 
 def add_dry_run(parser: argparse.ArgumentParser, help: str) -> None:
@@ -168,3 +192,10 @@ def add_journal(parser: argparse.ArgumentParser) -> None:
 def _journal_in(text: str) -> Path:
     path = Path(text)
     return path / "journal.jsonl" if path.is_dir() else path
+
+
+def confirm(question: str, unasked: str) -> bool:
+    """Whether the person at the terminal agrees. Raises `UsageError` with `unasked` if there is no terminal."""
+    if not sys.stdin.isatty():
+        raise UsageError(unasked)
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bot.cli.options import add_flag, add_path
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.request import Tier
@@ -35,25 +36,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     check = actions.add_parser(
         "check", help="validate a policy file; warn of rules that allow more than they say"
     )
-    check.add_argument(
-        "file", type=Path, nargs="?", default=Path(POLICY_FILE), help=f"default: {POLICY_FILE}"
-    )
-    check.add_argument("--json", action="store_true", help="print problems and warnings as JSON")
+    where = f"default: {POLICY_FILE}"
+    check.add_argument("file", type=Path, nargs="?", default=Path(POLICY_FILE), help=where)
+    add_flag(check, "--json", help="print problems and warnings as JSON")
     explain = actions.add_parser("explain", help="decide one tool call and say why")
-    explain.add_argument(
-        "--file", type=Path, default=Path(POLICY_FILE), metavar="FILE", help=f"default: {POLICY_FILE}"
-    )
+    add_path(explain, "--file", "FILE", where, default=Path(POLICY_FILE))
     explain.add_argument(
         "--tier",
         choices=[tier.value for tier in Tier],
         default=Tier.MAINTAINER.value,
         help="who is asking (default: maintainer, which is what you are in your own checkout)",
     )
-    explain.add_argument(
-        "--verb",
-        choices=NAMES,
-        help="the verb of the run; default: one that may write",
-    )
+    explain.add_argument("--verb", choices=NAMES, help="the verb of the run; default: one that may write")
     what = explain.add_mutually_exclusive_group()
     what.add_argument("--command", metavar="LINE", help="instead of TOOL and JSON: a shell command")
     what.add_argument("--path", help="instead of JSON: the path of a call of TOOL (default: edit)")
@@ -63,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     explain.add_argument(
         "arguments", metavar="JSON", nargs="?", help="the call's arguments, as a model sends them"
     )
-    explain.add_argument("--json", action="store_true", help="print the decision as JSON")
+    add_flag(explain, "--json", help="print the decision as JSON")
     actions.add_parser("schema", help="print the file's JSON Schema, for editors and other programs")
 
 
@@ -79,11 +73,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _check(file: Path, *, as_json: bool) -> ExitCode:
     text = _read(file, needed=file != Path(POLICY_FILE))
     if text is None:
-        _say(
-            json_text(_report(file, (), ()))
-            if as_json
-            else f"There is no {file} here, so the built-in policy holds."
-        )
+        nothing = f"There is no {file} here, so the built-in policy holds."
+        _say(json_text(_report(file, (), ())) if as_json else nothing)
         return ExitCode.DONE
     try:
         checked = check_policy(text, str(file))

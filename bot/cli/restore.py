@@ -6,9 +6,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
-from bot.cli.options import add_journal
+from bot.cli.options import add_flag, add_journal, add_repo
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 from bot.run.restore import RestoreOptions, list_versions, restore
@@ -21,14 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_journal(parser)
     parser.add_argument("--path", default="", metavar="P", help="the file, relative to the repository's root")
     parser.add_argument("--version", type=int, metavar="N", help="which version, from 0")
-    parser.add_argument(
-        "--repo",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="the repository with the base commit (default: here)",
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite changes that are saved nowhere else")
+    add_repo(parser, "the repository with the base commit")
+    add_flag(parser, "--force", help="overwrite changes that are saved nowhere else")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

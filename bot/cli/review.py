@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bot import __version__
 from bot.checkout.local import origin_repository, repository_root
-from bot.cli.options import add_instruction, add_local_run, instruction_of
+from bot.cli.options import add_flag, add_instruction, add_local_run, local_run_fields
 from bot.cli.result import Result, print_end
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.cli.terminal.viewer import Viewer
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", default="", metavar="REF", help="review only what is new since this commit"
     )
-    parser.add_argument("--json", action="store_true", help="print outcome and review as JSON")
+    add_flag(parser, "--json", help="print outcome and review as JSON")
     parser.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF 2.1.0 too")
     parser.add_argument(
         "--fail-on",
@@ -49,11 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SEVERITY",
         help=f"exit with {ExitCode.FINDINGS:d} for a finding of this severity or a graver one",
     )
-    parser.add_argument(
-        "--post",
-        action="store_true",
-        help="post the review on the branch's pull request (takes GITHUB_TOKEN)",
-    )
+    add_flag(parser, "--post", help="post the review on the branch's pull request (takes GITHUB_TOKEN)")
     add_view_options(parser)
 
 
@@ -66,15 +62,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         repo = repository_root(arguments.repo.resolve())
         target = find_target(repo, origin_repository(repo), os.environ)
     options = ReviewOptions(
-        repo=arguments.repo,
-        instruction=instruction_of(arguments),
-        base=arguments.base,
-        since=arguments.since,
-        model=arguments.model,
-        budget_usd=arguments.budget,
-        sandbox=arguments.sandbox,
-        out=arguments.out,
-        target=target,
+        **local_run_fields(arguments), base=arguments.base, since=arguments.since, target=target
     )
     with cleaning_up_after(os.environ), open_viewer(arguments, "review") as viewer:
         try:

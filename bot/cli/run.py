@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from bot.cli.options import add_bundle, add_dry_run, add_sandbox, add_text, usd
+from bot.cli.options import add_bundle, add_dry_run, add_path, add_sandbox, add_text, usd
 from bot.cli.result import Result, print_result
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
@@ -37,21 +37,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--event-name", default=environment("GITHUB_EVENT_NAME"), metavar="NAME", help="such as issue_comment"
     )
-    parser.add_argument(
-        "--event",
-        type=Path,
-        default=environment("GITHUB_EVENT_PATH"),
-        metavar="FILE",
-        help="the event's payload",
-    )
+    add_path(parser, "--event", "FILE", "the event's payload", default=environment("GITHUB_EVENT_PATH"))
     add_bundle(parser, "--out")
-    add_text(
-        parser,
-        "--model",
-        "SLASH_AGENT_MODEL",
-        metavar="PROVIDER/NAME",
-        help="default: the policy's, else the default model of the provider whose key is set",
-    )
+    by_default = "default: the policy's, else the default model of the provider whose key is set"
+    add_text(parser, "--model", "SLASH_AGENT_MODEL", "PROVIDER/NAME", by_default)
     parser.add_argument(
         "--budget",
         type=usd,
@@ -59,25 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="USD",
         help="the most that the model may cost; the policy's own limits apply as well",
     )
-    add_sandbox(
-        parser,
-        "off is for your own machine; in Actions it is refused",
-        environment("SLASH_AGENT_SANDBOX") or "auto",
-    )
-    add_text(
-        parser,
-        "--instruction",
-        "SLASH_AGENT_INSTRUCTION",
-        metavar="TEXT",
-        help="what to do, for events without a comment: a schedule, a dispatch",
-    )
-    add_text(
-        parser,
-        "--task",
-        "SLASH_AGENT_TASK",
-        metavar="NAME",
-        help="the maintenance task of .github/agent/ that a schedule is for",
-    )
+    sandbox = environment("SLASH_AGENT_SANDBOX") or "auto"
+    add_sandbox(parser, "off is for your own machine; in Actions it is refused", sandbox)
+    instruction = "what to do, for events without a comment: a schedule, a dispatch"
+    add_text(parser, "--instruction", "SLASH_AGENT_INSTRUCTION", "TEXT", instruction)
+    task = "the maintenance task of .github/agent/ that a schedule is for"
+    add_text(parser, "--task", "SLASH_AGENT_TASK", "NAME", task)
     add_dry_run(parser, "print every write to GitHub instead of making it, the pull request's included")
     add_view_options(parser)
 

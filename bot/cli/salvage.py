@@ -9,7 +9,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from bot.cli.options import add_bundle
+from bot.cli.options import add_bundle, add_flag
 from bot.cli.result import Result, print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
@@ -27,12 +27,8 @@ EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-a
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, nargs="?", metavar="RUN_DIR", help="the folder of the run")
-    parser.add_argument("--newest", action="store_true", help="take the last run on this machine")
-    parser.add_argument(
-        "--if-any",
-        action="store_true",
-        help="do nothing if there is no run, or if it wrote its bundle itself",
-    )
+    add_flag(parser, "--newest", help="take the last run on this machine")
+    add_flag(parser, "--if-any", help="do nothing if there is no run, or if it wrote its bundle itself")
     add_bundle(parser, "--out")
 
 

@@ -22,39 +22,12 @@ _WITHOUT_SECRETS = frozenset({"restore", "clean", "report", "init", "policy", "s
 
 # What the interpreter, its libraries and the programs that we start need to find their way. No value of these that
 # holds a password stays.
-_INHERITED = frozenset(
-    {
-        "PATH",
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "SHELL",
-        "TERM",
-        "COLUMNS",
-        "LINES",
-        "NO_COLOR",
-        "LANG",
-        "LANGUAGE",
-        "TZ",
-        "TMPDIR",
-        "VIRTUAL_ENV",
-        "LD_LIBRARY_PATH",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "REQUESTS_CA_BUNDLE",
-        "CURL_CA_BUNDLE",
-        "GIT_SSL_CAINFO",
-        "GIT_SSL_CAPATH",
-        "http_proxy",
-        "https_proxy",
-        "all_proxy",
-        "no_proxy",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "ALL_PROXY",
-        "NO_PROXY",
-    }
-)
+_INHERITED = frozenset({
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLUMNS", "LINES", "NO_COLOR", "LANG", "LANGUAGE",
+    "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "http_proxy", "https_proxy", "all_proxy",
+    "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+})  # fmt: skip
 _INHERITED_PREFIXES = ("LC_", "PYTHON", "XDG_")
 # Wider than `bot.session.context.secrets`, and without a regular expression: too much costs 20 ms, too little a secret.
 _SIGNS = ("TOKEN", "KEY", "SECRET", "CRED", "PASS", "AUTH", "PWD", "PAT")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
+from bot.cli.options import add_flag
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
@@ -36,14 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the repository (default: here, if it is one)",
     )
     form = listing.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print skills and notes as JSON")
-    form.add_argument("--for-model", action="store_true", help="print the catalogue as the model sees it")
+    add_flag(form, "--json", help="print skills and notes as JSON")
+    add_flag(form, "--for-model", help="print the catalogue as the model sees it")
     checking = actions.add_parser(
         "check", help="check skills; each finding names its rule", epilog=_example(2)
     )
     checking.set_defaults(action="check")
     checking.add_argument("folder", type=Path, metavar="DIR", help="a skill, or a folder of skills")
-    checking.add_argument("--json", action="store_true", help="print verdicts and findings as JSON")
+    add_flag(checking, "--json", help="print verdicts and findings as JSON")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from bot.cli.options import add_sandbox
+from bot.cli.options import add_flag, add_sandbox
 from bot.contracts.errors import ExitCode
 from bot.session.local.run_tool import as_json, run_tool
 
@@ -15,20 +15,18 @@ EXAMPLE = """slash-agent tool grep '{"pattern": "def main"}' --root ."""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "name", metavar="NAME", help="view, ls, glob, grep, edit, write, patch, bash, todo or skill"
+        "tool", metavar="NAME", help="view, ls, glob, grep, edit, write, patch, bash, todo or skill"
     )
     parser.add_argument("arguments", metavar="JSON", help="its arguments, as a model would send them")
     parser.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="the folder (default: here)")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="default: the built-in policy")
     add_sandbox(parser)
-    parser.add_argument(
-        "--assume-read", action="store_true", help="treat existing files as already shown to the model"
-    )
+    add_flag(parser, "--assume-read", help="treat existing files as already shown to the model")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     result = run_tool(
-        arguments.name,
+        arguments.tool,
         arguments.arguments,
         arguments.root,
         os.environ,

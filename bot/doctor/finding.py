@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 
 class State(StrEnum):
@@ -20,10 +21,16 @@ class State(StrEnum):
 class Finding:
     """`name` is the subject of the check, `message` the result, `fix` the remedy, or empty."""
 
-    name: str
     state: State
+    name: str
     message: str
     fix: str = ""
+
+
+ok = partial(Finding, State.OK)
+warning = partial(Finding, State.WARNING)
+missing = partial(Finding, State.MISSING)
+unknown = partial(Finding, State.UNKNOWN)
 
 
 def is_healthy(findings: Iterable[Finding]) -> bool:

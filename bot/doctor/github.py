@@ -8,7 +8,7 @@ from typing import Protocol
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.threads import Account, RepositoryData
-from bot.doctor.finding import Finding, State
+from bot.doctor.finding import Finding, missing, ok, unknown, warning
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.tokens import TokenKind, token_facts
 from bot.github.values import ActionsSettings, Installation
@@ -51,7 +51,7 @@ def check_github(repository: str, host: SettingsHost, token: str) -> list[Findin
         data = host.repository(repository)
     except AgentError as error:
         fix = "check the name, and that the token is not expired and may read the repository"
-        return [Finding("repository", State.MISSING, str(error), fix)]
+        return [missing("repository", str(error), fix)]
     checks: dict[str, Callable[[str, SettingsHost], Finding]] = {
         "token": _token,
         "token's kind": lambda _, host_client: _kind(token, host_client),
@@ -59,27 +59,23 @@ def check_github(repository: str, host: SettingsHost, token: str) -> list[Findin
         "branch rules": _rules,
         "secrets": _secrets,
     }
-    findings = [Finding("repository", State.OK, f"{data.name}, default branch {data.default_branch}.")]
+    findings = [ok("repository", f"{data.name}, default branch {data.default_branch}.")]
     for name, check in checks.items():
         try:
             findings.append(check(repository, host))
         except AgentError as error:
-            findings.append(Finding(name, State.UNKNOWN, str(error)))
+            findings.append(unknown(name, str(error)))
     return findings
 
 
 def _token(repository: str, host: SettingsHost) -> Finding:
     may = host.permissions(repository)
     if not may:
-        return Finding(
-            "token", State.UNKNOWN, "GitHub does not say what this token may; in Actions the workflow does."
-        )
+        return unknown("token", "GitHub does not say what this token may; in Actions the workflow does.")
     if may.get("push"):
-        return Finding("token", State.OK, "The token may push.")
+        return ok("token", "The token may push.")
     message = "The token may read and not push: enough for `run`, not for `publish`."
-    return Finding(
-        "token", State.WARNING, message, "give `publish` a token with contents and pull-requests: write"
-    )
+    return warning("token", message, "give `publish` a token with contents and pull-requests: write")
 
 
 def _kind(token: str, host: SettingsHost) -> Finding:
@@ -91,32 +87,26 @@ def _kind(token: str, host: SettingsHost) -> Finding:
             "to let CI start at once, say `pull_request: {ci: start}` in the policy, and give the action app-id and "
             "app-private-key or name the workflows under `dispatch`"
         )
-        return Finding(name, State.WARNING, facts.sentence, fix)
+        return warning(name, facts.sentence, fix)
     if facts.starts_workflows is None:
-        return Finding(name, State.UNKNOWN, facts.sentence)
+        return unknown(name, facts.sentence)
     if facts.kind in _WIDE:
         message = f"{facts.sentence} It reaches every repository of its owner. {_RUNS_ALL}"
-        return Finding(
-            name, State.WARNING, message, "take a fine-grained token for this repository, or a GitHub App"
-        )
-    return Finding(name, State.OK, f"{facts.sentence} {_RUNS_ALL}")
+        return warning(name, message, "take a fine-grained token for this repository, or a GitHub App")
+    return ok(name, f"{facts.sentence} {_RUNS_ALL}")
 
 
 def _actions(repository: str, host: SettingsHost) -> Finding:
     name, settings = "Actions", host.actions_settings(repository)
     if settings is None:
         message = f'Only an administrator\'s token may look whether "{ACTIONS_SETTING}" is on.'
-        return Finding(name, State.UNKNOWN, f"{message} {_ALSO_WITH_AN_APP}")
+        return unknown(name, f"{message} {_ALSO_WITH_AN_APP}")
     if not settings.enabled:
-        return Finding(
-            name, State.MISSING, "Actions is off for this repository.", "Settings, Actions, General"
-        )
+        return missing(name, "Actions is off for this repository.", "Settings, Actions, General")
     if not settings.may_open_pulls:
         fix = f'turn on "{ACTIONS_SETTING}" under Settings, Actions, General (of the organisation, if it is greyed out)'
-        return Finding(
-            name, State.MISSING, f"Actions may not open pull requests here. {_ALSO_WITH_AN_APP}", fix
-        )
-    return Finding(name, State.OK, "Actions is on and may open pull requests.")
+        return missing(name, f"Actions may not open pull requests here. {_ALSO_WITH_AN_APP}", fix)
+    return ok(name, "Actions is on and may open pull requests.")
 
 
 def _rules(repository: str, host: SettingsHost) -> Finding:
@@ -125,29 +115,27 @@ def _rules(repository: str, host: SettingsHost) -> Finding:
     barred = [why for rule in rules if (why := _FORBIDS.get(rule))]
     if barred:
         fix = f"let the rule set except branches named {PREFIX}**, or let the token's account pass it"
-        return Finding(name, State.MISSING, f"For {PREFIX}... a rule says: {', '.join(barred)}.", fix)
+        return missing(name, f"For {PREFIX}... a rule says: {', '.join(barred)}.", fix)
     if "required_signatures" in rules:
         message = f"Commits on {PREFIX}... must be signed."
-        return Finding(name, State.WARNING, message, "set `pull_request: { signed: true }` in the policy")
+        return warning(name, message, "set `pull_request: { signed: true }` in the policy")
     narrow = [what for rule, what in _MAY_FORBID.items() if rule in rules]
     if narrow:
         fix = f"see that the pattern takes {PREFIX}... and the policy's `identity`, or except those branches"
-        return Finding(name, State.WARNING, f"A rule sets a pattern for {' and '.join(narrow)}.", fix)
-    return Finding(name, State.OK, f"No rule stops branches named {PREFIX}...")
+        return warning(name, f"A rule sets a pattern for {' and '.join(narrow)}.", fix)
+    return ok(name, f"No rule stops branches named {PREFIX}...")
 
 
 def _secrets(repository: str, host: SettingsHost) -> Finding:
     name = "secrets"
     names = host.secret_names(repository)
     if names is None:
-        return Finding(
-            name, State.UNKNOWN, "Only an administrator's token may look for the names of secrets."
-        )
+        return unknown(name, "Only an administrator's token may look for the names of secrets.")
     keys: Sequence[str] = [key for key in KEYS if key in names]
     if keys:
-        return Finding(name, State.OK, f"There is {' and '.join(keys)}.")
+        return ok(name, f"There is {' and '.join(keys)}.")
     message = f"The repository has no secret named {' or '.join(KEYS)}; the organisation may have."
-    return Finding(name, State.WARNING, message, "Settings, Secrets and variables, Actions")
+    return warning(name, message, "Settings, Secrets and variables, Actions")
 
 
 ReadInstallation = Callable[[str], Installation]
@@ -179,20 +167,20 @@ def check_app(own: str, listed: Sequence[str], check: ReadInstallation) -> list[
         except AgentError as error:
             if isinstance(error, UsageError) or (isinstance(error, GitHubError) and error.status == 401):
                 # Id or key are wrong: it is the same for all others.
-                return [Finding("app", State.MISSING, str(error))]
-            findings.append(Finding(name, State.MISSING, str(error)))
+                return [missing("app", str(error))]
+            findings.append(missing(name, str(error)))
             continue
         if lacking := _lacking(granted, _NEEDED):
             message = f"The app may not do its work: it lacks {', '.join(lacking)}."
-            findings.append(Finding(name, State.MISSING, message, _GRANT))
+            findings.append(missing(name, message, _GRANT))
         elif lacking := _lacking(granted, wanted):
             message = f"The app does without {', '.join(lacking)}."
-            findings.append(Finding(name, State.WARNING, message, _GRANT))
+            findings.append(warning(name, message, _GRANT))
         else:
             fine.append(repository)
     if fine:
         where = fine[0] if len(fine) == 1 else f"{len(fine)} repositories"
-        findings.insert(0, Finding("app", State.OK, f"The app has all permissions that it needs in {where}."))
+        findings.insert(0, ok("app", f"The app has all permissions that it needs in {where}."))
     return findings
 
 
@@ -205,7 +193,7 @@ def without_app(own: str, listed: Sequence[str]) -> list[Finding]:
         f", and {len(others) - 1} more." if others[1:] else "."
     )
     fix = "set SLASH_AGENT_APP_ID and SLASH_AGENT_APP_PRIVATE_KEY of a GitHub App that is installed there"
-    return [Finding("app", State.MISSING, message, fix)]
+    return [missing("app", message, fix)]
 
 
 def _lacking(granted: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts.errors import AgentError, NoSandboxError
-from bot.contracts.sandbox import Canary, SandboxInfo
-from bot.doctor.finding import Finding, State
+from bot.contracts.sandbox import Canary
+from bot.doctor.finding import Finding, State, missing, ok, unknown, warning
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
 from bot.environment.detection import Detection, Step
@@ -70,35 +70,27 @@ def sandbox(*, verbose: bool = False) -> list[Finding]:
     try:
         chosen = choose("auto")
     except NoSandboxError as error:
-        return [Finding(name, State.MISSING, str(error), remedy())]
+        return [missing(name, str(error), remedy())]
     wall, confinement = chosen.wall, chosen.confinement
     reached = sum(canary.inside for canary in wall.canaries)
     canaries = f"{len(wall.canaries) - reached} of {len(wall.canaries)} canaries hold"
-    message = f"{wall.back_end}, {canaries}. Tier {wall.tier}; {_kernel(wall)}."
+    landlock = f"Landlock ABI {wall.abi}" if wall.abi else "no Landlock"
+    message = f"{wall.back_end}, {canaries}. Tier {wall.tier}; kernel {wall.kernel}, {landlock}."
     if confinement.moves and not confinement.severs:
         message += f" {_SOCKETS}"
     return [
-        Finding(name, State.WARNING if reached else State.OK, message),
-        *(Finding(name, State.WARNING, note, remedy()) for note in wall.notes),
-        *(
-            Finding(f"{name}: {canary.name}", *_canary(canary))
-            for canary in wall.canaries
-            if verbose or canary.inside
-        ),
+        Finding(State.WARNING if reached else State.OK, name, message),
+        *(warning(name, note, remedy()) for note in wall.notes),
+        *(_canary(canary) for canary in wall.canaries if verbose or canary.inside),
     ]
 
 
-def _kernel(wall: SandboxInfo) -> str:
-    landlock = f"Landlock ABI {wall.abi}" if wall.abi else "no Landlock"
-    return f"kernel {wall.kernel}, {landlock}"
-
-
-def _canary(canary: Canary) -> tuple[State, str]:
+def _canary(canary: Canary) -> Finding:
+    name = f"sandbox: {canary.name}"
     if canary.inside:
-        return State.WARNING, "reached from inside"
-    if canary.outside:
-        return State.OK, "reached without a sandbox, not from inside"
-    return State.OK, "closed on this machine, to everybody"
+        return warning(name, "reached from inside")
+    outside = "reached without a sandbox, not from inside"
+    return ok(name, outside if canary.outside else "closed on this machine, to everybody")
 
 
 def _used_models(root: Path, policy: Finding, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -122,20 +114,17 @@ def models(
     for provider in PROBED_PROVIDERS:
         if has_key(provider, environment):
             result = probe_provider(provider, environment)
-            state = State.OK if result.key_accepted else State.MISSING
-            fix = (
-                ""
-                if result.key_accepted
-                else ("check the key" if result.reached else "check the address and the proxy")
-            )
-            findings.append(Finding(f"model, {provider}", state, result.message, fix))
+            fix = "check the key" if result.reached else "check the address and the proxy"
+            name = f"model, {provider}"
+            accepted = result.key_accepted
+            findings.append(ok(name, result.message) if accepted else missing(name, result.message, fix))
             own = [model for model in used if model.partition("/")[0].removesuffix("-responses") == provider]
             at = today or datetime.now(UTC).date()
             findings += [finding for model in own for finding in _model(model, result.models, at)]
     if findings:
         return findings
     fix = "set ANTHROPIC_API_KEY or OPENAI_API_KEY; in Actions give the action its input from a secret"
-    return [Finding("model", State.MISSING, "There is no key for a model here.", fix)]
+    return [missing("model", "There is no key for a model here.", fix)]
 
 
 def _model(model: str, listed: Sequence[ListedModel], today: date) -> list[Finding]:
@@ -149,17 +138,17 @@ def _model(model: str, listed: Sequence[ListedModel], today: date) -> list[Findi
     fix = f"use {provider}/{known.instead}" if known else "choose another model: docs/models.md"
     findings = []
     if (row and row.is_ended) or (end and end <= today):
-        findings.append(Finding(f"model, {model}", State.MISSING, f"{model} has ended.", fix))
+        findings.append(missing(f"model, {model}", f"{model} has ended.", fix))
     elif end and (end - today).days <= _WARN_DAYS:
         message = f"{model} ends on {end}, in {(end - today).days} days."
-        findings.append(Finding(f"model, {model}", State.WARNING, message, fix))
+        findings.append(warning(f"model, {model}", message, fix))
     info = model_info(name)
     if row and info.known and 0 < row.window < info.context_window:
         message = (
             f"{model} has a window of {row.window:,} tokens here, and {info.context_window:,} are assumed."
         )
         fix = f"set `models: {{{model}: {{window: {row.window}}}}}` in {POLICY_FILE}"
-        findings.append(Finding(f"model, {model}", State.WARNING, message, fix))
+        findings.append(warning(f"model, {model}", message, fix))
     return findings
 
 
@@ -169,11 +158,10 @@ def workflow(root: Path) -> Finding:
     for file in sorted(folder.glob("*.y*ml")) if folder.is_dir() else []:
         text = read_text(file)
         if text and _USES.search(text) and "/agent" in text:
-            return Finding(name, State.OK, f"{file.relative_to(root)} runs the action.")
+            return ok(name, f"{file.relative_to(root)} runs the action.")
     message = f"No workflow in {WORKFLOWS} runs the action."
-    return Finding(
+    return missing(
         name,
-        State.MISSING,
         message,
         "slash-agent init writes one; it counts once it is on the default branch",
     )
@@ -186,15 +174,15 @@ def maintenance(root: Path) -> list[Finding]:
         return []
     for file in sorted((root / WORKFLOWS).glob("*.y*ml")):
         if (text := read_text(file)) and _RUNS_TASKS.search(text):
-            return [Finding("maintenance", State.OK, f"{file.relative_to(root)} runs tasks.")]
+            return [ok("maintenance", f"{file.relative_to(root)} runs tasks.")]
     message = f"No workflow in {WORKFLOWS} runs the tasks in {FOLDER}."
-    return [Finding("maintenance", State.WARNING, message, "slash-agent init --tasks writes one")]
+    return [warning("maintenance", message, "slash-agent init --tasks writes one")]
 
 
 def leftovers(root: Path, environment: Mapping[str, str]) -> list[Finding]:
     """Report credentials that earlier steps of a job left in files."""
     message = find_leftover_credentials(root, environment)
-    return [Finding("credentials", State.WARNING, " ".join(message), FIX)] if message else []
+    return [warning("credentials", " ".join(message), FIX)] if message else []
 
 
 def detect_environment(root: Path, environment: Mapping[str, str]) -> Detection:
@@ -214,17 +202,17 @@ def _is_set_up(step: Step, root: Path, environment: Mapping[str, str]) -> bool:
 def _policy(root: Path) -> Finding:
     name, text = "policy", read_text(root / POLICY_FILE)
     if text is None:
-        return Finding(name, State.OK, f"There is no {POLICY_FILE}, so the built-in policy holds.")
+        return ok(name, f"There is no {POLICY_FILE}, so the built-in policy holds.")
     try:
         warnings = check_policy(text, POLICY_FILE).warnings
     except AgentError as error:
-        return Finding(name, State.MISSING, str(error), f"slash-agent policy check {POLICY_FILE}")
+        return missing(name, str(error), f"slash-agent policy check {POLICY_FILE}")
     if not warnings:
-        return Finding(name, State.OK, f"{POLICY_FILE} has no problems.")
+        return ok(name, f"{POLICY_FILE} has no problems.")
     message = "; ".join(f"line {one.line}: {one.message}" for one in warnings[:_WARNINGS])
     more = f"; and {len(warnings) - _WARNINGS} more" if len(warnings) > _WARNINGS else ""
     fix = f"say less in these rules; `slash-agent policy check {POLICY_FILE}` has all warnings"
-    return Finding(name, State.WARNING, f"{POLICY_FILE} gives away more than it says: {message}{more}.", fix)
+    return warning(name, f"{POLICY_FILE} gives away more than it says: {message}{more}.", fix)
 
 
 def _checks(root: Path, policy: Finding, environment: Mapping[str, str]) -> list[Finding]:
@@ -234,16 +222,16 @@ def _checks(root: Path, policy: Finding, environment: Mapping[str, str]) -> list
     read: Policy = load_policy(read_text(root / POLICY_FILE), POLICY_FILE)
     if read.checks:
         named = ", ".join(f"`{check.command}`" for check in read.checks)
-        return [Finding("checks", State.UNKNOWN, f"The policy names {named}; not tried.")]
+        return [unknown("checks", f"The policy names {named}; not tried.")]
     detected = detect_environment(root, environment)
     fix = f"name the checks under `checks:` in {POLICY_FILE}"
-    unread = [Finding("checks", State.WARNING, f"{one.what}: {one.reason}.", fix) for one in detected.unread]
+    unread = [warning("checks", f"{one.what}: {one.reason}.", fix) for one in detected.unread]
     if detected.checks:
         named = ", ".join(f"`{check.name}`" for check in detected.checks)
         message = f"The policy names none; detected {named}; not tried."
-        return [Finding("checks", State.UNKNOWN, message), *unread]
+        return [unknown("checks", message), *unread]
     message = "No check was found: a pull request will carry no evidence."
-    return [Finding("checks", State.WARNING, message, fix), *unread]
+    return [warning("checks", message, fix), *unread]
 
 
 def _paths(root: Path) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.checker import PATH, Checker
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
 from bot.ecosystems.outline import CLASSES, MODULES
 from bot.ecosystems.record import HOST, Dependencies, Ecosystem, Files, Pin, Suite, uses
@@ -172,4 +173,26 @@ ECOSYSTEM = Ecosystem(
         "configuration": "*.config.* *.conf.* *.setup.* *.workspace.* *.mix.* build.* runtime.txt",
     },
     leftovers=(".DS_Store", "*.swp"),
+    checkers=(
+        Checker(
+            "shellcheck",
+            "shellcheck",
+            ("-f", "json1"),
+            "shellcheck",
+            suffixes=(".sh", ".bash"),
+            settings=("**/.shellcheckrc", "**/shellcheckrc"),
+            hides=r"SC1\d{3}",
+            unread=r"SC1\d{3}:",
+        ),
+        Checker(
+            "bash",
+            "bash",
+            ("-c", 'for file; do bash -n "$file"; done; exit 0', "bash"),
+            "bash",
+            PATH,
+            suffixes=(".sh", ".bash"),
+            together=True,
+            display_command=("bash", "-n"),
+        ),
+    ),
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.checker import ANY, PATH, Checker, each_with
 from bot.ecosystems.record import (
     Action,
     Added,
@@ -18,6 +20,7 @@ from bot.ecosystems.record import (
     server_beside,
     uses,
 )
+from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import DETAIL, FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
@@ -161,6 +164,45 @@ def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) 
     return path.endswith("_test.go") and _TEST_MAIN.search(content or b"") is not None
 
 
+_GO_SYNTAX = (
+    r": (?:syntax error\b|expected |missing |unexpected |illegal |invalid character|non-declaration|imports must|"
+    r"(?:string|rune|raw string|char) literal |(?:newline|EOF) in |comment not terminated)"
+)
+
+
+def _report(command: str, words: list[str], report_file: str) -> CheckCommand | None:
+    if words[:2] != ["go", "test"]:
+        return None
+    if not {"-v", "-json", "--json", "-bench"}.isdisjoint(words):
+        return CheckCommand(command)
+    return CheckCommand(command.replace("go test", "go test -v", 1))  # else it names only tests that fail
+
+
+def _rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
+    """Of `example.com/app.TestAdd/one_two` the function is run again, with all below it."""
+    if words[:2] != ["go", "test"] or any(word.startswith(("-run", "--run", "-args")) for word in words):
+        return None
+    functions = {name.rpartition(".")[2].partition("/")[0] for name in wanted.failed}
+    is_plain = all(re.fullmatch(r"Test[A-Za-z0-9_]*", function) for function in functions)
+    selected = f"{command.rstrip()} -run '^({'|'.join(sorted(functions))})$'"
+    return CheckCommand(selected) if is_plain else None
+
+
+def _selects(words: list[str], read: object) -> bool:
+    return words[:2] == ["go", "test"] and "./..." in words
+
+
+def _related_command(command: str, words: list[str], related: Related) -> str:
+    """Return the command for the packages of the changed files; another module's are no part of it."""
+    modules = tuple(path.removesuffix("go.mod") for path in related.paths if path.endswith("/go.mod"))
+    own = [path for path in related.changed if path.endswith(".go") and not path.startswith(modules)]
+    folders = sorted({path.rpartition("/")[0] for path in own})
+    packages = [shlex.quote(f"./{folder}/...") if folder else "." for folder in folders]
+    if not packages or len(packages) > MOST_PATHS:
+        return ""
+    return re.sub(r"(?<!\S)\./\.\.\.(?!\S)", lambda _: " ".join(packages), command, count=1)
+
+
 ECOSYSTEM = Ecosystem(
     name="go",
     manifests=("go.mod",),
@@ -244,4 +286,47 @@ ECOSYSTEM = Ecosystem(
     index="GOPROXY",
     build_caches=("~/.cache/go-build",),
     forget="[ ! -d ~/.cache/go-build ] || date +%s%N > ~/.cache/go-build/testexpire.txt",
+    checkers=(
+        Checker(
+            "gopls",
+            "gopls",
+            ("check",),
+            "placed",
+            PATH,
+            ("version",),
+            unit="utf-8",
+            suffixes=(".go",),
+            settings=("**/go.mod", "go.work"),
+            hides=ANY,
+            unread=_GO_SYNTAX,
+            projects=each_with("go.mod"),
+            manifest="go.mod",
+        ),
+        Checker(
+            "go-vet",
+            "go",
+            ("vet", "./..."),
+            "placed",
+            PATH,
+            ("version",),
+            exits=(0, 1, 2),
+            unit="utf-8",
+            settings=("**/go.mod", "go.work"),
+            instead_of=("gopls",),
+            together=True,
+            hides=ANY,
+            unread=_GO_SYNTAX,
+            blinded=True,
+            projects=each_with("go.mod"),
+            manifest="go.mod",
+        ),
+    ),
+    report=_report,
+    reporting={"GOFLAGS": "-v"},
+    rerun=_rerun,
+    selects=_selects,
+    related_command=_related_command,
+    absent=("no required module provides package",),
+    measures="-coverprofile",
+    installed_beside=dict.fromkeys(("", "go.mod"), ("vendor",)),
 )

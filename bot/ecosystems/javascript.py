@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.ecosystems.javascript_checkers import FORMS
+from bot.ecosystems import javascript_related
+from bot.ecosystems.checker import table
+from bot.ecosystems.javascript_checkers import CHECKERS, FORMS
 from bot.ecosystems.javascript_tests import RUNNERS
 from bot.ecosystems.outline import METHOD, TYPES
 from bot.ecosystems.place import Place
@@ -25,7 +27,6 @@ from bot.ecosystems.record import (
     Setup,
     Suite,
     server_beside,
-    table,
     uses,
 )
 
@@ -254,6 +255,7 @@ ECOSYSTEM = Ecosystem(
         ),
     ),
     runners=RUNNERS,
+    checkers=CHECKERS,
     forms=FORMS,
     bins=("node_modules/.bin",),
     outline=dict.fromkeys(
@@ -339,4 +341,18 @@ ECOSYSTEM = Ecosystem(
     authorities=("NODE_EXTRA_CA_CERTS",),
     index="npm_config_registry",
     downloads=("~/.npm/_cacache", "~/.cache/yarn", "~/.local/share/pnpm/store"),
+    selects=javascript_related.selects,
+    related_command=javascript_related.related_command,
+    absent=(
+        r"npm (?:ERR!|error) [Mm]issing script",
+        # A missing path (`./parse`) is the repository's own, and a failure.
+        r"Cannot find (?:module|package) '[^./]",
+        "ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL",
+    ),
+    measures="--coverage|--experimental-test-coverage|c8|nyc",
+    measured={"package.json": r'"collectCoverage"\s*:\s*true|"nyc"\s*:|"c8"\s*:'},
+    installed_beside=dict.fromkeys(("", "package.json"), (MODULES,)),
+    linked=MODULES,
+    linked_without=(".cache", ".vite", ".vite-temp", ".vitest"),
+    prefixes=("lib/node_modules/npm",),
 )

@@ -1,11 +1,29 @@
-"""The output of checkers for JavaScript and TypeScript."""
+"""The checkers for JavaScript and TypeScript, and their output."""
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from posixpath import basename, dirname, join, normpath
 from typing import Any
 
+from bot.ecosystems.checker import (
+    CONSIDERED,
+    IGNORED,
+    PROJECT,
+    Checker,
+    Tree,
+    above,
+    beside,
+    ranked,
+    table,
+    topmost,
+    topmost_with,
+)
 from bot.ecosystems.checker_output import (
     ERROR,
     WARNING,
@@ -76,3 +94,196 @@ def _tsc(output: str) -> Iterator[Find]:
 
 
 FORMS: Mapping[str, Form] = {"eslint": _eslint, "oxlint": _oxlint, "tsc": _tsc}
+
+
+_STRING = r'("(?:[^"\\\n]|\\(?:.|\Z))*(?:"|(?=\n)|\Z))'  # it ends in any case, which keeps it linear
+_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)", re.DOTALL)
+_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
+_LARGEST = 200_000
+
+
+def _typescript_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+    """Referenced projects are separate ones: `tsc --build` would write output."""
+    projects: dict[tuple[str, str], None] = {}
+    for number, folder in enumerate(tree.folders_with(checker.manifest)):
+        settings = _json(tree.text(join(folder, checker.manifest))) if number < CONSIDERED else {}
+        if settings.get("files") != [] or settings.get(
+            "include"
+        ):  # it is not only extended or refers to others
+            projects[folder, checker.manifest] = None
+        referred = (normpath(join(folder, path)) for path in _references(settings))
+        projects.update(
+            dict.fromkeys((dirname(path), basename(path)) for path in referred if path in tree.names)
+        )
+    order = ranked({folder for folder, _ in projects})
+    for folder, file in sorted(projects, key=lambda each: (order.index(each[0]), each[1])):
+        yield replace(checker, folder=folder, file="" if file == checker.manifest else file)
+
+
+def _references(settings: Mapping[str, Any]) -> list[str]:
+    """Return the referenced files. Referenced folders have a tsconfig.json of their own."""
+    entries = settings.get("references")
+    paths = (table(entry).get("path") for entry in entries) if isinstance(entries, list) else ()
+    return [path for path in paths if isinstance(path, str) and path.endswith(".json")]
+
+
+def _json(text: str | None) -> Mapping[str, Any]:
+    """Parse JSON with comments and trailing commas, as TypeScript does."""
+    plain = _COMMENT.sub(lambda match: match[1] or " ", (text or "")[:_LARGEST])
+    try:
+        value = json.loads(_COMMA.sub(lambda match: match[1] or " ", plain))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+_FLAT = tuple(f"eslint.config.{ending}" for ending in ("js", "mjs", "cjs", "ts", "mts", "cts"))
+_LEGACY = (".eslintrc", *(f".eslintrc.{ending}" for ending in ("js", "cjs", "yaml", "yml", "json")))
+_TYPESCRIPT = ("--ext", ".js,.jsx,.mjs,.cjs,.ts,.tsx,.mts,.cts")
+_CALL = re.compile(
+    r"(?:\w+=\S* |(?:npx|cross-env|yarn|pnpm|bunx|exec|run) )*(?:\./)?(?:node_modules/\.bin/)?eslint(?: |$)(.*)"
+)
+_USUAL_SCRIPTS = ("lint", "eslint", "lint:js", "lint:ts", "lint:eslint")
+_LONGEST_SCRIPT = 2_000
+# Options that decide which files and rules apply are kept, those that decide about output are dropped.
+_KEPT = "--no-eslintrc --no-ignore --no-inline-config --no-config-lookup --quiet"
+_KEPT_WITH_VALUE = """
+    -c --config --ext --ignore-path --ignore-pattern --rulesdir --parser --parser-options --rule --env --global --plugin
+    --flag --resolve-plugins-relative-to
+"""
+_DROPPED = "--fix --cache --color --no-color --debug --stats --no-error-on-unmatched-pattern"
+_DROPPED_WITH_VALUE = "--cache-location --cache-strategy --max-warnings -f --format -o --output-file"
+
+
+def _eslint_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+    """eslint finds legacy settings in nested folders itself."""
+    flat, own = set(tree.folders_with(*_FLAT)), set(tree.folders_with(*_LEGACY))
+    packages = (
+        folder
+        for folder in tree.folders_with("package.json")
+        if (flat | own).isdisjoint((folder, *above(folder)))
+    )
+    own |= {folder for folder in islice(packages, CONSIDERED) if "eslintConfig" in _manifest(folder, tree)}
+    legacy = topmost(folder for folder in own if flat.isdisjoint((folder, *above(folder))))
+    for number, project in enumerate(beside(checker, ranked({*flat, *legacy}))):
+        package = _manifest(project.folder, tree) if number < CONSIDERED else {}
+        is_flat = project.folder in flat
+        arguments = script_arguments(package)
+        if arguments is None and not is_flat and _reads_typescript(project.folder, package, tree):
+            arguments = (*_TYPESCRIPT, ".")
+        # Each version takes one kind of settings for granted, and most know the other where they are told.
+        environment = (("ESLINT_USE_FLAT_CONFIG", "true" if is_flat else "false"),)
+        yield replace(
+            project, arguments=(*project.arguments, *(arguments or (".",))), environment=environment
+        )
+
+
+def script_arguments(package: Mapping[str, object]) -> tuple[str, ...] | None:
+    """Return the options and files of eslint in a script of `package.json` that calls it once, without options about
+    its output; `None` if they are not known."""
+    scripts = {name: text for name, text in table(package, "scripts").items() if isinstance(text, str)}
+    for name in sorted(scripts, key=lambda name: name not in _USUAL_SCRIPTS):
+        parts = re.split(r"&&|[|][|]|[;|&]", scripts[name][:_LONGEST_SCRIPT])
+        calls = [match[1] for part in parts if (match := _CALL.fullmatch(part.strip()))]
+        is_plain = len(scripts[name]) <= _LONGEST_SCRIPT and not re.search(r"(^|[;&|])\s*cd\b", scripts[name])
+        if len(calls) == 1 and is_plain and (arguments := _arguments(calls[0])):
+            return arguments
+    return None
+
+
+def _arguments(call: str) -> tuple[str, ...] | None:
+    if not call.isprintable() or "$" in call or "`" in call:
+        return None
+    try:
+        words = iter(shlex.split(call))
+    except ValueError:
+        return None
+    options: list[str] = []
+    files: list[str] = []
+    for word in words:
+        name, _, value = word.partition("=")
+        if not word.startswith("-"):
+            files.append(word)
+        elif name in f"{_KEPT_WITH_VALUE} {_DROPPED_WITH_VALUE}".split():
+            option = [word] if value else [word, next(words, "")]
+            options += option if name in _KEPT_WITH_VALUE.split() else []
+        elif name in _KEPT.split():
+            options.append(word)
+        elif name not in _DROPPED.split():
+            return None
+    leads_out = any(path.startswith(("/", "~")) or ".." in path.split("/") for path in files)
+    return None if leads_out else (*options, *(files or (".",)))
+
+
+def _reads_typescript(folder: str, package: Mapping[str, object], tree: Tree) -> bool:
+    """Whether legacy settings name the parser of TypeScript: by default eslint checks `.js` alone."""
+    texts = (tree.text(join(folder, name)) or "" for name in _LEGACY)
+    return any("@typescript-eslint" in text for text in (*texts, str(package.get("eslintConfig"))))
+
+
+def _manifest(folder: str, tree: Tree) -> dict[str, Any]:
+    try:
+        return table(json.loads(tree.text(join(folder, "package.json")) or ""))
+    except (ValueError, RecursionError):
+        return {}
+
+
+_NOT_PARSED = "parsing-error"
+
+CHECKERS: tuple[Checker, ...] = (
+    Checker(
+        "tsc",
+        "tsc",
+        ("--noEmit", "--pretty", "false", "-p", "."),
+        "tsc",
+        PROJECT,
+        exits=(0, 1, 2),
+        unit="utf-16",
+        settings=("**/tsconfig*.json", "package.json"),
+        stops_at=r"TS1\d{3}",
+        unread=r"TS1\d{3}:",
+        blinded=True,
+        unbuilt="TS6305",
+        projects=_typescript_projects,
+        manifest="tsconfig.json",
+        known_as=("tsc", "typescript"),
+    ),
+    Checker(
+        "biome",
+        "biome",
+        ("lint", "--reporter=rdjson"),
+        "rdjson",
+        PROJECT,
+        settings=("**/biome.json", "**/biome.jsonc", *IGNORED),
+        projects=topmost_with("biome.json", "biome.jsonc"),
+    ),
+    Checker(
+        "oxlint",
+        "oxlint",
+        ("-f", "json"),
+        "oxlint",
+        PROJECT,
+        settings=("**/.oxlintrc.json", ".eslintignore", *IGNORED),
+        projects=topmost_with(".oxlintrc.json"),
+    ),
+    Checker(
+        "eslint",
+        "eslint",
+        ("--format", "json", "--no-error-on-unmatched-pattern"),
+        "eslint",
+        PROJECT,
+        unit="utf-16",
+        settings=(
+            "**/eslint.config.*",
+            "**/.eslintrc*",
+            "**/.eslintignore",
+            "package.json",
+            "**/tsconfig*.json",
+            "**/.prettierrc*",
+        ),
+        hides=_NOT_PARSED,
+        exclude_option="--ignore-pattern={}/**",
+        unread=f"{_NOT_PARSED}:",
+        projects=_eslint_projects,
+    ),
+)

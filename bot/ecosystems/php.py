@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from bot.ecosystems.checker import table
 from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Action, Dependencies, Ecosystem, Files, Suite, table, uses
+from bot.ecosystems.record import Action, Dependencies, Ecosystem, Files, Suite, uses
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
@@ -117,4 +118,6 @@ ECOSYSTEM = Ecosystem(
     runs={"composer": "exec run run-script"},
     interpreters=("php",),
     actions={"shivammathur/setup-php": Action("", "php-version")},
+    absent=("^Could not open input file: vendor/",),
+    installed_beside={"composer.json": ("vendor",)},
 )

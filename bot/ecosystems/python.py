@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bot.contracts.name_patterns import is_one_of
+from bot.ecosystems import python_commands, python_environments
+from bot.ecosystems.checker import table
 from bot.ecosystems.place import Place
-from bot.ecosystems.python_checkers import FORMS
+from bot.ecosystems.python_checkers import CHECKERS, FORMS
 from bot.ecosystems.python_outline import definitions
 from bot.ecosystems.python_related import related
 from bot.ecosystems.python_tests import RUNNERS
@@ -27,7 +29,6 @@ from bot.ecosystems.record import (
     Server,
     Setup,
     Suite,
-    table,
     uses,
 )
 from bot.ecosystems.suite_files import Role, named_as_test, role_of
@@ -323,6 +324,7 @@ ECOSYSTEM = Ecosystem(
         Server("ruff", _FILES, _ruff, {"RUFF_CACHE_DIR": "{tmp}/ruff"}, ("ruff server",)),
     ),
     runners=RUNNERS,
+    checkers=CHECKERS,
     forms=FORMS,
     related=related,
     bins=(".venv/bin", "venv/bin"),
@@ -428,4 +430,40 @@ ECOSYSTEM = Ecosystem(
     index="PIP_INDEX_URL",
     build_caches=("~/.cache/mypy",),
     downloads=("~/.cache/pip", "~/.cache/uv"),
+    report=python_commands.report,
+    reporting={"PYTEST_ADDOPTS": "--junitxml='$TMPDIR/{report}'"},
+    rerun=python_commands.rerun,
+    selects=python_commands.selects,
+    related_command=python_commands.related_command,
+    absent=(
+        "No such file or directory: 'python",
+        r"No module named (?:pytest|unittest)",
+        r"python[\d.]*: No module named \w+$",
+        "ModuleNotFoundError: No module named",
+        "^error: Failed to spawn:",
+    ),
+    ran=r"^Ran (\d+) tests? in ",
+    importers=r"python[\d.]*|pytest|py\.test|tox|nox|mypy|pyright|unittest|coverage|hatch|poetry|pdm|uv|behave|invoke",
+    moved=(
+        r"/pyvenv\.cfg$|/bin/python[\d.]*$",
+        (
+            "a virtual environment's programs go by the place where it was made. Run them as modules of its Python "
+            "(`.venv/bin/python -m pytest`)"
+        ),
+    ),
+    measures=r"--cov(?!-)|coverage\s+run",
+    measured={
+        ".coveragerc": "",
+        "pyproject.toml": r"(?m)^\s*\[tool\.coverage\b|--cov\b",
+        **dict.fromkeys(("setup.cfg", "tox.ini"), r"(?m)^\[coverage:|--cov\b"),
+        "pytest.ini": r"--cov\b",
+    },
+    installed_beside={
+        "": (*python_environments.FOLDERS, ".tox", ".nox"),
+        **dict.fromkeys(("pyproject.toml", "setup.py", "requirements.txt"), python_environments.FOLDERS),
+    },
+    environments_outside=python_environments.outside,
+    environments=python_environments.FOLDERS,
+    is_environment=python_environments.is_environment,
+    prefixes=("conda-meta", "lib/python3.*/os.py"),
 )

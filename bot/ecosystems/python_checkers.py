@@ -1,10 +1,13 @@
-"""The output of checkers for Python."""
+"""The checkers for Python, and their output."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from posixpath import join
 
+from bot.ecosystems.checker import CONSIDERED, IGNORED, NO_CODE, OURS, Checker, Tree, above, beside, topmost
 from bot.ecosystems.checker_output import (
     ERROR,
     WARNING,
@@ -15,6 +18,7 @@ from bot.ecosystems.checker_output import (
     mapping,
     parsed,
 )
+from bot.ecosystems.checkers import SETTINGS, has_settings
 
 
 def _ruff(output: str) -> Iterator[Find]:
@@ -69,3 +73,147 @@ def _mypy(output: str) -> Iterator[Find]:
 
 
 FORMS: Mapping[str, Form] = {"mypy": _mypy, "pyright": _pyright, "ruff": _ruff}
+
+
+_SUFFIXES = (".py", ".pyi")
+
+
+def _of_python(checker: Checker, tree: Tree, folders: Sequence[str]) -> Iterator[Checker]:
+    """Yield the folders with Python files of their own, and the root for the other files."""
+    known = {"", *folders}
+    python = (path for path in tree.paths if path.endswith(_SUFFIXES))
+    owners = {next(folder for folder in above(path) if folder in known) for path in python}
+    for project in beside(checker, folders if "" in folders else ["", *folders]):
+        if project.folder in owners:
+            yield project
+
+
+def _ruff_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+    """ruff reads settings of nested folders itself, but not with `--select`."""
+    configured = _configured(checker.name, tree)
+    for project in _of_python(checker, tree, topmost(configured)):
+        if project.folder in configured:
+            yield replace(project, excluded_folders=())
+        else:
+            # Without a configuration, report only errors that keep code from running.
+            yield replace(project, arguments=(*project.arguments, "--select", "E9,F"))
+
+
+def _ty_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+    return _of_python(checker, tree, tree.folders_with(*SETTINGS["ty"]))
+
+
+def _configured_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+    return beside(checker, _configured(checker.name, tree))
+
+
+def _mypy_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+    for project in _configured_projects(checker, tree):
+        texts = [tree.text(join(project.folder, file)) or "" for file in SETTINGS["mypy"]]
+        named = any(re.search(r"(?m)^\s*(?:files|packages|modules)\s*=", text) for text in texts)
+        yield project if named else replace(project, arguments=(*project.arguments, "."))
+
+
+def _configured(name: str, tree: Tree) -> list[str]:
+    """Return the folders with settings of the tool; basedpyright's are also pyright's."""
+    folders = tree.folders_with(*SETTINGS[name])[:CONSIDERED]
+    other = "basedpyright" if name == "pyright" else ""
+    return [
+        folder
+        for folder in folders
+        if has_settings(name, folder, tree.text) and not has_settings(other, folder, tree.text)
+    ]
+
+
+_SYNTAX = """
+import ast, sys, warnings
+warnings.simplefilter("ignore")
+for path in sys.argv[1:]:
+    try:
+        with open(path, "rb") as file:
+            ast.parse(file.read())
+    except SyntaxError as error:
+        print(f"{path}:{error.lineno or 1}:{error.offset or 0}: {error.msg}")
+    except (OSError, ValueError, RecursionError, MemoryError):
+        pass
+"""
+
+CHECKERS: tuple[Checker, ...] = (
+    Checker(
+        "ruff",
+        "ruff",
+        ("check", "--no-cache", "--output-format", "json"),
+        "ruff",
+        OURS,
+        settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *IGNORED),
+        hides="invalid-syntax",
+        exclude_option="--extend-exclude=./{}",
+        unread="invalid-syntax:",
+        projects=_ruff_projects,
+        always=True,
+    ),
+    Checker(
+        "ty",
+        "ty",
+        ("check", "--output-format", "gitlab", "--exit-zero"),
+        "gitlab",
+        OURS,
+        settings=("ty.toml", "pyproject.toml", *IGNORED),
+        exclude_option="--exclude=./{}",
+        unread="invalid-syntax:",
+        projects=_ty_projects,
+        always=True,
+        imports=True,
+    ),
+    Checker(
+        "basedpyright",
+        "basedpyright",
+        ("--outputjson",),
+        "pyright",
+        unit="utf-16",
+        settings=("pyrightconfig.json", "pyproject.toml"),
+        unread=NO_CODE,
+        projects=_configured_projects,
+        imports=True,
+    ),
+    Checker(
+        "pyright",
+        "pyright",
+        ("--outputjson",),
+        "pyright",
+        unit="utf-16",
+        settings=("pyrightconfig.json", "pyproject.toml"),
+        unread=NO_CODE,
+        projects=_configured_projects,
+        imports=True,
+    ),
+    Checker(
+        "mypy",
+        "mypy",
+        (
+            "--cache-dir",
+            "{tmp}/home/.cache/mypy",
+            "--show-column-numbers",
+            "--show-error-codes",
+            "--no-pretty",
+            "--hide-error-context",
+            "--no-color-output",
+            "--no-error-summary",
+        ),
+        "mypy",
+        unit="utf-8",
+        settings=("mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"),
+        projects=_mypy_projects,
+        imports=True,
+    ),
+    Checker(
+        "python-syntax",
+        "python-of-the-host",
+        ("-I", "-S", "-c", _SYNTAX),
+        "placed",
+        ("ours",),
+        suffixes=(".py",),
+        instead_of=("ruff", "ty"),
+        display_command=("python", "-c", "ast.parse"),
+    ),
+)

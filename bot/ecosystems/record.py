@@ -9,9 +9,11 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from bot.ecosystems.checker import Checker
 from bot.ecosystems.checker_output import Form
 from bot.ecosystems.outline import Definition
 from bot.ecosystems.place import Place
+from bot.ecosystems.test_command import CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import Runner
 
 Words = Sequence[str]
@@ -64,6 +66,30 @@ class Pin(NamedTuple):
     variable: str
     install: str
     pattern: str = r"^\s*(?P<version>[\w.+-]+)"
+
+
+def no_report(command: str, words: list[str], report: str) -> CheckCommand | None:
+    return None
+
+
+def no_rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
+    return None
+
+
+def selects_nothing(words: list[str], read: Callable[[str], str | None]) -> bool:
+    return False
+
+
+def no_related(command: str, words: list[str], related: Related) -> str:
+    return ""
+
+
+def is_none(folder: str) -> bool:
+    return False
+
+
+def no_environments(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[str]:
+    return iter(())
 
 
 def no_version_tools(read: Callable[[str], str]) -> list[str]:
@@ -207,13 +233,6 @@ class Action(NamedTuple):
     off: Mapping[str, str] = {}
 
 
-def table(data: Any, *keys: str) -> dict[str, Any]:
-    """Return the table at `keys`, an empty one if the value is no table."""
-    for key in keys:
-        data = data.get(key) if isinstance(data, Mapping) else None
-    return dict(data) if isinstance(data, Mapping) else {}
-
-
 HOST = r"[^'\"]{0,8}['\"]?(?:[a-z]+\+)?https?://(?:[^/@\s'\"]*@)?([^/'\"\s?#]+)"
 """Matches an address in a lock file, and the host in it."""
 
@@ -240,26 +259,34 @@ class Ecosystem:
     the folders of installed packages in a checkout. `offline` are variables that make its tools use what is installed,
     or fail at once, where there is no network. `runners` read the output of its test runners, `forms` that of its
     checkers, by the name of the format. `related` finds the tests in a work tree that are related to changed files:
-    paths, or names of packages. `bins` are the folders of a checkout in which a project has installed programs.
-    `checking` are variables with which a checker downloads nothing; `{tmp}` is a folder outside the tree. `formats`
-    maps names of files whose suffix does not say so to JSON or TOML. `outline` maps suffixes to the pattern with which
-    a definition begins; `definitions` parses them where that is better, `None` if the file does not parse.
-    `steers_tests` takes a file's path in lower case, the lines that a change adds to it, its content, and whether it is
-    new, and returns whether a test runner may load it. `sensitive` maps kinds of files to patterns of names in lower
-    case. `sections` maps files that configure several programs to the pattern of those whose settings a reviewer should
-    see: of a section's name in a group, of a key in JSON. `leftovers` are what tools leave in a tree, as in .gitignore.
-    `interpreters` are its programs whose version matters to what is installed. `also_read` are files besides manifests
-    and pins that `setup` reads. `actions` are those of GitHub Actions that install its toolchain. `bundled` are
-    programs that came with ours and are shown inside. `passed` are variables of the user's environment that it needs.
-    `settings` are those of every command, where nobody answers a question or sees progress; `{home}` is the HOME
-    inside. `online` are those with network access, added to a variable with options; `{proxy}` is the proxy's port.
-    `authorities` are the names for files of trusted certificates, `index` for the address of a mirror. `version_tools`
-    takes a function that reads a file, and returns the tools that compute a version from git's history. `build_caches`
-    are folders in the HOME that the workspaces of a run share, `forget` is the command after which no test result in
-    them counts, `downloads` are folders of what is installed. `copied` maps a manifest to the folder in the HOME that
-    its tool writes in while it reads: it is copied. `hosts` are the registries of the preset `egress`. `runs` maps
-    programs to the subcommands and options that run other commands. `copies` is advice for tests that do not use the
-    tree's code: where its copies are, and how they are avoided."""
+    paths, or names of packages. `absent` are patterns of lines by which its tools name a program or package that is not
+    installed, `ran` is that of a runner that passes without tests, with their number in a group, `importers` that of
+    programs that import installed packages; a path at which `moved` matches cannot be used elsewhere, with advice.
+    `measures` matches commands that measure coverage, `measured` maps settings to a pattern of it. `installed_beside`
+    are the folders of packages beside a manifest, those beside the empty name at the root. `environments` are those
+    that must be one with programs, which `is_environment` tells; `environments_outside` yields those of a checkout that
+    are elsewhere. In the folder `linked` tools write caches (`linked_without`), so it becomes a folder of links; in
+    `built` builds write, so each tree gets a copy. `beside` maps a folder of `tools` to one that it needs, `prefixes`
+    are patterns of what shows an installation with a folder `bin`. `bins` are the folders of a checkout in which a
+    project has installed programs. `checking` are variables with which a checker downloads nothing; `{tmp}` is a folder
+    outside the tree. `formats` maps names of files whose suffix does not say so to JSON or TOML. `outline` maps
+    suffixes to the pattern with which a definition begins; `definitions` parses them where that is better, `None` if
+    the file does not parse. `steers_tests` takes a file's path in lower case, the lines that a change adds to it, its
+    content, and whether it is new, and returns whether a test runner may load it. `sensitive` maps kinds of files to
+    patterns of names in lower case. `sections` maps files that configure several programs to the pattern of those whose
+    settings a reviewer should see: of a section's name in a group, of a key in JSON. `leftovers` are what tools leave
+    in a tree, as in .gitignore. `interpreters` are its programs whose version matters to what is installed. `also_read`
+    are files besides manifests and pins that `setup` reads. `actions` are those of GitHub Actions that install its
+    toolchain. `bundled` are programs that came with ours and are shown inside. `passed` are variables of the user's
+    environment that it needs. `settings` are those of every command, where nobody answers a question or sees progress;
+    `{home}` is the HOME inside. `online` are those with network access, added to a variable with options; `{proxy}` is
+    the proxy's port. `authorities` are the names for files of trusted certificates, `index` for the address of a
+    mirror. `version_tools` takes a function that reads a file, and returns the tools that compute a version from git's
+    history. `build_caches` are folders in the HOME that the workspaces of a run share, `forget` is the command after
+    which no test result in them counts, `downloads` are folders of what is installed. `copied` maps a manifest to the
+    folder in the HOME that its tool writes in while it reads: it is copied. `hosts` are the registries of the preset
+    `egress`. `runs` maps programs to the subcommands and options that run other commands. `copies` is advice for tests
+    that do not use the tree's code: where its copies are, and how they are avoided."""
 
     name: str
     manifests: tuple[str, ...] = ()
@@ -294,8 +321,31 @@ class Ecosystem:
     outline: Mapping[str, str] = field(default_factory=dict)
     definitions: Callable[[Sequence[str]], list[Definition] | None] = no_definitions
     runners: tuple[Runner, ...] = ()
+    checkers: tuple[Checker, ...] = ()
     forms: Mapping[str, Form] = field(default_factory=dict)
     related: Callable[[Path, Sequence[str]], list[str]] | None = None
+    report: Callable[[str, list[str], str], CheckCommand | None] = no_report
+    reporting: Mapping[str, str] = field(default_factory=dict)
+    rerun: Callable[[str, list[str], Rerun], CheckCommand | None] = no_rerun
+    selects: Callable[[list[str], Callable[[str], str | None]], bool] = selects_nothing
+    related_command: Callable[[str, list[str], Related], str] = no_related
+    absent: tuple[str, ...] = ()
+    ran: str = ""
+    importers: str = ""
+    moved: tuple[str, str] = ("(?!)", "")
+    measures: str = ""
+    measured: Mapping[str, str] = field(default_factory=dict)
+    installed_beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    environments_outside: Callable[[Path, Collection[str], Mapping[str, str]], Iterator[str]] = (
+        no_environments
+    )
+    environments: tuple[str, ...] = ()
+    is_environment: Callable[[str], bool] = is_none
+    linked: str = ""
+    linked_without: tuple[str, ...] = ()
+    built: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    prefixes: tuple[str, ...] = ()
     suites: tuple[Suite, ...] = ()
     steers_tests: Callable[[str, Added, bytes | None, bool], bool] = steers_nothing
     dependencies: Dependencies = Dependencies()

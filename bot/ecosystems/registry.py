@@ -7,7 +7,9 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
+from bot.ecosystems.checker import Checker
 from bot.ecosystems.checker_output import FORMS, Form
+from bot.ecosystems.checkers import CHECKER_NAMES
 from bot.ecosystems.record import Ecosystem, Server, Use, Words, is_other_name, use_of_name
 
 NAMES = ("python", "javascript", "go", "rust", "jvm", "ruby", "php", "dotnet", "native", "general")
@@ -36,6 +38,13 @@ def servers() -> tuple[Server, ...]:
 def form(name: str) -> Form:
     """Return the reader of a checker's format. Raises `KeyError` for an unknown one."""
     return next((one.forms[name] for one in ecosystems() if name in one.forms), None) or FORMS[name]
+
+
+@cache
+def checkers() -> tuple[Checker, ...]:
+    """Return the checkers of whole projects in the order of execution and display."""
+    every = (checker for one in ecosystems() for checker in one.checkers)
+    return tuple(sorted(every, key=lambda one: CHECKER_NAMES.index(one.name)))
 
 
 def checking(tmp: str) -> dict[str, str]:

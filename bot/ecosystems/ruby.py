@@ -145,4 +145,6 @@ ECOSYSTEM = Ecosystem(
             "95ef2b042f9d7a56d8268cba8559e2842e2ad01b # v1.321.0", "ruby-version", {"bundler-cache": "false"}
         )
     },
+    absent=(r"^(?:bundler: )?[Cc]ommand not found: \S+$", "^Could not find gem '"),
+    installed_beside={"Gemfile": ("vendor", "vendor/bundle", ".bundle")},
 )

@@ -5,10 +5,25 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from posixpath import join, normpath
 from typing import Any
 
+from bot.ecosystems.checker import (
+    ANY,
+    CONSIDERED,
+    NO_CODE,
+    PATH,
+    Checker,
+    Tree,
+    above,
+    beside,
+    is_in,
+    ranked,
+    strings,
+    table,
+)
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
 from bot.ecosystems.record import (
     Action,
@@ -21,9 +36,9 @@ from bot.ecosystems.record import (
     Setup,
     Suite,
     server_beside,
-    table,
     uses,
 )
+from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
 
 
@@ -198,6 +213,56 @@ def _declared(data: Any) -> Iterator[str]:
             yield from table(one, kind)
 
 
+def _projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
+    """Packages and workspaces. A workspace includes its members."""
+    folders: list[str] = []
+    roots: dict[str, dict[str, Any]] = {}
+    for folder in sorted(
+        tree.folders_with(checker.manifest), key=lambda folder: (len(above(folder)), folder)
+    ):
+        if any(_is_member(folder, root, settings) for root, settings in roots.items()):
+            continue
+        folders.append(folder)
+        if len(folders) <= CONSIDERED:
+            workspace = _toml(tree.text(join(folder, checker.manifest))).get("workspace")
+            if isinstance(workspace, dict):
+                roots[folder] = workspace
+    return beside(checker, ranked(folders))
+
+
+def _toml(text: str | None) -> dict[str, Any]:
+    try:
+        return tomllib.loads((text or "")[:_LARGEST_MANIFEST])
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _is_member(folder: str, root: str, workspace: Mapping[str, Any]) -> bool:
+    """Whether the folder is a member: any folder below the root that is not excluded, since cargo refuses others."""
+    if folder == root or not is_in(folder, root):
+        return False
+    relative = folder[len(root) + 1 :] if root else folder
+    excluded, member = (
+        any(is_in(relative, normpath(entry)) for entry in strings(workspace.get(key)))
+        for key in ("exclude", "members")
+    )
+    return member or not excluded
+
+
+_CRATE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,80}\Z")
+
+
+def _selects(words: list[str], read: object) -> bool:
+    return words[:2] == ["cargo", "test"] and "-p" not in words and "--package" not in words
+
+
+def _related_command(command: str, words: list[str], related: Related) -> str:
+    crates = [name for name in dict.fromkeys(related.tests) if _CRATE.match(name)][:MOST_PATHS]
+    arguments = [word for word in words[1:] if word not in ("--workspace", "--all")]
+    named = [word for name in crates for word in ("-p", name)]
+    return command_line(command, 0, [*arguments, *named]) if crates else ""
+
+
 ECOSYSTEM = Ecosystem(
     name="rust",
     manifests=("Cargo.toml",),
@@ -296,4 +361,40 @@ ECOSYSTEM = Ecosystem(
         )
     },
     authorities=("CARGO_HTTP_CAINFO",),
+    checkers=(
+        Checker(
+            "cargo",
+            "cargo",
+            (
+                "check",
+                "--message-format",
+                "json",
+                "--offline",
+                "--workspace",
+                "--all-targets",
+                "--keep-going",
+            ),
+            "cargo",
+            PATH,
+            exits=(0, 101),
+            settings=("**/Cargo.toml", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml"),
+            hides=ANY,
+            unread=NO_CODE,
+            blinded=True,
+            projects=_projects,
+            manifest="Cargo.toml",
+        ),
+    ),
+    selects=_selects,
+    related_command=_related_command,
+    absent=(
+        "failed to download from",
+        "no matching package named",
+        r"^error: no such (?:sub)?command:",
+        r"^error: toolchain '.*' is not installed",
+        r"^error: '\S+' is not installed for the toolchain",
+    ),
+    installed_beside={"Cargo.toml": ("vendor", "target")},
+    built="target",
+    beside={".cargo": ".rustup"},
 )

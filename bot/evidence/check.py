@@ -12,6 +12,7 @@ import shlex
 from dataclasses import dataclass
 
 from bot.contracts.outcome import CheckRun, CheckState
+from bot.ecosystems.registry import ecosystems
 
 DEFAULT_TIMEOUT = 600.0
 
@@ -41,34 +42,11 @@ _EXIT_CODE = re.compile(r"\[exit code \d+\]")
 _EXIT_NOT_FOUND = 127
 _EXIT_NOT_EXECUTABLE = 126
 _EXIT_NO_TESTS = 5
-_UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 
 # Messages of a shell about a missing program. In the output of a failing test they mean nothing.
 _NO_PROGRAM = re.compile("not found|Permission denied|cannot execute|make.*: No such file or directory")
 # Messages of `make` about its recipe.
 _MAKE_ERRORS = ("Error 126", "Error 127")
-
-# A missing package. A missing path (`Cannot find module './parse'`) is the repository's own, and a failure.
-_MISSING = re.compile(
-    r"""No\ such\ file\ or\ directory:\ 'python
-    | No\ module\ named\ (?:pytest|unittest)
-    | python[\d.]*:\ No\ module\ named\ \w+$
-    | ModuleNotFoundError:\ No\ module\ named
-    | npm\ (?:ERR!|error)\ [Mm]issing\ script
-    | Cannot\ find\ (?:module|package)\ '[^./]
-    | no\ required\ module\ provides\ package
-    | failed\ to\ download\ from
-    | no\ matching\ package\ named
-    | ^error:\ no\ such\ (?:sub)?command:
-    | ^error:\ toolchain\ '.*'\ is\ not\ installed
-    | ^error:\ '\S+'\ is\ not\ installed\ for\ the\ toolchain
-    | ^error:\ Failed\ to\ spawn:
-    | ^(?:bundler:\ )?[Cc]ommand\ not\ found:\ \S+$
-    | ^Could\ not\ find\ gem\ '
-    | ^Could\ not\ open\ input\ file:\ vendor/
-    | ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL""",
-    re.VERBOSE | re.MULTILINE,
-)
 
 _NO_SOCKETS = re.compile(
     r"""Network\ is\ unreachable
@@ -117,7 +95,8 @@ def classify_run(
 
 def _found_no_tests(exit_code: int, output: str) -> bool:
     """Whether no test ran. unittest before Python 3.12 passes then; later ones and pytest fail."""
-    counts = _UNITTEST_COUNT.findall(output)
+    patterns = [one.ran for one in ecosystems() if one.ran]
+    counts = [count for pattern in patterns for count in re.findall(pattern, output, re.MULTILINE)]
     if counts and exit_code in (0, _EXIT_NO_TESTS):
         return all(count == "0" for count in counts)
     return exit_code == _EXIT_NO_TESTS and "no tests ran" in output
@@ -127,7 +106,8 @@ def _missing_tool(exit_code: int, output: str) -> str:
     """Return the line that names a missing tool, or an empty string."""
     if exit_code in (_EXIT_NOT_FOUND, _EXIT_NOT_EXECUTABLE) or any(sign in output for sign in _MAKE_ERRORS):
         return _line_with(_NO_PROGRAM, output) or last_line(output)
-    return _line_with(_MISSING, output)
+    absent = "|".join(text for one in ecosystems() for text in one.absent)
+    return _line_with(re.compile(absent), output)
 
 
 def _line_with(pattern: re.Pattern[str], output: str) -> str:
@@ -151,15 +131,7 @@ def relative_paths(text: str, root: str) -> str:
     return re.sub(rf"{prefix}/?(?![\w/-]|[.@+]\w)", ".", re.sub(rf"{prefix}/(?=[\w.@+-])", "", text))
 
 
-_PYTHON = re.compile(
-    r"(?<![\w.-])(?:python[\d.]*|pytest|py\.test|tox|nox|mypy|pyright|unittest|coverage|hatch|poetry|pdm|uv|behave|"
-    r"make|just|invoke)(?![\w.-])"
-)
-"""Programs that import packages, or may run one that does."""
-
 _ACCESS_DENIED = re.compile("[Pp]ermission denied|EACCES")
-
-_OF_ENVIRONMENT = re.compile(r"/pyvenv\.cfg$|/bin/python[\d.]*$")
 
 _FIND_INSTALLS = """
 for prefix in "${{VIRTUAL_ENV:-}}" .venv venv env "$(python3 -c 'import sys; print(sys.prefix)' 2>/dev/null)"; do
@@ -177,8 +149,9 @@ def find_command(origin: str) -> str:
 
 
 def may_import_package(command: str) -> bool:
-    """Whether `command` may import an installed package."""
-    return bool(_PYTHON.search(command))
+    """Whether `command` may import an installed package, or run a program that does."""
+    programs = "|".join(one.importers for one in ecosystems() if one.importers)
+    return bool(re.search(rf"(?<![\w.-])(?:{programs}|make|just)(?![\w.-])", command))
 
 
 def mentions_denied_access(printed: str) -> bool:
@@ -195,12 +168,8 @@ def denied_path(printed: str, folder: str) -> str:
 
 def denied_path_note(path: str) -> str:
     """Return why a check that failed to read `path` is no evidence."""
-    remedy = "a link or an installed package leads there. Install it without that"
-    if _OF_ENVIRONMENT.search(path):
-        remedy = (
-            "a virtual environment's programs go by the place where it was made. Run them as modules of its Python "
-            "(`.venv/bin/python -m pytest`)"
-        )
+    advice = (one.moved[1] for one in ecosystems() if re.search(one.moved[0], path))
+    remedy = next(advice, "a link or an installed package leads there. Install it without that")
     problem = f"it needs {path}, in the repository's own folder, which this sandbox does not show"
     return f"{problem}: {remedy}, or use bubblewrap"
 

@@ -1,59 +1,38 @@
-"""Add options to a check's command, or variables to its environment, so that it reports its tests. Neither effect nor
-exit code change.
+"""Change a check's command so that it reports its tests, or runs only some of them. Neither effect nor exit code
+change.
 
-Options are added only to plain commands of known runners.
-"""
+Options are added only to plain commands of known runners; any other command gets variables. Pure."""
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+
+from bot.ecosystems.record import Ecosystem
+from bot.ecosystems.registry import ecosystem_of, ecosystems, named
+from bot.ecosystems.test_command import CheckCommand, Related, Rerun, is_plain, plain_words
 
 MOST_RERUN_TESTS = 25
 """Tests that a rerun selects by name. With more, the whole check runs again."""
 
-# Compiled where they are used, and not at each start of the program.
-_SHELL = r"[;&|<>()$`\\\n#!{}]"
-_ASSIGNMENT = r"[A-Za-z_][A-Za-z0-9_]*="
-_PYTHON = r"(?:.*/)?python[\d.]*"
-_CARRIERS = frozenset({"uv", "poetry", "pdm", "pipenv", "hatch", "rye"})
-_OTHER_RUNNERS = frozenset(
-    {"go", "cargo", "npm", "npx", "yarn", "pnpm", "node", "jest", "vitest", "mocha", "deno", "bun"}
-)
-_REPORT = r"--junit-?xml(?:=|\Z)"
-_GO_TEST = r"[A-Za-z_][A-Za-z0-9_]*"
-_TEST_FUNCTION = r"(?a:test\w*)"
-_UNITTEST_NAME = r"(?a:\w+(?:\.\w+)+)"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckCommand:
-    """The command that runs for a check. `report` is the file in the temporary folder that pytest writes, or empty;
-    `complete`: it covers all tests of the run. `own_report` is the report that the command itself names."""
-
-    command: str
-    report: str = ""
-    complete: bool = False
-    own_report: str = ""
+Read = Callable[[str], str | None]
 
 
 def report_command(command: str, report: str) -> CheckCommand:
     """Return `command` with options that report its tests, if possible."""
     words = plain_words(command)
-    if words is None:
-        return _report_by_environment(command, report)
-    if (index := pytest_index(words)) is not None:
-        return _report_by_pytest(command, words[index + 1 :], report)
-    if unittest_index(words) is not None:
-        verbose = any(word in ("-v", "--verbose", "-q", "--quiet") for word in words)
-        return CheckCommand(command if verbose else f"{command.rstrip()} -v")
-    if words[:2] == ["go", "test"] and not {"-v", "-json", "--json", "-bench"}.intersection(words):
-        return CheckCommand(command.replace("go test", "go test -v", 1))  # else it names only tests that fail
-    if words and (words[0].rpartition("/")[2] in _OTHER_RUNNERS):
+    for one in ecosystems() if words else ():
+        if changed := one.report(command, words, report):
+            return changed
+    name = ecosystem_of(words)
+    if name not in ("", "general") and not named(name).reporting:
         return CheckCommand(command)
-    return _report_by_environment(command, report)
+    # For scripts and makefiles. Other programs ignore the variables.
+    options = " ".join(
+        f'{variable}="${{{variable}:-}} {value.format(report=report)}"'
+        for one in ecosystems()
+        for variable, value in one.reporting.items()
+    )
+    return CheckCommand(f"export {options}; {command}", report)
 
 
 def rerun_command(
@@ -62,104 +41,25 @@ def rerun_command(
     """Return the command that runs only the tests that `failed`; `None` if the runner cannot select them. `fresh`: the
     tree is not the one of the first run, so it has no cache of failed tests."""
     words = plain_words(command)
-    if words is None or not 0 < len(failed) <= MOST_RERUN_TESTS:
+    if not words or not 0 < len(failed) <= MOST_RERUN_TESTS:
         return None
-    if (index := pytest_index(words)) is not None:
-        return _rerun_by_pytest(command, words[index + 1 :], failed, report, fresh=fresh)
-    if unittest_index(words) is not None:
-        if not all(re.fullmatch(_UNITTEST_NAME, name) for name in failed):
-            return None
-        return report_command(
-            " ".join((command.rstrip(), *(f"-k {name}" for name in sorted(failed)))), report
-        )
-    if words[:2] == ["go", "test"] and not any(word.startswith(("-run", "--run", "-args")) for word in words):
-        # Of `example.com/app.TestAdd/one_two` the function is run again, with all below it.
-        functions = {name.rpartition(".")[2].partition("/")[0] for name in failed}
-        if all(re.fullmatch(_GO_TEST, function) and function.startswith("Test") for function in functions):
-            return CheckCommand(f"{command.rstrip()} -run '^({'|'.join(sorted(functions))})$'")
-    return None
+    wanted = Rerun(failed, report, fresh)
+    return next(filter(None, (one.rerun(command, words, wanted) for one in ecosystems())), None)
 
 
-def _rerun_by_pytest(
-    command: str, rest: list[str], failed: Collection[str], report: str, *, fresh: bool
-) -> CheckCommand | None:
-    if fresh:
-        # By the names of functions: what else a report says of a test is no argument of pytest's.
-        functions = {name.rpartition("::")[2].partition("[")[0] for name in failed}
-        plain = all(re.fullmatch(_TEST_FUNCTION, function) for function in functions)
-        if not plain or any(word.startswith(("-k", "--lf", "--ff", "--last-failed")) for word in rest):
-            return None
-        return report_command(f"{command.rstrip()} -k '{' or '.join(sorted(functions))}'", report)
-    if "no:cacheprovider" in " ".join(rest) or any(
-        word in ("--lf", "--ff", "--last-failed") for word in rest
-    ):
-        return None
-    return report_command(f"{command.rstrip()} --lf --lfnf=none", report)
+def selecting(command: str, read: Read) -> Ecosystem | None:
+    """Return the ecosystem that can narrow a command to the tests related to a change. `read` reads a file of the
+    base."""
+    words = plain_words(command)
+    return next((one for one in ecosystems() if words and one.selects(words, read)), None)
 
 
-def _report_by_pytest(command: str, rest: list[str], report: str) -> CheckCommand:
-    for index, word in enumerate(rest):
-        if re.match(_REPORT, word):
-            path = word.partition("=")[2] or "".join(rest[index + 1 : index + 2])
-            return CheckCommand(command, own_report=path if _is_inside(path) else "")
-    # Where a file cannot be collected the others are still run: it ends with 1 and not with 2, which is as much of a
-    # failure, and the tests of the others are known.
-    options = f'--junitxml="$TMPDIR/{report}" --continue-on-collection-errors'
-    return CheckCommand(f"{command.rstrip()} {options}", report, complete=True)
-
-
-def _report_by_environment(command: str, report: str) -> CheckCommand:
-    """Use the variables that pytest and go read, for scripts and makefiles. Other programs ignore them."""
-    options = f"PYTEST_ADDOPTS=\"${{PYTEST_ADDOPTS:-}} --junitxml='$TMPDIR/{report}'\""
-    options += ' GOFLAGS="${GOFLAGS:-} -v"'
-    return CheckCommand(f"export {options}; {command}", report)
-
-
-def plain_words(command: str) -> list[str] | None:
-    """Return the words of a command that is one program with arguments; `None` if it needs a shell."""
-    if re.search(_SHELL, command):
-        return None
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return None
-    while words and re.match(_ASSIGNMENT, words[0]):
-        words.pop(0)
-    return None if not words or "--" in words else words
-
-
-def pytest_index(words: list[str]) -> int | None:
-    """Return the index of pytest in a command, `None` if the command does not run it."""
-    for index, word in enumerate(words):
-        if word.rpartition("/")[2] not in ("pytest", "py.test"):
-            continue
-        prefix = words[:index]
-        if not prefix or (prefix[-1] == "run" and len(prefix) == 2 and prefix[0] in _CARRIERS):
-            return index
-        if prefix[-1] == "-m":
-            return index if _is_python(prefix[:-1]) else None
-        return None
-    return None
-
-
-def _is_python(words: list[str]) -> bool:
-    """`python3`, `uv run python`, `coverage run`, `python -m coverage run`, their options apart."""
-    names = [word for word in words if not word.startswith("-")]
-    if len(names) > 1 and names[0] in _CARRIERS and names[1] == "run":
-        names = names[2:]
-    if names and re.fullmatch(_PYTHON, names[0]):
-        names = names[1:]
-        return not names or names == ["coverage", "run"]
-    return [name.rpartition("/")[2] for name in names] == ["coverage", "run"]
-
-
-def unittest_index(words: list[str]) -> int | None:
-    """Return the index of `-m` in `-m unittest`, `None` if the command does not run it."""
-    for index in range(1, len(words) - 1):
-        if words[index : index + 2] == ["-m", "unittest"]:
-            return index if _is_python(words[:index]) else None
-    return None
-
-
-def _is_inside(path: str) -> bool:
-    return bool(path) and not path.startswith(("/", "~")) and ".." not in path.split("/")
+def related_command(
+    command: str, changed: Sequence[str], tests: Sequence[str], paths: Collection[str], read: Read
+) -> str:
+    """Return `command` for the tests related to the paths `changed`; empty if there are none. `tests` come from the
+    tool host. Only files of the tree, `paths`, are named."""
+    selector = selecting(command, read)
+    existing = [path for path in dict.fromkeys(changed) if path in paths and is_plain(path)]
+    related = Related(existing, tests, paths, read)
+    return selector.related_command(command, plain_words(command), related) if selector else ""

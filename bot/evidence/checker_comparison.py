@@ -15,9 +15,8 @@ from posixpath import join
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.contracts.formatting import count_of
-from bot.evidence.checkers import Checker
+from bot.ecosystems.checker import Checker, above, is_in
 from bot.evidence.problems import Delta, compare
-from bot.evidence.projects import above, is_in
 
 STOPPED = "it stopped at errors of syntax, so what else is wrong is not known"
 HIDDEN = "a new error keeps it from finding others, so what is fixed is not known"
@@ -265,10 +264,6 @@ def _with_notes(run: ToolRun, *notes: str) -> ToolRun:
     return replace(run, note="; ".join(dict.fromkeys(filter(None, [run.note, *notes]))))
 
 
-_CUT_OFF = {"tsc": "tsconfig.json", "cargo": "Cargo.toml", "gopls": "go.mod", "go-vet": "go.mod"}
-"""The tools whose projects are defined by a file. For the others, the parent project covers the folder."""
-
-
 @dataclass(frozen=True, slots=True)
 class ProjectPair:
     """A project before and after the change. A new one has no `before`, a removed one no `after`."""
@@ -289,11 +284,10 @@ def pair_projects(
     folders = {"", *(folder for path in paths for folder in above(path))}
     moved_folders: dict[tuple[str, str], str | None] = {}
     for checker in before:
-        file = _CUT_OFF.get(checker.name)
         if (
             checker.folder in folders
-            if file is None
-            else join(checker.folder, checker.file or file) in paths_after
+            if not checker.manifest
+            else join(checker.folder, checker.file or checker.manifest) in paths_after
         ):
             moved_folders[checker.key] = checker.folder
             continue
@@ -303,7 +297,7 @@ def pair_projects(
         folder = moved_folders[checker.key] = _moved_to(checker, alike, renamed)
         if folder is not None:
             new.discard(replace(checker, folder=folder).key)
-    tools = {checker.name for checker in before}.intersection(_CUT_OFF)
+    tools = {checker.name for checker in before if checker.manifest}
     added = [checker for checker in after if checker.key in new and checker.name in tools]
     return (
         *(ProjectPair(checker, _checker_after(checker, moved_folders, by_key)) for checker in before),
@@ -320,7 +314,7 @@ def _checker_after(
     if folder is None:
         return None
     match = by_key.get(replace(checker, folder=folder).key)
-    if match and checker.name in _CUT_OFF:
+    if match and checker.manifest:
         return replace(checker, folder=folder, excluded_folders=match.excluded_folders)
     excluded = (moved_folders.get((checker.name, other), other) for other in checker.excluded_folders)
     return replace(

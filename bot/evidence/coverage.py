@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.contracts.evidence import Coverage, CoveredFile
+from bot.ecosystems.registry import ecosystems
 
 MOST_FILES = 200
 _MOST_MISSED = 500
@@ -17,20 +18,6 @@ Lines = Mapping[int, bool]
 
 ReadBase = Callable[[Sequence[str]], Mapping[str, str]]
 """Returns the texts of those files that the base has, by path."""
-
-# Compiled on use, at the end of a run, to keep start-up fast.
-_COVERAGE_OPTION = (
-    r"(?<![\w-])(?:--cov(?!-)|-coverprofile|--coverage|coverage\s+run|--experimental-test-coverage"
-    r"|c8|nyc)(?![\w])"
-)
-_SETTINGS = (
-    (".coveragerc", ""),
-    ("pyproject.toml", r"(?m)^\s*\[tool\.coverage\b|--cov\b"),
-    ("setup.cfg", r"(?m)^\[coverage:|--cov\b"),
-    ("tox.ini", r"(?m)^\[coverage:|--cov\b"),
-    ("pytest.ini", r"--cov\b"),
-    ("package.json", r'"collectCoverage"\s*:\s*true|"nyc"\s*:|"c8"\s*:'),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +63,12 @@ def missing_reason(commands: Iterable[str], named: Iterable[str], read: ReadBase
     most."""
     if paths := ", ".join(named):
         return f"the policy names {paths}, and no check wrote it"
-    if any(re.search(_COVERAGE_OPTION, command) for command in commands):
+    measures = "|".join(one.measures for one in ecosystems() if one.measures)
+    if any(re.search(rf"(?<![\w-])(?:{measures})(?![\w])", command) for command in commands):
         return "a check asks for coverage, and left no report that is read here"
-    texts = read([path for path, _ in _SETTINGS])
-    for path, words in _SETTINGS:
+    settings = {path: words for one in ecosystems() for path, words in one.measured.items()}
+    texts = read(list(settings))
+    for path, words in settings.items():
         if path in texts and re.search(words, texts[path]):
             return f"{path} configures coverage, and no check left a report of it"
     return ""

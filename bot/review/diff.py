@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 from bot.contracts.errors import UsageError
+from bot.contracts.plain_text import quoted
 from bot.contracts.pulls import Side
 
 
@@ -123,42 +125,36 @@ class Diff:
         return self._by_path.get(path)
 
 
-_NOWHERE = "/dev/null"
-_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: (.*))?", re.DOTALL)
+_START = re.compile(r"^diff --git ", re.MULTILINE)
+_FIELD = re.compile(
+    r"^(old mode|new mode|deleted file mode|new file mode|(?:rename|copy) (?:from|to)|index) (.*)$",
+    re.MULTILINE,
+)
+_BODY = re.compile(r"^(?:--- |@@|GIT binary patch$|Binary files .* differ$)", re.MULTILINE)
+_HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: (.*))?\n", re.MULTILINE)
 # As git takes a line for the head of a function, where it does not know the language.
 _HEADING = re.compile(r"[A-Za-z_$]")
 _ESCAPE = re.compile(r'\\([0-7]{3}|[abtnvfr"\\])')
-_ESCAPED = {
-    "a": "\a",
-    "b": "\b",
-    "t": "\t",
-    "n": "\n",
-    "v": "\v",
-    "f": "\f",
-    "r": "\r",
-    '"': '"',
-    "\\": "\\",
-}
+_ESCAPED = dict(zip('abtnvfr"\\', '\a\b\t\n\v\f\r"\\', strict=True))
 _NO_LINE = re.compile(r"[^ +\-\\]")
-_INDEX = re.compile(r"index ([0-9a-f]*)\.\.([0-9a-f]*)")
 _SUBMODULE = "160000"
-_MODE = re.compile(r"[0-7]{6}")
-_SECTION = "diff --git "
-_BINARY_DATA = re.compile(r"(?:literal|delta) \d+|[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]+|")
 
 
 class DiffError(UsageError):
-    """The text is not a valid diff of git. The message names the line."""
+    """The text is not a diff of git."""
 
 
 def parse_diff(raw: bytes) -> Diff:
     """Parse the output of `git diff`. Raises `DiffError`. Bytes that are not UTF-8 become U+FFFD in lines."""
-    if not raw:
-        return Diff(())
-    reader = _Reader(raw.removesuffix(b"\n").decode(errors="surrogateescape"))
+    text = raw.decode(errors="surrogateescape")
+    starts = [match.start() for match in _START.finditer(text)]
+    if text and starts[:1] != [0]:
+        combined = text.startswith(("diff --cc ", "diff --combined "))
+        raise _wrong(text, "a combined diff has no two sides" if combined else "`diff --git` was expected")
     files: list[FileDiff] = []
-    while not reader.at_end:
-        file = _file(reader)
+    # No line of a hunk or of binary data begins like the head of a file.
+    for start, end in pairwise([*starts, len(text)]):
+        file = _file(text[start:end])
         if files and _is_retyped(files[-1], file):
             files[-1] = _retyped(files[-1], file)
         else:
@@ -166,196 +162,83 @@ def parse_diff(raw: bytes) -> Diff:
     return Diff(tuple(files))
 
 
-class _Reader:
-    """The lines and the current position. Bytes that are not UTF-8 are surrogates here, so that names keep them."""
-
-    def __init__(self, text: str) -> None:
-        self.lines: Sequence[str] = text.split("\n")
-        # git may write an empty line of context without its space.
-        self.kinds = "".join(line[0] if line else " " for line in self.lines)
-        self.ascii = text.isascii()
-        self.position = 0
-
-    @property
-    def at_end(self) -> bool:
-        return self.position >= len(self.lines)
-
-    def peek(self) -> str:
-        """Return the next line; empty at the end."""
-        return "" if self.at_end else self.lines[self.position]
-
-    def size_since(self, start: int) -> int:
-        """Return the size in bytes of the lines from `start` to the current one."""
-        lines = self.lines[start : self.position]
-        lengths = (
-            map(len, lines) if self.ascii else (len(line.encode(errors="surrogateescape")) for line in lines)
-        )
-        return sum(lengths) + len(lines)
-
-    def wrong(self, what: str) -> DiffError:
-        return DiffError(f"Line {self.position + 1} of the diff is not what git writes: {what}.")
+def _wrong(text: str, why: str) -> DiffError:
+    return DiffError(f"What begins with {quoted(text[:80])} is not what git writes in a diff: {why}.")
 
 
-@dataclass(slots=True)
-class _Header:
-    """The fields of the lines before the first hunk."""
-
-    names: str
-    status: FileStatus = FileStatus.MODIFIED
-    old_mode: str = ""
-    new_mode: str = ""
-    moved_from: str = ""
-    moved_to: str = ""
-    blobs: tuple[str, str] = ("", "")
-
-
-def _file(reader: _Reader) -> FileDiff:
-    first, start = reader.peek(), reader.position
-    if not first.startswith(_SECTION):
-        combined = first.startswith(("diff --cc ", "diff --combined "))
-        raise reader.wrong("a combined diff has no two sides" if combined else "`diff --git` was expected")
-    header = _Header(first.removeprefix(_SECTION))
-    reader.position += 1
-    while _read_header(reader, header):
-        reader.position += 1
-    old, new = _names(reader, header)
-    binary = _skip_binary(reader)
-    hunks: tuple[Hunk, ...] = ()
-    if reader.peek().startswith("--- "):
-        old, new = _marked_names(reader, header, old, new)
-        hunks = _hunks(reader)
-    path = old if header.status is FileStatus.REMOVED else new
+def _file(text: str) -> FileDiff:
+    body = _BODY.search(text)
+    header = text[: body.start()] if body else text
+    fields = dict(_FIELD.findall(header))
+    old, new = _names(header, fields)
+    status = next((status for field, status in _STATUSES.items() if field in fields), FileStatus.MODIFIED)
+    blobs = fields.get("index", "").partition(" ")[0].partition("..")
     return FileDiff(
-        path,
+        old if status is FileStatus.REMOVED else new,
         old,
-        header.status,
-        hunks,
-        binary,
-        header.old_mode,
-        header.new_mode,
-        reader.size_since(start),
-        header.blobs,
+        status,
+        _hunks(text[body.start() :]) if body and body[0] in ("--- ", "@@") else (),
+        body is not None and body[0] not in ("--- ", "@@"),
+        fields.get("old mode") or fields.get("deleted file mode", ""),
+        fields.get("new mode") or fields.get("new file mode", ""),
+        len(text.encode(errors="surrogateescape")),
+        (blobs[0], blobs[2]),
     )
 
 
-def _read_header(reader: _Reader, header: _Header) -> bool:
-    """Read the next line into `header` if it is an extended header; return whether it was one."""
-    line = reader.peek()
-    for words, status, mode_of in (
-        ("old mode ", None, "old"),
-        ("new mode ", None, "new"),
-        ("deleted file mode ", FileStatus.REMOVED, "old"),
-        ("new file mode ", FileStatus.ADDED, "new"),
-    ):
-        if line.startswith(words):
-            mode = line.removeprefix(words)
-            if not _MODE.fullmatch(mode):
-                raise reader.wrong("a file mode has six octal digits")
-            header.status = status or header.status
-            if mode_of == "old":
-                header.old_mode = mode
-            else:
-                header.new_mode = mode
-            return True
-    for word, status in (("rename", FileStatus.RENAMED), ("copy", FileStatus.COPIED)):
-        if line.startswith(f"{word} from "):
-            header.status, header.moved_from = status, _unquoted(reader, line.removeprefix(f"{word} from "))
-            return True
-        if line.startswith(f"{word} to "):
-            header.moved_to = _unquoted(reader, line.removeprefix(f"{word} to "))
-            return True
-    if match := _INDEX.match(line):
-        header.blobs = (match[1], match[2])
-    return line.startswith(("similarity index ", "dissimilarity index ", "index "))
+_STATUSES = {
+    "deleted file mode": FileStatus.REMOVED,
+    "new file mode": FileStatus.ADDED,
+    "rename to": FileStatus.RENAMED,
+    "copy to": FileStatus.COPIED,
+}
 
 
-def _names(reader: _Reader, header: _Header) -> tuple[str, str]:
+def _names(header: str, fields: Mapping[str, str]) -> tuple[str, str]:
     """Return both names of the header. Without a rename they are equal, which determines where the first one ends."""
-    if header.moved_from and header.moved_to:
-        return header.moved_from, header.moved_to
-    names = header.names
-    if names.startswith('"'):
-        end = _end_of_quoted(reader, names)
-        return _without_prefix(reader, names[:end], "a/"), _without_prefix(reader, names[end + 1 :], "b/")
+    for word in ("rename", "copy"):
+        if f"{word} from" in fields and f"{word} to" in fields:
+            return _unquoted(fields[f"{word} from"]), _unquoted(fields[f"{word} to"])
+    names = header.partition("\n")[0].removeprefix("diff --git ")
     middle = len(names) // 2
-    old, new = names[:middle], names[middle + 1 :]
-    if names[middle : middle + 1] != " " or old[2:] != new[2:]:
-        raise reader.wrong("the two names of `diff --git` differ without a rename")
-    return _without_prefix(reader, old, "a/"), _without_prefix(reader, new, "b/")
-
-
-def _marked_names(reader: _Reader, header: _Header, old: str, new: str) -> tuple[str, str]:
-    """Read the `---` and `+++` lines, which must agree with the header."""
-    for word, prefix, name, gone in (
-        ("--- ", "a/", old, FileStatus.ADDED),
-        ("+++ ", "b/", new, FileStatus.REMOVED),
+    old, new = _unquoted(names[:middle]), _unquoted(names[middle + 1 :])
+    if (
+        names[middle : middle + 1] != " "
+        or old[:2] != "a/"
+        or new[:2] != "b/"
+        or old[2:] != new[2:]
+        or not old[2:]
     ):
-        line = reader.peek()
-        if not line.startswith(word):
-            raise reader.wrong(f"`{word}` was expected")
-        # A name with a space is followed by a tab.
-        quoted = line.removeprefix(word).removesuffix("\t")
-        nowhere = quoted == _NOWHERE
-        if nowhere != (header.status is gone) or not (
-            nowhere or _without_prefix(reader, quoted, prefix) == name
-        ):
-            raise reader.wrong("the file's name is another than in `diff --git`")
-        reader.position += 1
-    return old, new
+        raise _wrong(header, "the two names of `diff --git` differ without a rename")
+    return old[2:], new[2:]
 
 
-def _hunks(reader: _Reader) -> tuple[Hunk, ...]:
-    hunks: list[Hunk] = []
-    while (line := reader.peek()).startswith("@@"):
-        match = _HUNK.fullmatch(line)
-        if match is None:
-            raise reader.wrong("the head of a hunk cannot be read")
-        reader.position += 1
-        *numbers, section = match.groups()
-        old, old_count, new, new_count = (1 if number is None else int(number) for number in numbers)
-        hunk = _hunk(reader, (old, old_count), (new, new_count), section or "")
-        if hunks and not all(
-            hunks[-1].start(side) + hunks[-1].count(side) <= hunk.start(side) + (not hunk.count(side))
-            for side in Side
-        ):
-            raise reader.wrong("hunks overlap")
-        hunks.append(hunk)
-    if not hunks:
-        raise reader.wrong("a hunk was expected")
-    return tuple(hunks)
+def _hunks(text: str) -> tuple[Hunk, ...]:
+    heads = list(_HUNK.finditer(text))
+    if not heads or text.count("\n@@", 0) + text.startswith("@@") != len(heads):
+        raise _wrong(text, "the head of a hunk cannot be read")
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    return tuple(_hunk(head, text[head.end() : end]) for head, end in zip(heads, ends, strict=True))
 
 
-def _hunk(reader: _Reader, old: tuple[int, int], new: tuple[int, int], section: str) -> Hunk:
-    """Read exactly as many lines as the hunk's head states. No head begins like a line of a hunk."""
-    start = reader.position
-    match = _NO_LINE.search(reader.kinds, start)
-    reader.position = end = match.start() if match else len(reader.lines)
-    kinds, lines = reader.kinds[start:end], reader.lines[start:end]
-    if "\\" in kinds:
-        # "No newline at end of file" is a remark on the line before it.
-        lines = [line for line in lines if not line.startswith("\\")]
-        kinds = kinds.replace("\\", "")
-    if (len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")) != (old[1], new[1]):
-        raise reader.wrong("the hunk has not as many lines as its head says")
-    texts = [section, *(line[1:] for line in lines)]
-    if not reader.ascii:
-        texts = [text.encode(errors="surrogateescape").decode(errors="replace") for text in texts]
-    return Hunk(*old, *new, kinds, tuple(texts[1:]), texts[0].strip())
-
-
-def _skip_binary(reader: _Reader) -> bool:
-    line = reader.peek()
-    if line.startswith("Binary files ") and line.endswith(" differ"):
-        reader.position += 1
-        return True
-    if line != "GIT binary patch":
-        return False
-    reader.position += 1
-    while not reader.at_end and not (line := reader.peek()).startswith(_SECTION):
-        if not _BINARY_DATA.fullmatch(line):
-            raise reader.wrong("binary data was expected")
-        reader.position += 1
-    return True
+def _hunk(head: re.Match[str], text: str) -> Hunk:
+    *numbers, section = head.groups()
+    old, old_count, new, new_count = (1 if number is None else int(number) for number in numbers)
+    if not text.isascii():
+        text = text.encode(errors="surrogateescape").decode(errors="replace")
+    # "No newline at end of file" is a remark on the line before it.
+    lines = [line for line in text.removesuffix("\n").split("\n") if not line.startswith("\\")]
+    kinds = "".join(
+        line[:1] or " " for line in lines
+    )  # git may write an empty line of context without its space
+    if _NO_LINE.search(kinds) or (len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")) != (
+        old_count,
+        new_count,
+    ):
+        raise _wrong(head[0], "the hunk has not as many lines as its head says")
+    return Hunk(
+        old, old_count, new, new_count, kinds, tuple(line[1:] for line in lines), (section or "").strip()
+    )
 
 
 def _is_retyped(before: FileDiff, file: FileDiff) -> bool:
@@ -379,28 +262,13 @@ def _retyped(before: FileDiff, file: FileDiff) -> FileDiff:
     )
 
 
-def _without_prefix(reader: _Reader, name: str, prefix: str) -> str:
-    plain = _unquoted(reader, name)
-    if not plain.startswith(prefix) or plain == prefix:
-        raise reader.wrong(f"a name starts with {prefix}")
-    return plain.removeprefix(prefix)
-
-
-def _end_of_quoted(reader: _Reader, names: str) -> int:
-    """Return the end of the first of two names, a quoted one."""
-    match = re.match(r'"(?:[^"\\]|\\.)*"', names)
-    if match is None or names[match.end() : match.end() + 1] != " ":
-        raise reader.wrong("a quoted name does not end")
-    return match.end()
-
-
-def _unquoted(reader: _Reader, name: str) -> str:
+def _unquoted(name: str) -> str:
     """Undo git's quoting of a name: C escapes, and three octal digits for each byte outside ASCII."""
     if not name.startswith('"'):
         return name
     inner = name[1:-1]
     if len(name) < 2 or not name.endswith('"') or re.search(r'[\\"]', _ESCAPE.sub("", inner)):
-        raise reader.wrong("a quoted name cannot be read")
+        raise _wrong(name, "a quoted name cannot be read")
 
     def plain(match: re.Match[str]) -> str:
         code = match[1]

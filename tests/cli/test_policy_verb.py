@@ -68,7 +68,7 @@ def test_a_check_warns_of_what_rules_give_away_and_is_content(said: Callable[...
     code, out = said("check", "agent.yml")
     first, second, last = out.splitlines()
     assert first.startswith("agent.yml:7:16: warning: `git diff` with `--ext-diff`, `--textconv`")
-    assert second.startswith("agent.yml:7:39: warning: `pytest` runs conftest.py")
+    assert second.startswith("agent.yml:7:39: warning: `pytest` runs files of the repository")
     assert (code, last) == (0, "agent.yml: 3 rules, 0 checks, 2 warnings")
 
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
+from bot.ecosystems.checker import Checker
+from bot.ecosystems.registry import checkers
 from bot.evidence.checker_comparison import MOST_PROBLEMS, Change, ProjectRun, ProjectRuns, compare_projects
-from bot.evidence.checkers import CHECKERS, Checker
 from bot.evidence.problems import new_errors, new_errors_message
 from tests.support.outcomes import TY_PROBLEM, ty_problem
 
 RAN = ToolRun(Answer.COMPLETE, 1)
-KNOWN = {checker.name: checker for checker in CHECKERS}
+KNOWN = {checker.name: checker for checker in checkers()}
 
 
 def in_folder(name: str, folder: str = "") -> Checker:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.ecosystems.checkers import CHECKER_NAMES
+from bot.ecosystems.checkers import CHECKER_NAMES, sets_up
+from bot.ecosystems.registry import checkers
 from bot.evidence.checker_selection import choose_checkers
-from bot.evidence.checkers import CHECKERS, sets_up
 
 
 def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[str, str]:
@@ -18,7 +18,7 @@ def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[
     [
         ({"README.md": ""}, []),
         ({"a.py": ""}, ["ruff", "ty", "python-syntax"]),
-        ({"a.pyi": "", "pyrightconfig.json": "{}"}, ["ruff", "ty", "pyright", "python-syntax"]),
+        ({"a.pyi": "", "pyrightconfig.json": "{}"}, ["ruff", "ty", "pyright"]),
         ({"a.py": "", "pyproject.toml": "[tool.basedpyright]\n[tool.pyright]"},
          ["ruff", "ty", "basedpyright", "python-syntax"]),
         ({"a.py": "", "pyproject.toml": "[tool.mypy]\nstrict=true"}, ["ruff", "ty", "mypy", "python-syntax"]),
@@ -54,20 +54,20 @@ def test_a_policy_names_those_that_it_wants() -> None:
 
 
 def test_files_are_named_to_a_checker_that_needs_it_up_to_a_limit() -> None:
-    shell = next(checker for checker in CHECKERS if checker.name == "shellcheck")
+    shell = next(checker for checker in checkers() if checker.name == "shellcheck")
     assert shell.files_of(["b.sh", "a.bash", "c.py"]) == (("a.bash", "b.sh"), True)
     files, all_of_them = shell.files_of([f"{n}.sh" for n in range(5000)])
     assert (len(files), all_of_them) == (2000, False)
-    ruff = next(checker for checker in CHECKERS if checker.name == "ruff")
+    ruff = next(checker for checker in checkers() if checker.name == "ruff")
     assert ruff.files_of(["a.py"]) == ((), True)
 
 
 def test_a_policy_may_name_each_of_them() -> None:
-    assert tuple(checker.name for checker in CHECKERS) == CHECKER_NAMES
+    assert tuple(checker.name for checker in checkers()) == CHECKER_NAMES
 
 
 def test_what_stands_in_for_another_comes_after_it() -> None:
-    for checker in CHECKERS:
+    for checker in checkers():
         assert all(
             CHECKER_NAMES.index(name) < CHECKER_NAMES.index(checker.name) for name in checker.instead_of
         )
@@ -101,5 +101,5 @@ def test_what_stands_in_for_another_comes_after_it() -> None:
     ],
 )
 def test_what_sets_one_up_counts_wherever_it_is_read(name: str, path: str, text: str, counts: bool) -> None:
-    (checker,) = [checker for checker in CHECKERS if checker.name == name]
+    (checker,) = [checker for checker in checkers() if checker.name == name]
     assert sets_up(checker, path, ("", text)) is counts

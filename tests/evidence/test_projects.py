@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from bot.ecosystems.checker import Checker
+from bot.ecosystems.checkers import sets_up
+from bot.ecosystems.registry import checkers
 from bot.evidence.checker_comparison import pair_projects
 from bot.evidence.checker_selection import MOST, choose_checkers, limit_projects
-from bot.evidence.checkers import CHECKERS, Checker, sets_up
-from bot.evidence.projects import cargo_workspaces, typescript_projects
 
 CARGO = "[workspace]\nmembers = ['crates/*']\nexclude = ['fuzz', 'crates/apart']\n"
 
@@ -21,7 +22,7 @@ def folders(files: Mapping[str, str], name: str) -> list[str]:
 
 
 def named(name: str, folder: str = "", apart: tuple[str, ...] = ()) -> Checker:
-    (known,) = [checker for checker in CHECKERS if checker.name == name]
+    (known,) = [checker for checker in checkers() if checker.name == name]
     return replace(known, folder=folder, excluded_folders=apart)
 
 
@@ -33,7 +34,7 @@ def test_a_folder_whose_name_is_a_pattern_hides_no_other(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "files", "checkers"),
+    ("name", "files", "expected"),
     [
         ("tsc", {"web/tsconfig.json": "{}", "api/tsconfig.json": "{}"}, ["api", "web"]),
         ("tsc", {"tsconfig.json": "{}", "a/node_modules/x/tsconfig.json": "{}", "a/testdata/tsconfig.json": ""}, [""]),
@@ -62,16 +63,14 @@ def test_a_folder_whose_name_is_a_pattern_hides_no_other(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_repository_may_hold_several_projects(
-    name: str, files: dict[str, str], checkers: list[str]
+    name: str, files: dict[str, str], expected: list[str]
 ) -> None:
-    assert folders(files, name) == checkers
+    assert folders(files, name) == expected
 
 
 def test_typescript_reads_comments_and_commas_and_so_does_this() -> None:
     text = '// one\n{ /* two */ "files": [], "x": "// no comment, /* none",\n "references": [ {"path": "./a",}, ], }'
-    assert typescript_projects(["tsconfig.json", "a/tsconfig.json"], {"tsconfig.json": text}.get) == [
-        ("a", "tsconfig.json")
-    ]
+    assert folders({"tsconfig.json": text, "a/tsconfig.json": "{}"}, "tsc") == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +78,8 @@ def test_typescript_reads_comments_and_commas_and_so_does_this() -> None:
 )
 def test_settings_without_end_are_no_settings(text: str) -> None:
     began = time.process_time()
-    assert typescript_projects(["tsconfig.json"], lambda path: text) == [("", "tsconfig.json")]
-    assert cargo_workspaces(["Cargo.toml"], lambda path: text) == [""]
+    assert folders({"tsconfig.json": text}, "tsc") == [""]
+    assert folders({"Cargo.toml": text}, "cargo") == [""]
     assert time.process_time() - began < 20  # and not an hour
 
 
@@ -91,12 +90,12 @@ def test_thousands_of_projects_are_found_without_reading_each() -> None:
         for name in ("tsconfig.json", "Cargo.toml", "pyproject.toml", "a.py")
     ]
     read: list[str] = []
-    checkers = choose_checkers(files, lambda path: read.append(path))
+    chosen = choose_checkers(files, lambda path: read.append(path))
     assert len(read) < 500
     assert (
-        len(limit_projects(checkers)) == MOST * 3 + 2
+        len(limit_projects(chosen)) == MOST * 3 + 2
     )  # tsc, cargo, ty; ruff and Python's syntax are for all of them
-    by_tool = [checker.name for checker in checkers[:5]]
+    by_tool = [checker.name for checker in chosen[:5]]
     assert len(set(by_tool)) == 5  # the first of each before the second of any
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 
 import pytest
 
-from bot.evidence.related import is_plain, kind_of, related_command, runner_of_scripts
+from bot.ecosystems.javascript_related import runner_of_scripts
+from bot.ecosystems.test_command import is_plain
+from bot.evidence.check_command import related_command, selecting
 
 PATHS = {
     "tests/test_a.py", "tests/x/test_b.py", "src/a.py", "web/a.ts", "go/x.go", "main.go", "crates/foo/src/lib.rs",
@@ -36,7 +39,7 @@ TESTS = ["tests/test_a.py", "tests/x/test_b.py", "gone.py"]
         ("npx vitest run", "", "npx vitest related --run --passWithNoTests ./web/a.ts"),
         ("go test -race ./...", "", "go test -race . ./go/..."),
         ("cargo test --workspace --locked", "", "cargo test --locked -p foo"),
-        ("npm test", "tsc && jest", ""),
+        ("npm test", "make && tsc", ""),
         ("make test", "", ""),
         ("tox -e py", "", ""),
         ("cd app && pytest", "", ""),
@@ -46,10 +49,11 @@ TESTS = ["tests/test_a.py", "tests/x/test_b.py", "gone.py"]
 def test_the_command_of_a_check_is_narrowed_to_the_related_tests(
     command: str, script: str, related: str
 ) -> None:
-    kind = kind_of(command, script)
-    tests = ["foo"] if kind == "rust" else TESTS
+    read = {"package.json": json.dumps({"scripts": {"test": script}})}.get
+    selector = selecting(command, read)
+    tests = ["foo"] if selector and selector.name == "rust" else TESTS
     changed = ["src/a.py", "web/a.ts", "go/x.go", "main.go", "gone.go"]
-    assert related_command(command, kind, changed, tests, paths=PATHS, script=script) == related
+    assert related_command(command, changed, tests, PATHS, read) == related
 
 
 HOSTILE = (
@@ -74,10 +78,10 @@ def test_a54_no_file_name_becomes_an_option_a_path_elsewhere_or_code(command: st
     ]
     narrowed = related_command(
         command,
-        kind_of(command),
         [*names, "web/a b.ts", "a b/x.go"],
         names,
-        paths={*names, "web/a b.ts", "a b/x.go"},
+        {*names, "web/a b.ts", "a b/x.go"},
+        {}.get,
     )
     words = shlex.split(narrowed)[len(shlex.split(command.replace(" ./...", ""))) :]
     assert set(words) <= {
@@ -88,7 +92,7 @@ def test_a54_no_file_name_becomes_an_option_a_path_elsewhere_or_code(command: st
 
 @pytest.mark.parametrize("name", ["$(id)", "--config", "a b", "a;b", "../x", ""])
 def test_a54_no_name_of_a_crate_becomes_more_than_its_name(name: str) -> None:
-    assert related_command("cargo test", "rust", [], [name], paths=set()) == ""
+    assert related_command("cargo test", [], [name], set(), {}.get) == ""
 
 
 @pytest.mark.parametrize(
@@ -112,14 +116,12 @@ def test_a54_no_name_of_a_crate_becomes_more_than_its_name(name: str) -> None:
     ],
 )
 def test_of_a_script_of_many_parts_the_runner_is_found(scripts: dict[str, object], part: str) -> None:
-    assert runner_of_scripts(scripts, "npm test") == part
+    assert runner_of_scripts(scripts, ["npm", "test"]) == part
 
 
 def test_packages_of_a_nested_go_module_are_not_named() -> None:
     paths = {"go.mod", "a/a.go", "tools/go.mod", "tools/x/x.go", "toolset/y.go"}
-    command = related_command(
-        "go test ./...", "go", ["a/a.go", "tools/x/x.go", "toolset/y.go"], [], paths=paths
-    )
+    command = related_command("go test ./...", ["a/a.go", "tools/x/x.go", "toolset/y.go"], [], paths, {}.get)
     assert command == "go test ./a/... ./toolset/..."
 
 
@@ -138,19 +140,18 @@ def test_the_script_is_the_one_that_the_command_names(command: str, part: str) -
         "test:spec": "tsc && vitest run",
         "lint": "eslint .",
     }
-    assert runner_of_scripts(scripts, command) == part
+    assert runner_of_scripts(scripts, command.split()) == part
 
 
 def test_scripts_that_call_each_other_are_each_read_once() -> None:
     """And no more than fifty of them: a package.json may hold a chain of any length."""
     every = " && ".join(f"npm run s{number}" for number in range(300))
     scripts: dict[str, object] = {"test": every, **{f"s{number}": every for number in range(300)}}
-    assert runner_of_scripts(scripts, "npm test") == every
+    assert runner_of_scripts(scripts, ["npm", "test"]) == every
 
 
 def test_the_related_tests_of_a_compound_script_are_its_runners() -> None:
-    script = runner_of_scripts({"test": "npm run lint && vitest run"}, "npm test")
-    kind = kind_of("npm test", script)
-    assert related_command("npm test", kind, ["src/a.ts"], [], paths={"src/a.ts"}) == (
+    read = {"package.json": '{"scripts": {"test": "npm run lint && vitest run"}}'}.get
+    assert related_command("npm test", ["src/a.ts"], [], {"src/a.ts"}, read) == (
         "npx --no-install vitest related --run --passWithNoTests ./src/a.ts"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.evidence.checkers import CHECKERS
+from bot.ecosystems.registry import checkers
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache, command_for
 from tests.session.conftest import Cli
@@ -132,7 +132,7 @@ def test_a45_a_link_in_the_place_of_a_cache_shows_nothing(cli: Cli, tmp_path: Pa
 
 
 def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy() -> None:
-    [mypy] = [one for one in CHECKERS if one.name == "mypy"]
+    [mypy] = [one for one in checkers() if one.name == "mypy"]
     folder = mypy.arguments[mypy.arguments.index("--cache-dir") + 1]
     assert folder.replace("{tmp}/home", "~") in build_caches._IN_HOME
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+_Frame = TypeVar("_Frame")
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,13 @@ def _frame(event: str, data: Mapping[str, Any]) -> bytes:
     return f"{head}data: {json.dumps(data)}\n\n".encode()
 
 
+def _in_order(parts: Sequence[Sequence[_Frame]], turn: Turn) -> list[_Frame]:
+    """The frames of one part after the other, or of all in turns."""
+    if turn.interleave:
+        return [frame for row in zip_longest(*parts) for frame in row if frame is not None]
+    return [frame for part in parts for frame in part]
+
+
 def messages_frames(turn: Turn, number: int) -> bytes:
     """The body of a streamed answer of the Messages API."""
     tokens = turn.tokens or Tokens(0, 0)
@@ -191,11 +201,7 @@ def messages_frames(turn: Turn, number: int) -> bytes:
     frames = [_frame("message_start", {"type": "message_start", "message": message})]
     frames.append(_frame("ping", {"type": "ping"}))
     blocks = [_block_frames(part, index, number, turn.pieces) for index, part in enumerate(turn.parts)]
-    if turn.interleave:
-        for row in range(max((len(block) for block in blocks), default=0)):
-            frames += [block[row] for block in blocks if row < len(block)]
-    else:
-        frames += [frame for block in blocks for frame in block]
+    frames += _in_order(blocks, turn)
     if turn.error is not None:
         frames.append(_frame("error", {"type": "error", "error": turn.error}))
     elif turn.ending:
@@ -252,11 +258,7 @@ def chat_frames(turn: Turn, number: int, include_usage: bool = True) -> bytes:
             frames += [chunk({"reasoning_content": piece}) for piece in cut(part.text, turn.pieces)]
         else:
             calls.append(_call_chunks(part, len(calls), number, turn.pieces, chunk))
-    if turn.interleave:
-        for row in range(max((len(rows) for rows in calls), default=0)):
-            frames += [rows[row] for rows in calls if row < len(rows)]
-    else:
-        frames += [frame for rows in calls for frame in rows]
+    frames += _in_order(calls, turn)
     if turn.error is not None:
         frames.append(_frame("", {"error": turn.error}))
     elif turn.ending:
@@ -320,11 +322,7 @@ def responses_frames(turn: Turn, number: int) -> bytes:
         item, events = _item_events(part, index, number, turn.pieces, turn.stop)
         output.append(item)
         rows.append(events)
-    if turn.interleave:
-        for row in range(max((len(events) for events in rows), default=0)):
-            frames += [events[row] for events in rows if row < len(events)]
-    else:
-        frames += [event for events in rows for event in events]
+    frames += _in_order(rows, turn)
     if turn.error is not None:
         error = {"code": turn.error.get("type"), "message": turn.error.get("message"), "param": None}
         if turn.error_event == "failed":
@@ -333,13 +331,8 @@ def responses_frames(turn: Turn, number: int) -> bytes:
         else:
             frames.append(("error", error))
     elif turn.ending:
-        status = (
-            turn.stop
-            if turn.stop in ("completed", "cancelled")
-            else "incomplete"
-            if turn.stop
-            else "completed"
-        )
+        known = turn.stop in ("", "completed", "cancelled")
+        status = (turn.stop or "completed") if known else "incomplete"
         details = {"reason": turn.stop} if status == "incomplete" else None
         whole = {**shell, "status": status, "output": output, "incomplete_details": details}
         frames.append((f"response.{status}", {"response": {**whole, "usage": _usage(turn.tokens)}}))

@@ -43,19 +43,41 @@ _TEST = '        self.assertEqual(format_duration(3599.6), "1h")\n'
 _STEPS = ("Reproduce 60s", "Round before the units are split off", "Cover `parts=1`, say it in the changelog")
 
 
+_DESCRIPTION = {
+    "title": "Round durations before splitting them into units",
+    "summary": (
+        "`format_duration` rounded only the seconds, after hours and minutes had been split off, so 59.7 became `60s` "
+        "and could not carry into the next unit.\n\nThe whole duration is now rounded first. `12.6` still gives "
+        "`13s`, as asked in the thread. A test for `parts=1` is added, an import that nothing used is gone, and the "
+        "changelog says what changed."
+    ),
+    "notes": "Rounding stays half-to-even, as before: 0.5 seconds are `0s`.",
+}
+
+
 def _todo(done: int) -> list[dict[str, str]]:
     """The list with its first steps done and the next one in progress."""
     states = ("completed",) * done + ("in_progress",) + ("pending",) * len(_STEPS)
     return [{"text": text, "status": status} for text, status in zip(_STEPS, states, strict=False)]
 
 
+def _edit(path: str, old: str, new: str) -> tuple[str, dict[str, Any]]:
+    return "edit", {"path": path, "old": old, "new": new}
+
+
+def _bash(command: str) -> tuple[str, dict[str, Any]]:
+    return "bash", {"command": command}
+
+
+_CODE, _TESTS = "tidytime/format.py", "tests/test_format.py"
+
 TURNS: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
     (
         "I'll reproduce the problem first and read the code it comes from.",
         [
             ("todo", {"items": _todo(0)}),
-            ("bash", {"command": "python3 -m unittest 2>&1 | tail -n 15"}),
-            ("view", {"path": "tidytime/format.py"}),
+            _bash("python3 -m unittest 2>&1 | tail -n 15"),
+            ("view", {"path": _CODE}),
         ],
     ),
     (
@@ -65,24 +87,10 @@ TURNS: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
         ),
         [
             # A slip, which the language servers see where they are there.
-            (
-                "edit",
-                {
-                    "path": "tidytime/format.py",
-                    "old": "    remaining = abs(seconds)\n",
-                    "new": "    remaining = round(abs(second))\n",
-                },
-            ),
-            (
-                "edit",
-                {
-                    "path": "tidytime/format.py",
-                    "old": _ROUND_LAST,
-                    "new": "        count, remaining = divmod(remaining, unit.seconds)\n",
-                },
-            ),
+            _edit(_CODE, "    remaining = abs(seconds)\n", "    remaining = round(abs(second))\n"),
+            _edit(_CODE, _ROUND_LAST, "        count, remaining = divmod(remaining, unit.seconds)\n"),
             ("todo", {"items": _todo(1)}),
-            ("view", {"path": "tests/test_format.py", "offset": 24, "limit": 12}),
+            ("view", {"path": _TESTS, "offset": 24, "limit": 12}),
             ("view", {"path": "CHANGELOG.md"}),
         ],
     ),
@@ -92,44 +100,21 @@ TURNS: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
             "also names `parts=1`, which no test covers yet."
         ),
         [
-            (
-                "edit",
-                {"path": "tidytime/format.py", "old": "round(abs(second))", "new": "round(abs(seconds))"},
+            _edit(_CODE, "round(abs(second))", "round(abs(seconds))"),
+            _edit(_CODE, "import UNITS, find", "import UNITS"),
+            _edit(
+                _TESTS, _TEST, f'{_TEST}        self.assertEqual(format_duration(3599.6, parts=1), "1h")\n'
             ),
-            ("edit", {"path": "tidytime/format.py", "old": "import UNITS, find", "new": "import UNITS"}),
-            (
-                "edit",
-                {
-                    "path": "tests/test_format.py",
-                    "old": _TEST,
-                    "new": _TEST + '        self.assertEqual(format_duration(3599.6, parts=1), "1h")\n',
-                },
-            ),
-            ("edit", {"path": "CHANGELOG.md", "old": _CHANGELOG, "new": _NEW_CHANGELOG}),
-            ("bash", {"command": "python3 -m unittest 2>&1 | tail -n 4; git diff --stat"}),
+            _edit("CHANGELOG.md", _CHANGELOG, _NEW_CHANGELOG),
+            _bash("python3 -m unittest 2>&1 | tail -n 4; git diff --stat"),
             # The repository's policy denies it.
-            ("bash", {"command": 'git commit -am "Round durations before splitting them into units"'}),
+            _bash('git commit -am "Round durations before splitting them into units"'),
             ("todo", {"items": _todo(3)}),
         ],
     ),
     (
         "The commit is made for me, so what is left is to say what changed.",
-        [
-            (
-                "describe_change",
-                {
-                    "title": "Round durations before splitting them into units",
-                    "summary": (
-                        "`format_duration` rounded only the seconds, after hours and minutes had been split "
-                        "off, so 59.7 became `60s` and could not carry into the next unit.\n\n"
-                        "The whole duration is now rounded first. `12.6` still gives `13s`, as asked in the "
-                        "thread. A test for `parts=1` is added, an import that nothing used is gone, and the "
-                        "changelog says what changed."
-                    ),
-                    "notes": "Rounding stays half-to-even, as before: 0.5 seconds are `0s`.",
-                },
-            )
-        ],
+        [("describe_change", _DESCRIPTION)],
     ),
 ]
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from bot import __version__
+from bot.cli.options import add_flag
 from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.progress import SCHEMA, BeginEvent, CancelSignal, EndEvent, Inquiry, Person, Reply
@@ -19,11 +20,9 @@ from bot.github.actions import Actions
 def add_view_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the output during a run."""
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("-q", "--quiet", action="store_true", help="print only the result and errors")
-    group.add_argument("-v", "--verbose", action="store_true", help="show the first lines of each result too")
-    group.add_argument(
-        "--json-events", action="store_true", help="print events as JSON on standard output, one a line"
-    )
+    add_flag(group, "-q", "--quiet", help="print only the result and errors")
+    add_flag(group, "-v", "--verbose", help="show the first lines of each result too")
+    add_flag(group, "--json-events", help="print events as JSON on standard output, one a line")
 
 
 @contextmanager

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,8 +14,8 @@ from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckState, TestsAsTheyWere
 from bot.evidence import check_command, opened, reruns
 from bot.evidence.check import Check
+from bot.evidence.check_command import related_command, selecting
 from bot.evidence.labels import check_title
-from bot.evidence.related import asks_host, kind_of, related_command, runner_of_scripts
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.before_round import BeforeRound, Round
 from bot.session.checks.inspection import display_name
@@ -314,15 +313,15 @@ def related_commands(
         changed, paths, base_paths = history.changes(tree_sha)[0], history.paths(tree_sha), history.paths()
     except GitError:
         return {}
-    manifest = history.read("package.json")
     related: dict[int, tuple[str, str]] = {}
     for number, command in commands.items():
-        script = _test_script(manifest, command)
-        kind = kind_of(command, script)
-        tests = _related_tests(workspace, kind, changed, cancel) if asks_host(kind) else ()
-        after = related_command(command, kind, changed, tests, paths=set(paths), script=script)
+        selector = selecting(command, history.read)
+        tests = (
+            _related_tests(workspace, selector.name, changed, cancel) if selector and selector.related else ()
+        )
+        after = related_command(command, changed, tests, set(paths), history.read)
         if after and all(after != other for _, other in related.values()):
-            before = related_command(command, kind, changed, tests, paths=set(base_paths), script=script)
+            before = related_command(command, changed, tests, set(base_paths), history.read)
             related[number] = (before, after)
     return related
 
@@ -337,12 +336,3 @@ def _related_tests(
     except AgentError:
         return ()
     return tuple(path for path in tests if isinstance(path, str)) if isinstance(tests, list) else ()
-
-
-def _test_script(manifest: str | None, command: str) -> str:
-    """Return what the script named in a command runs; empty if unknown."""
-    try:
-        scripts = json.loads(manifest or "{}")["scripts"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return runner_of_scripts(scripts, command) if isinstance(scripts, dict) else ""

@@ -18,7 +18,9 @@ from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
 from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
 from bot.contracts.request import NO_CHECKS
-from bot.ecosystems.checkers import uses_checker
+from bot.ecosystems.checker import Checker, above
+from bot.ecosystems.checkers import sets_up, uses_checker
+from bot.ecosystems.registry import checkers, ecosystems
 from bot.evidence.checker_comparison import (
     Change,
     ProjectPair,
@@ -29,10 +31,8 @@ from bot.evidence.checker_comparison import (
     pair_projects,
 )
 from bot.evidence.checker_selection import choose_checkers, limit_projects
-from bot.evidence.checkers import ALWAYS_RUN, CHECKERS, Checker, sets_up
 from bot.evidence.labels import RECONFIGURED
 from bot.evidence.problems import missing_modules
-from bot.evidence.projects import above
 from bot.session.checks.host_reports import CheckerRun, failed_checker_run, parse_checker_run
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
@@ -43,8 +43,7 @@ LIMIT = 120
 
 _NOT_RUN = "it was not run again, since it did not run before the change"
 
-_INSTALL_FOLDERS = frozenset({".venv", "venv", "node_modules"})
-_PYTHON_CHECKERS = frozenset({"ty", "mypy", "pyright", "basedpyright"})
+_INSTALL_FOLDERS = frozenset(folder.split("/")[0] for one in ecosystems() for folder in one.bins)
 
 Key = tuple[str, str]
 """The name of the checker and the project."""
@@ -80,10 +79,12 @@ class Inspection:
     def is_for_model(self, problem: Problem) -> bool:
         """Whether the policy names the checker, or the project of the file uses it: all but two run only then. Or the
         problem hides others, as a syntax error does."""
+        checker = next((one for one in checkers() if one.name == problem.tool), None)
         return (
             self._only is not None
-            or problem.tool not in ALWAYS_RUN
-            or any(has_code([problem], one.hides) for one in CHECKERS if one.name == problem.tool)
+            or checker is None
+            or not checker.always
+            or has_code([problem], checker.hides)
             or uses_checker(problem.tool, above(problem.path), self._read_base)
         )
 
@@ -127,8 +128,8 @@ class Inspection:
         if tree_sha is None or tree_sha not in self._after:
             return ()
         changes, runs = self._tree_changes(tree_sha), self._after[tree_sha]
-        projects = {checker.name: list[ProjectRuns]() for checker in CHECKERS}
-        skipped = {checker.name: list[str]() for checker in CHECKERS}
+        projects = {checker.name: list[ProjectRuns]() for checker in checkers()}
+        skipped = {checker.name: list[str]() for checker in checkers()}
         for pair in changes.pairs:
             checker = pair.before or pair.after
             assert checker is not None
@@ -229,7 +230,7 @@ def _replaced_by_change(checker: Checker, changed: Collection[str]) -> str:
 
 def _with_environment_note(checker: Checker, before: CheckerRun) -> CheckerRun:
     """Note a missing Python environment, which hides problems and adds others."""
-    needed = checker.name in _PYTHON_CHECKERS and not before.python
+    needed = checker.imports and not before.python
     missing = missing_modules(before.problems) if needed else 0
     if not missing:
         return before

@@ -14,6 +14,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.contracts.tools import ToolOutcome
+from bot.ecosystems.test_command import CheckCommand
 from bot.environment.scripts import reports_of
 from bot.evidence.check import (
     Check,
@@ -26,7 +27,7 @@ from bot.evidence.check import (
     mentions_denied_access,
     relative_paths,
 )
-from bot.evidence.check_command import CheckCommand, report_command, rerun_command
+from bot.evidence.check_command import report_command, rerun_command
 from bot.evidence.coverage import MeasuredCoverage
 from bot.evidence.left_out import left_out_note
 from bot.evidence.reruns import CheckExecution

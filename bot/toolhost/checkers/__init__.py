@@ -1,2 +1,2 @@
-"""Run project checkers and parse their output. `bot/evidence/checkers.py` lists them; `bot/evidence/problems.py`
+"""Run project checkers and parse their output. `bot/ecosystems` lists them; `bot/evidence/problems.py`
 interprets what they report."""

@@ -4,22 +4,11 @@ place of copies, and of the path that editable installs name if the tree is not 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from bot.ecosystems.python_editable import PACKAGE, hooks, leads
 from bot.workspace.sandbox.confinement import Dependencies, EnvironmentFolder
-
-_MAPPING = re.compile(r"^MAPPING\b[^=\n]*= *(\{[^{}]*\})", re.MULTILINE)
-_STRING = r"""('[^'\\\n]*+'|"[^"\\\n]*+")"""
-_PAIR = re.compile(rf"\s*+{_STRING}\s*+:\s*+{_STRING}\s*+")
-_PAIRS = re.compile(rf"\{{(?:{_PAIR.pattern},)*+(?:{_PAIR.pattern})?+\s*+\}}")
-"""A dictionary of strings without escapes, since Python's parser is not for text that a repository's commands wrote."""
-_LARGEST = 1 << 20
-_PACKAGE = re.compile(
-    r"(?:(?P<folder>src)/)?(?P<file>(?!(?:tests?|docs|examples|benchmarks)/)[^\W\d]\w*(?:/__init__)?\.py)"
-)
-"""The file that makes a package or module, at the root or in `src`."""
 
 
 def dependencies(
@@ -30,7 +19,7 @@ def dependencies(
     known = {"."}
     packages: dict[str, str] = {}
     for path in tracked:
-        if package := _PACKAGE.fullmatch(path):
+        if package := PACKAGE.fullmatch(path):
             packages[package["file"]] = package["folder"] or "."
         while path := path.rpartition("/")[0]:
             known.add(path)
@@ -39,10 +28,10 @@ def dependencies(
     copies: dict[str, None] = {}
     for site in _site_packages(folders):
         copies |= {folder: None for file, folder in packages.items() if _is_copy(site / file)}
-        for name, text in _hooks(site):
-            leads = list(_leads(site, name, text, tops))
-            if leads and known.issuperset(leads):
-                import_from |= dict.fromkeys(leads)
+        for name, text in hooks(site):
+            added = list(leads(site, name, text, tops))
+            if added and known.issuperset(added):
+                import_from |= dict.fromkeys(added)
                 redirected.add(name)
     return Dependencies(tuple(folders), tuple(import_from), frozenset(redirected), tuple(copies))
 
@@ -57,54 +46,3 @@ def _site_packages(folders: Iterable[EnvironmentFolder]) -> Iterator[Path]:
             for site in sorted(folder.source.glob("lib/python3*/site-packages")):
                 if os.path.realpath(site) == str(site):
                     yield site
-
-
-def _hooks(site: Path) -> Iterator[tuple[str, str]]:
-    """The files of `site` that add to what Python imports, with their text."""
-    try:
-        names = os.listdir(site)
-    except OSError:
-        return
-    for name in names:
-        of_a_finder = name.startswith("__editable__") and name.endswith(".py")
-        if not (of_a_finder or name.endswith((".pth", ".egg-link"))):
-            continue
-        try:
-            # A file that commands made may be a link or a pipe.
-            descriptor = os.open(site / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as file:
-                yield name, file.read(_LARGEST).decode("utf-8", "surrogateescape")
-        except OSError:
-            continue
-
-
-def _leads(site: Path, name: str, text: str, tops: Sequence[Path]) -> Iterator[str]:
-    """The folders that the file adds, relative to the top that they are in; `..` for one that cannot be added to the
-    path."""
-    if name.endswith(".py"):
-        yield from _mapped(text, tops)
-        return
-    for line in text.splitlines()[: 1 if name.endswith(".egg-link") else None]:
-        if line.strip() and not line.startswith(("#", "import ", "import\t")):
-            path = os.path.normpath(os.path.join(site, line.strip()))
-            if path != str(site) and not path.startswith(f"{site}/"):
-                yield from _relative(path, tops)
-
-
-def _mapped(text: str, tops: Sequence[Path]) -> Iterator[str]:
-    """The folders of the packages that a finder of setuptools maps."""
-    for literal in _MAPPING.findall(text):
-        if not _PAIRS.fullmatch(literal):
-            yield ".."
-        for name, path in _PAIR.findall(literal):
-            for relative in _relative(path[1:-1], tops):
-                end = "/" + name[1:-1].replace(".", "/")
-                whole = f"/{relative.removesuffix('.py')}"
-                yield (whole[: -len(end)].lstrip("/") or ".") if whole.endswith(end) else ".."
-
-
-def _relative(path: str, tops: Collection[Path]) -> Iterator[str]:
-    for top in tops:
-        if path == str(top) or path.startswith(f"{top}/"):
-            yield os.path.relpath(path, top)
-            return

@@ -1,5 +1,4 @@
-"""Find the folders of installed packages, tools and builds of a checkout: a virtual environment, `node_modules`,
-cargo's `target`.
+"""Find the folders of installed packages, tools and builds of a checkout.
 
 The tree is not walked: candidates are beside known manifests, and one call of git tells which are ignored. A folder
 that is not ignored and bears no mark of an environment belongs to the repository's content and is not used. No link is
@@ -8,38 +7,24 @@ followed.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
-import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from bot.checkout.git import Git, GitError, clean_environment
+from bot.ecosystems.registry import ecosystems
 from bot.workspace.sandbox.confinement import EnvironmentFolder
 from bot.workspace.sandbox.toolchains import needed_by, who_may_write
 
-_PYTHON = (".venv", "venv", "env", ".conda")
-_NODE = "node_modules"
-_AT_THE_ROOT = (*_PYTHON, _NODE, "vendor", ".tox", ".nox")
-_BESIDE = {
-    "package.json": (_NODE,),
-    "pyproject.toml": _PYTHON,
-    "setup.py": _PYTHON,
-    "requirements.txt": _PYTHON,
-    "go.mod": ("vendor",),
-    "composer.json": ("vendor",),
-    "Gemfile": ("vendor", "vendor/bundle", ".bundle"),
-    "Cargo.toml": ("vendor", "target"),
-}
+_ENVIRONMENTS = frozenset(name for one in ecosystems() for name in one.environments)
+_LINKED = {one.linked: one.bins[0].rpartition("/")[2] for one in ecosystems() if one.linked}
+"""Folders of packages, each with its folder of programs."""
 
 _FOLDER_INSIDE = "x"
 """A name in a folder, which git is asked about instead of the folder: some environments have a `.gitignore` with
 `*`."""
-
-_LARGEST_POINTER = 4096
 
 
 def environment_folders(
@@ -53,7 +38,7 @@ def environment_folders(
     if not _with_python(folders):
         folders += [_with_refusal(one, variables) for one in _outside(top, tracked, variables)]
     if _with_python(folders):
-        folders = [one for one in folders if not (one.unshown and is_python(one.source))]
+        folders = [one for one in folders if not (one.unshown and is_environment(one.source))]
     return (*folders, *_submodules(top, tracked))
 
 
@@ -94,19 +79,23 @@ def folders_in(
     there = [path for path in _candidates(tracked, inside) if _is_environment(top, path)]
     ignored = _ignored(git, top, [path for path in there if not _is_marked(top, path)], source)
     paths = [path for path in there if path in ignored or _is_marked(top, path)]
-    pythons = [path for path in paths if path.rpartition("/")[2] in _PYTHON]
+    environments = [path for path in paths if path.rpartition("/")[2] in _ENVIRONMENTS]
     active = os.path.relpath(source.get("VIRTUAL_ENV") or top, top)
-    python = active if active in pythons else next(iter(pythons), None)
-    programs = {python: "bin", _NODE: ".bin"}
+    chosen = active if active in environments else next(iter(environments), None)
+    programs = {chosen or "": "bin", **_LINKED}
     return tuple(EnvironmentFolder(top / path, path, programs.get(path, "")) for path in paths)
 
 
 def _candidates(tracked: Iterable[str], inside: Collection[str]) -> list[str]:
     """The candidates from the root down, in the order of preference, without those that the commit has files in."""
-    places = dict.fromkeys(("", name) for name in _AT_THE_ROOT)
-    for path in sorted(tracked, key=lambda one: one.count("/")):
+    beside: dict[str, list[str]] = {}
+    for one in ecosystems():
+        for manifest, names in one.installed_beside.items():
+            beside.setdefault(manifest, []).extend(names)
+    places: dict[tuple[str, str], None] = {}
+    for path in ("", *sorted(tracked, key=lambda one: one.count("/"))):
         folder, _, name = path.rpartition("/")
-        places |= dict.fromkeys((folder, one) for one in _BESIDE.get(name, ()))
+        places |= dict.fromkeys((folder, one) for one in beside.get(name, ()))
     paths = (f"{folder}/{name}" if folder else name for folder, name in places)
     return [path for path in paths if path not in inside and "\n" not in path]
 
@@ -125,19 +114,16 @@ def _is_environment(top: Path, path: str) -> bool:
     folder = os.path.join(top, path)
     if not os.path.isdir(folder) or os.path.realpath(folder) != folder:
         return False
-    return path.rpartition("/")[2] not in _PYTHON or is_python(folder)
+    return path.rpartition("/")[2] not in _ENVIRONMENTS or is_environment(folder)
 
 
 def _is_marked(top: Path, path: str) -> bool:
     """Whether it is an environment whether git ignores it or not: the commit has no file in it."""
-    return path.rpartition("/")[2] == _NODE or is_python(top / path)
+    return path.rpartition("/")[2] in _LINKED or is_environment(top / path)
 
 
-def is_python(folder: str | Path) -> bool:
-    """Whether it is a virtual environment, or one of Conda's."""
-    return os.path.isfile(os.path.join(folder, "pyvenv.cfg")) or os.path.isdir(
-        os.path.join(folder, "conda-meta")
-    )
+def is_environment(folder: str | Path) -> bool:
+    return any(one.is_environment(str(folder)) for one in ecosystems())
 
 
 def _ignored(git: Git, top: Path, paths: list[str], source: Mapping[str, str]) -> list[str]:
@@ -175,48 +161,11 @@ def _own_excludes(git: Git, top: Path, source: Mapping[str, str]) -> str:
 def _outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[EnvironmentFolder]:
     """The first Python environment outside of the checkout that belongs to it."""
     own = os.path.realpath(sys.prefix)
-    for name in _named_outside(top, tracked, source):
+    for name in (path for one in ecosystems() for path in one.environments_outside(top, tracked, source)):
         real = os.path.realpath(name)
-        if os.path.isabs(name) and is_python(real) and real != own:
+        if os.path.isabs(name) and is_environment(real) and real != own:
             yield EnvironmentFolder(Path(real), "", "bin")
             return
-
-
-def _named_outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[str]:
-    yield source.get("VIRTUAL_ENV", "")
-    if source.get("CONDA_DEFAULT_ENV") != "base":
-        yield source.get("CONDA_PREFIX", "")
-    if "pyproject.toml" not in tracked:
-        return
-    yield source.get("UV_PROJECT_ENVIRONMENT", "")
-    if ".pdm-python" not in tracked:
-        yield os.path.dirname(os.path.dirname(_pointer(top / ".pdm-python")))
-    yield from _of_poetry(top, source)
-
-
-def _pointer(file: Path) -> str:
-    """The path of the project's interpreter in PDM's file."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    with open(descriptor, "rb") as opened:
-        return os.fsdecode(opened.read(_LARGEST_POINTER)).strip()
-
-
-def _of_poetry(top: Path, source: Mapping[str, str]) -> Iterator[str]:
-    """Poetry's environments for the checkout, the newest first: it names them by the path, one for each Python."""
-    cache = source.get("XDG_CACHE_HOME") or os.path.join(source.get("HOME", "/nonexistent"), ".cache")
-    home = source.get("POETRY_CACHE_DIR") or os.path.join(cache, "pypoetry")
-    folder = source.get("POETRY_VIRTUALENVS_PATH") or os.path.join(home, "virtualenvs")
-    digest = hashlib.sha256(os.fsencode(top)).digest()
-    mark = re.escape(base64.urlsafe_b64encode(digest).decode()[:8])
-    try:
-        with os.scandir(folder) as entries:
-            named = [entry for entry in entries if re.search(f"-{mark}-py[0-9.]+$", entry.name)]
-            yield from (one.path for one in sorted(named, key=lambda one: -one.stat().st_mtime))
-    except OSError:
-        return
 
 
 def marked_as_made(folders: Iterable[EnvironmentFolder]) -> tuple[EnvironmentFolder, ...]:

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from bot.ecosystems.registry import ecosystems
 from bot.workspace.sandbox.confinement import STORE, EnvironmentFolder
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_CACHES = frozenset({".cache", ".vite", ".vite-temp", ".vitest", STORE.split("/")[0]})
+_CACHES = frozenset([STORE.split("/")[0], *(name for one in ecosystems() for name in one.linked_without)])
 
 
 def links(folders: Sequence[EnvironmentFolder], *, moves: bool) -> dict[str, str]:

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from bot.contracts.errors import NoSandboxError
+from bot.ecosystems.registry import ecosystems
 from bot.toolhost.mount_sources import MountSourceError, open_source
 from bot.workspace.sandbox.hidden_paths import credentials_in
 
-STORE = ".slash-agent/node_modules"  # packages find themselves by the last `node_modules` of their path
-"""The folder in a `node_modules` of links that contains their targets."""
+LINKED = next(one.linked for one in ecosystems() if one.linked)
+_BUILT = frozenset(one.built for one in ecosystems() if one.built)
+STORE = f".slash-agent/{LINKED}"  # packages find themselves by the last such name in their path
+"""The folder in a folder of links that contains their targets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +39,12 @@ class EnvironmentFolder:
     @property
     def is_node(self) -> bool:
         """Whether it is a `node_modules`. Tools write caches in it, so a new folder of links replaces it."""
-        return self.path.rpartition("/")[2] == "node_modules"
+        return self.path.rpartition("/")[2] == LINKED
 
     @property
     def is_build_output(self) -> bool:
         """Whether it is cargo's `target`. Builds write in it, so each tree gets a copy."""
-        return self.path.rpartition("/")[2] == "target"
+        return self.path.rpartition("/")[2] in _BUILT
 
     def path_in(self, root: str) -> str:
         """Its mount point; `root` is the path of the work tree."""

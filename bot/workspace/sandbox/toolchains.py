@@ -18,7 +18,7 @@ from bot.contracts.plain_text import quoted
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.mount_sources import kind_of
 from bot.toolhost.programs import SYSTEM_PATH as SYSTEM_PATH
-from bot.workspace.sandbox.confinement import EnvironmentFolder
+from bot.workspace.sandbox.confinement import LINKED, EnvironmentFolder
 from bot.workspace.sandbox.hidden_paths import is_below
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
@@ -269,8 +269,10 @@ def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
         yield from _linked(real, never)
     if real == Path(os.path.expanduser("~/.local/bin")):  # what `pip install --user` installed
         yield from sorted(real.parent.glob("lib/python3*/site-packages"))
-    if environment.name == ".cargo" and (rustup := environment.parent / ".rustup").is_dir():
-        yield rustup
+    for one in ecosystems():
+        needed = one.beside.get(environment.name)
+        if needed and (environment.parent / needed).is_dir():
+            yield environment.parent / needed
     # A virtual environment can name any folder as its Python: only a real one is made visible.
     if (base := _base_of(environment)) and _may_be_shown(base, never) and (python := _whole(base)):
         yield python
@@ -300,7 +302,7 @@ def _installation(program: Path) -> Path:
         if (up / "pyvenv.cfg").is_file() or up.name in _managers():
             return up
         holder = up.parent.parent if up.parent.name.startswith("@") else up.parent
-        if holder.name == "node_modules" and not up.name.startswith("@"):
+        if holder.name == LINKED and not up.name.startswith("@"):
             package = up
     return package or program
 
@@ -322,8 +324,8 @@ def _whole(folder: Path) -> Path | None:
         return prefix
     if folder.name != "bin" or prefix.name == ".local" or prefix == home or prefix in home.parents:
         return None
-    is_one = (prefix / "conda-meta").is_dir() or (prefix / "lib/node_modules/npm").is_dir()
-    return prefix if is_one or any(prefix.glob("lib/python3.*/os.py")) else None
+    marks = (mark for one in ecosystems() for mark in one.prefixes)
+    return prefix if any(any(prefix.glob(mark)) for mark in marks) else None
 
 
 def _base_of(environment: Path) -> Path | None:

@@ -1,0 +1,102 @@
+"""Narrow a command to the tests related to changed scripts: jest and vitest."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+
+from bot.ecosystems.checker import table
+from bot.ecosystems.test_command import MOST_PATHS, Related, assignments, plain_words
+
+_PACKAGE_RUNNERS = frozenset({"npm", "yarn", "pnpm", "bun"})
+_SCRIPT_RUNNERS = ("jest", "vitest")
+"""Runners that can select the tests related to a file."""
+_NODE = "NODE_OPTIONS="
+_MOST_SCRIPTS = 50
+_RUN_SCRIPTS = frozenset({"run-s", "run-p", "npm-run-all", "npm-run-all2"})
+_SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
+
+
+def selects(words: list[str], read: Callable[[str], str | None]) -> bool:
+    return bool(_runner(words, _script(words, read)))
+
+
+def related_command(command: str, words: list[str], related: Related) -> str:
+    script = _script(words, related.read)
+    runner = _runner(words, script)
+    sources = [shlex.quote(f"./{path}") for path in related.changed if path.endswith(_SUFFIXES)][:MOST_PATHS]
+    if not runner or not sources:
+        return ""
+    assigned = [*assignments(command), *(one for one in assignments(script) if one.startswith(_NODE))]
+    if words[0] in _PACKAGE_RUNNERS:
+        program = ["npx", "--no-install", runner]
+    else:
+        program = [shlex.quote(word) for word in words[: _runner_index(words, runner) + 1]]
+    select = (
+        ["--passWithNoTests", "--findRelatedTests"]
+        if runner == "jest"
+        else ["related", "--run", "--passWithNoTests"]
+    )
+    return " ".join([*assigned, *program, *select, *sources])
+
+
+def _runner(words: list[str], script: str) -> str:
+    if words and words[0] in _PACKAGE_RUNNERS:
+        words = plain_words(script)
+    return next((name for name in _SCRIPT_RUNNERS if _runs(words, name)), "")
+
+
+def _script(words: list[str], read: Callable[[str], str | None]) -> str:
+    """Return what the script named in a command runs; empty if unknown."""
+    if not words or words[0] not in _PACKAGE_RUNNERS:
+        return ""
+    try:
+        manifest = json.loads(read("package.json") or "{}")
+    except (ValueError, RecursionError):
+        return ""
+    return runner_of_scripts(table(manifest, "scripts"), words)
+
+
+def runner_of_scripts(scripts: Mapping[str, object], command: Sequence[str]) -> str:
+    """Return the part of the scripts named in `command` that runs tests, such as `vitest run` of
+    `npm run lint && vitest run`, also in scripts that they call; the whole script if no part is known."""
+    pending = list(_scripts_of(command))
+    own = scripts.get(pending[0]) if pending else None
+    for name in pending:
+        script = scripts.get(name)
+        for part in re.split(r"&&|;", script) if isinstance(script, str) else ():
+            words = plain_words(part)
+            if any(_runs(words, runner) for runner in _SCRIPT_RUNNERS):
+                return part.strip()
+            pending += [other for other in _scripts_of(words) if other not in pending][
+                : _MOST_SCRIPTS - len(pending)
+            ]
+    return own if isinstance(own, str) else ""
+
+
+def _scripts_of(words: Sequence[str]) -> Sequence[str]:
+    """Return the scripts that a command runs, such as `npm run unit`, `pnpm unit`, `run-s lint unit`."""
+    if words and words[0] in _PACKAGE_RUNNERS:
+        rest = [word for word in words[1:] if not word.startswith("-") and word not in ("run", "run-script")]
+        return ["test" if word in ("t", "tst") else word for word in rest[:1]]
+    return (
+        [word for word in words[1:] if not word.startswith("-")] if words and words[0] in _RUN_SCRIPTS else ()
+    )
+
+
+def _runs(words: Sequence[str], name: str) -> bool:
+    """Whether a command runs all tests with this runner, perhaps through npx."""
+    if _runner_index(words, name) < 0:
+        return False
+    return not any(word in ("watch", "bench", "--watch", "--watchAll") for word in words)
+
+
+def _runner_index(words: Sequence[str], name: str) -> int:
+    for index, word in enumerate(words[:4]):
+        if word.rpartition("/")[2] == name:
+            return index
+        if word.rpartition("/")[2] not in ("npx", "node", "exec", "run") and not word.startswith("-"):
+            return -1
+    return -1

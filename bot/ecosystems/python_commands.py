@@ -1,0 +1,169 @@
+"""How the tests of a Python command are reported, run again and narrowed: pytest and unittest."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Sequence
+
+from bot.ecosystems.test_command import (
+    MOST_PATHS,
+    CheckCommand,
+    Related,
+    Rerun,
+    command_line,
+    is_plain,
+    plain_words,
+)
+
+_PYTHON = r"(?:.*/)?python[\d.]*"
+_CARRIERS = frozenset({"uv", "poetry", "pdm", "pipenv", "hatch", "rye"})
+_REPORT = r"--junit-?xml(?:=|\Z)"
+_TEST_FUNCTION = r"(?a:test\w*)"
+_UNITTEST_NAME = r"(?a:\w+(?:\.\w+)+)"
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*\.py\Z")
+# Options of pytest that take the next word, beside those written with `=`.
+_OPTIONS_WITH_VALUE = frozenset(
+    {"-k", "-m", "-n", "-p", "-o", "-c", "-W", "-r", "--rootdir", "--ignore", "--cov", "--deselect"}
+)
+_LAST_FAILED = ("--lf", "--ff", "--last-failed")
+
+
+def report(command: str, words: list[str], report_file: str) -> CheckCommand | None:
+    if (index := _pytest_index(words)) is not None:
+        return _report_by_pytest(command, words[index + 1 :], report_file)
+    if _unittest_index(words) is not None:
+        verbose = any(word in ("-v", "--verbose", "-q", "--quiet") for word in words)
+        return CheckCommand(command if verbose else f"{command.rstrip()} -v")
+    return None
+
+
+def rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
+    selected = _selected(command, words, wanted)
+    return report(selected, plain_words(selected), wanted.report) if selected else None
+
+
+def _selected(command: str, words: list[str], wanted: Rerun) -> str:
+    if (index := _pytest_index(words)) is not None:
+        return _rerun_by_pytest(command, words[index + 1 :], wanted)
+    if _unittest_index(words) is not None and all(
+        re.fullmatch(_UNITTEST_NAME, name) for name in wanted.failed
+    ):
+        return " ".join((command.rstrip(), *(f"-k {name}" for name in sorted(wanted.failed))))
+    return ""
+
+
+def selects(words: list[str], read: object) -> bool:
+    return _pytest_index(words) is not None or _unittest_index(words) is not None
+
+
+def related_command(command: str, words: list[str], related: Related) -> str:
+    tests = [path for path in dict.fromkeys(related.tests) if path in related.paths and is_plain(path)][
+        :MOST_PATHS
+    ]
+    if (index := _pytest_index(words)) is not None:
+        arguments, named_paths = _without_paths(words[index + 1 :], related.paths)
+        tests = [
+            test for test in tests if not named_paths or any(_is_under(test, path) for path in named_paths)
+        ]
+        return command_line(command, index, [*arguments, *tests]) if tests else ""
+    modules = [test for test in tests if _MODULE.match(test)]
+    index = _unittest_index(words)
+    if index is None or not modules:
+        return ""
+    options = [
+        word for word in words[index + 2 :] if word in ("-v", "-q", "-b", "-f", "--verbose", "--buffer")
+    ]
+    if len(options) == len(words) - index - 2:
+        named = [module.removesuffix(".py").replace("/", ".") for module in modules]
+        return command_line(command, index + 1, [*options, *named])
+    return _discover_command(command, words, index, modules)
+
+
+def _discover_command(command: str, words: list[str], index: int, modules: Sequence[str]) -> str:
+    """Return `unittest discover -s tests` for one file; it takes one pattern."""
+    arguments = words[index + 2 :]
+    folder = arguments[2].strip("/") if len(arguments) == 3 and arguments[:2] == ["discover", "-s"] else None
+    names = [name for where, _, name in (module.rpartition("/") for module in modules) if where == folder]
+    return f"{command} -p {shlex.quote(names[0])}" if len(names) == 1 else ""
+
+
+def _without_paths(words: Sequence[str], paths: Collection[str]) -> tuple[list[str], list[str]]:
+    """Split words into others and those that name files or folders of the repository."""
+    folders = {path[:index] for path in paths for index, letter in enumerate(path) if letter == "/"}
+    other: list[str] = []
+    named_paths: list[str] = []
+    for previous, word in zip(("", *words), words, strict=False):
+        name = word.partition("::")[0].strip("/").removeprefix("./")
+        is_path = (
+            not word.startswith("-")
+            and previous not in _OPTIONS_WITH_VALUE
+            and (name in paths or name in folders)
+        )
+        (named_paths if is_path else other).append(name if is_path else word)
+    return other, named_paths
+
+
+def _is_under(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def _rerun_by_pytest(command: str, rest: list[str], wanted: Rerun) -> str:
+    if wanted.fresh:
+        # By the names of functions: what else a report says of a test is no argument of pytest's.
+        functions = {name.rpartition("::")[2].partition("[")[0] for name in wanted.failed}
+        plain = all(re.fullmatch(_TEST_FUNCTION, function) for function in functions)
+        if not plain or any(word.startswith(("-k", *_LAST_FAILED)) for word in rest):
+            return ""
+        return f"{command.rstrip()} -k '{' or '.join(sorted(functions))}'"
+    if "no:cacheprovider" in " ".join(rest) or any(word in _LAST_FAILED for word in rest):
+        return ""
+    return f"{command.rstrip()} --lf --lfnf=none"
+
+
+def _report_by_pytest(command: str, rest: list[str], report_file: str) -> CheckCommand:
+    for index, word in enumerate(rest):
+        if re.match(_REPORT, word):
+            path = word.partition("=")[2] or "".join(rest[index + 1 : index + 2])
+            return CheckCommand(command, own_report=path if _is_inside(path) else "")
+    # Where a file cannot be collected the others are still run: it ends with 1 and not with 2, which is as much of a
+    # failure, and the tests of the others are known.
+    options = f'--junitxml="$TMPDIR/{report_file}" --continue-on-collection-errors'
+    return CheckCommand(f"{command.rstrip()} {options}", report_file, complete=True)
+
+
+def _pytest_index(words: list[str]) -> int | None:
+    """Return the index of pytest in a command, `None` if the command does not run it."""
+    for index, word in enumerate(words):
+        if word.rpartition("/")[2] not in ("pytest", "py.test"):
+            continue
+        prefix = words[:index]
+        if not prefix or (prefix[-1] == "run" and len(prefix) == 2 and prefix[0] in _CARRIERS):
+            return index
+        if prefix[-1] == "-m":
+            return index if _is_python(prefix[:-1]) else None
+        return None
+    return None
+
+
+def _is_python(words: list[str]) -> bool:
+    """`python3`, `uv run python`, `coverage run`, `python -m coverage run`, their options apart."""
+    names = [word for word in words if not word.startswith("-")]
+    if len(names) > 1 and names[0] in _CARRIERS and names[1] == "run":
+        names = names[2:]
+    if names and re.fullmatch(_PYTHON, names[0]):
+        names = names[1:]
+        return not names or names == ["coverage", "run"]
+    return [name.rpartition("/")[2] for name in names] == ["coverage", "run"]
+
+
+def _unittest_index(words: list[str]) -> int | None:
+    """Return the index of `-m` in `-m unittest`, `None` if the command does not run it."""
+    for index in range(1, len(words) - 1):
+        if words[index : index + 2] == ["-m", "unittest"]:
+            return index if _is_python(words[:index]) else None
+    return None
+
+
+def _is_inside(path: str) -> bool:
+    return bool(path) and not path.startswith(("/", "~")) and ".." not in path.split("/")
