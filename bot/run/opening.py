@@ -14,7 +14,7 @@ from bot.contracts.workspace_tools import SHELL
 from bot.run.parts import Parts
 from bot.session.context.attachments import Attachments
 from bot.session.context.git_trees import pull_diff
-from bot.session.context.instructions import instructions, paths_of, text_of
+from bot.session.context.instructions import instructions, paths_of
 from bot.session.context.run import Run
 from bot.session.tools.result_tools import ResultTools
 from bot.verbs.record import Earlier
@@ -52,9 +52,7 @@ def opening(
 def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
     profile, review, checkout = run.profile, parts.review, run.checkout
     can_run = SHELL in profile.tools
-    found = instructions(
-        checkout.git, run.base, run.policy.agent.instructions, paths_of(run.request), text_of(run.request)
-    )
+    found = instructions(checkout.git, run.base, run.policy.agent.instructions, paths_of(run.request))
     return TaskFacts(
         root=run.root,
         base_sha=checkout.base_sha,

@@ -9,7 +9,7 @@ import pytest
 
 from bot.checkout.clone import Source, prepare
 from bot.policy.running import AgentPolicy
-from bot.session.context.instructions import MOST, MOST_A_FILE, excerpt, instructions
+from bot.session.context.instructions import MOST, MOST_A_FILE, instructions
 from tests.support.repositories import commit_all, make_repository
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
@@ -140,26 +140,6 @@ def test_a_file_in_utf_16_is_read(tmp_path: Path) -> None:
 
 def test_two_files_that_name_each_other_give_nothing(tmp_path: Path) -> None:
     assert found(tmp_path, {"AGENTS.md": "CLAUDE.md", "CLAUDE.md": "AGENTS.md"}) == []
-
-
-LONG = (
-    "Welcome.\n\n# Pushing changes\nAlways push parsers.\n\n# The parser\nParser tables are generated: run gen.py.\n"
-    "```\n# no heading\n```\n\n# Testing\nRun make test.\n\n# The colours\n" + "Blue is best.\n" * 400
-)
-
-
-def test_a_long_file_is_shown_by_its_headings_and_what_matches_the_request() -> None:
-    shown = excerpt(LONG, "The generated tables of the parser are wrong", MOST_A_FILE)
-    assert "# Pushing changes\n# The parser\nParser tables are generated" in shown
-    assert "# no heading\n```" in shown
-    assert "# Testing\nRun make test." in shown, "how to test is always of use"
-    assert shown.endswith("# The colours")
-    assert len(shown) < MOST_A_FILE
-
-
-def test_what_is_left_out_of_a_long_file_is_counted(tmp_path: Path) -> None:
-    [(_, text, cut)] = found(tmp_path, {"AGENTS.md": LONG})
-    assert cut == len(LONG.strip()) - len(text) > 1_000
 
 
 def test_long_files_are_cut_and_all_together_too(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 `AGENTS.md` and similar files are read at the base. Folders are searched from those of the request's paths up to the
 root; in each only the first file with text of the policy's names counts, since the others mostly repeat it. A long file
-is shortened to its headings and the sections that match the request: it is part of every request to the model.
+is cut: it is part of every request to the model.
 """
 
 from __future__ import annotations
@@ -23,23 +23,13 @@ MOST_A_FILE = 4_000
 MOST = 8_000
 """Characters."""
 
-_MAX_OF_LONG_FILE = 1_500
 _MAX_FOLDERS = 20
 _MAX_IMPORTS = 20
 _MAX_DEPTH = 5
-_MAX_HEADINGS = 1_200
-_MAX_INTRODUCTION = 600
-_MAX_SECTION = 1_200
-_MIN_SCORE = 2
 
-_HEADING = re.compile(r"#{1,6} ")
 _PATH = re.compile(r"[^\s@]{1,200}")
 _IMPORT = re.compile(r"\s*(?:[-*] +)?@(\S{1,200})\s*")
 _FENCE = re.compile(r"\s*(```|~~~)")
-_WORD = re.compile(r"[a-z_][a-z0-9_]{4,}")
-_USEFUL = re.compile(r"(?i)\b(test|style|convention|lint|format|build|develop)")
-_USELESS = re.compile(r"(?i)\b(push|pull request|commit|release|issue)")
-"""Headings: what every change takes, and what a run does not do."""
 
 
 class Instructions(NamedTuple):
@@ -63,14 +53,8 @@ def paths_of(request: Request) -> tuple[str, ...]:
     return (*anchor, *plan)
 
 
-def text_of(request: Request) -> str:
-    """The instruction, and the thread's title and body."""
-    thread = (request.thread.title, request.thread.body) if request.thread else ()
-    return "\n".join((request.full_instruction, *thread))
-
-
 def instructions(
-    git: Git, sha: str, names: Sequence[str], near: Iterable[str] = (), about: str = ""
+    git: Git, sha: str, names: Sequence[str], near: Iterable[str] = ()
 ) -> tuple[Instructions, ...]:
     """The files called `names` of commit `sha` that apply to the paths `near` and to the repository, nearest first; of
     each folder the first that has text.
@@ -85,7 +69,7 @@ def instructions(
         path, text = next(filter(itemgetter(1), texts), ("", ""))
         if not text and (path := next(filter(files.is_dead, paths), "")):
             text = "(This is a link to nothing in the repository, and is not followed.)"
-        shortened = excerpt(text, about, min(MOST_A_FILE, left))
+        shortened = _cut(text, min(MOST_A_FILE, left))
         if shortened:
             left -= len(shortened)
             chosen.append(Instructions(path, shortened, len(text) - len(shortened)))
@@ -141,52 +125,6 @@ def _target(path: str, name: str) -> str:
     if name.startswith(("/", "~")):
         return name
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-
-
-def excerpt(text: str, about: str, limit: int) -> str:
-    """At most about `limit` characters of `text`: its introduction, its headings, and the sections that share most
-    words with `about`, in their order."""
-    if len(text) <= limit:
-        return text
-    first, *sections = _sections(text)
-    if not sections:
-        return _cut(text, limit)
-    introduction = _cut(first, _MAX_INTRODUCTION)
-    parts = [section.partition("\n")[0] for section in sections]
-    while sum(map(len, parts)) > _MAX_HEADINGS:
-        parts.pop()
-    left = min(limit, _MAX_OF_LONG_FILE) - len(introduction) - sum(len(heading) + 1 for heading in parts)
-    wanted = set(_WORD.findall(about.lower()))
-    scores = [_score(section, wanted) for section in sections]
-    for number in sorted(range(len(parts)), key=lambda number: -scores[number]):
-        section = _cut(sections[number], _MAX_SECTION)
-        if scores[number] >= _MIN_SCORE and len(section) - len(parts[number]) <= left:
-            left -= len(section) - len(parts[number])
-            parts[number] = section
-    return "\n".join(part for part in (introduction, *parts) if part)
-
-
-def _sections(text: str) -> Iterator[str]:
-    """The text before the first heading, then each heading with its text; a `#` in a code block is no heading."""
-    lines: list[str] = []
-    fence = ""
-    for line in text.splitlines():
-        if mark := _FENCE.match(line):
-            fence = "" if fence == mark[1] else fence or mark[1]
-        elif not fence and _HEADING.match(line):
-            yield "\n".join(lines).strip()
-            lines = []
-        lines.append(line)
-    yield "\n".join(lines).strip()
-
-
-def _score(section: str, wanted: set[str]) -> int:
-    """How many of the wanted words it has, those of its heading twice."""
-    heading = section.partition("\n")[0]
-    if _USELESS.search(heading):
-        return 0
-    count = sum(len(wanted & set(_WORD.findall(part.lower()))) for part in (heading, section))
-    return count + (_MIN_SCORE if _USEFUL.search(heading) else 0)
 
 
 def _cut(text: str, limit: int) -> str:
