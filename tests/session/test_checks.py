@@ -18,7 +18,7 @@ from bot.session.checks.runner import run_checks
 from bot.workspace.client import Workspace
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
-from tests.support.model_script import Say, ScriptRequest, Step
+from tests.support.model_script import ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 from tests.support.rounds import Begin
@@ -65,10 +65,6 @@ def test_a_script_of_several_lines_is_one_check(workspace: Workspace) -> None:
     assert states(workspace, script, "set -e\nfalse\ntrue") == [CheckState.PASSED, CheckState.FAILED]
 
 
-def test_a_check_may_take_longer_than_a_models_command(workspace: Workspace) -> None:
-    assert states(workspace, "true", timeout=5400) == [CheckState.PASSED]
-
-
 @pytest.mark.slow
 def test_a_check_over_its_time_is_stopped(workspace: Workspace) -> None:
     assert states(workspace, "sleep 30", timeout=1) == [CheckState.TIMED_OUT]
@@ -87,34 +83,6 @@ def test_a_cancelled_round_runs_nothing_more(workspace: Workspace) -> None:
 
 
 @pytest.mark.bubblewrap
-@pytest.mark.slow
-def test_the_folder_of_one_setup_command_is_not_that_of_the_next(cli: Cli, tmp_path: Path) -> None:
-    repo = make_repository(
-        tmp_path / "app",
-        {
-            ".github/agent.yml": "version: 1\nsetup:\n  - cd sub\n  - touch made\nchecks:\n  - test -e made\n",
-            "sub/a.txt": "one\n",
-        },
-    )
-    with ModelServer([shell("echo two > sub/a.txt"), DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
-    check = ran.json["outcome"]["checks"][0]
-    assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed"), check
-
-
-@pytest.mark.slow
-@pytest.mark.bubblewrap
-def test_a_question_does_not_wait_for_the_check_before_a_change(cli: Cli, tmp_path: Path) -> None:
-    policy = 'version: 1\nchecks: [{name: slow, command: "sleep 100"}]\n'
-    repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})
-    with ModelServer([shell("cat a"), Say("It is 1.")]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "why is a 1?", model=server)
-    [check] = ran.json["outcome"]["checks"]
-    assert ran.json["outcome"]["answer"] == "It is 1."
-    assert (check["before"]["state"], check["before"]["note"]) == ("not_run", "there is no change to check")
-
-
-@pytest.mark.bubblewrap
 def test_the_model_hears_once_of_a_check_that_cannot_run(cli: Cli, tmp_path: Path) -> None:
     policy = "version: 1\nchecks: [no-such-linter .]\n"
     repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})
@@ -128,22 +96,6 @@ def test_the_model_hears_once_of_a_check_that_cannot_run(cli: Cli, tmp_path: Pat
     last = server.requests[-1].body.decode()
     assert last.count("cannot run here, so it will not verify your change") == 1
     assert "no-such-linter: command not found" in last
-
-
-@pytest.mark.bubblewrap
-@pytest.mark.slow
-def test_a_check_that_wants_the_network_is_marked_and_no_evidence(cli: Cli, tmp_path: Path) -> None:
-    command = "python3 -c 'import socket; socket.create_connection((\\\"192.0.2.1\\\", 80), 3)'"
-    repo = make_repository(
-        tmp_path / "app",
-        {".github/agent.yml": f'version: 1\nchecks:\n  - name: net\n    command: "{command}"\n', "a": "1\n"},
-    )
-    with ModelServer([shell("echo 2 > a"), DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "make net pass", model=server)
-    outcome = ran.json["outcome"]
-    assert outcome["checks"][0]["after"]["state"] == "no_sockets", outcome["checks"]
-    assert outcome["stop_reason"] == "end_turn"
-    assert "the sandbox has no network" in json.dumps(outcome["checks"])
 
 
 @pytest.mark.bubblewrap

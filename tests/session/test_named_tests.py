@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bot.checkout.git import Git
 from bot.contracts.evidence import CoveredFile, TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.evidence.check import Check
@@ -247,11 +245,6 @@ def test_what_the_first_run_left_in_its_tree_is_not_there_for_the_second(mixed: 
     assert failing([result], "") == (result,)
 
 
-def test_what_node_prints_is_read(mixed: Mixed) -> None:
-    tests = named(mixed.results["node"])
-    assert (tests.mended, tests.after) == (("bad",), TestCounts(2, 0, 0))
-
-
 def test_a_daemon_writes_no_report_once_its_check_is_over(mixed: Mixed) -> None:
     result = mixed.results["daemon"]
     assert f"late-{mixed.folder}" in result.command
@@ -359,24 +352,6 @@ def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program
     coverage = trial.rounds.coverage(trial.tree)
     assert coverage is not None
     assert (coverage.source, coverage.files) == (".coverage", (CoveredFile("src/a.py", 2, 1, (2,)),))
-
-
-def test_the_files_that_configure_coverage_are_read_by_one_git_process(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun = begin({"src/a.py": "one\n", "package.json": '{"nyc": {}}'}, "true")
-    begun.results({"src/a.py": "uno\n"})
-    run, commands = Git.run, []
-
-    def recorded(git: Git, *arguments: str, **options: Any) -> bytes:
-        commands.append(arguments)
-        return run(git, *arguments, **options)
-
-    monkeypatch.setattr(Git, "run", recorded)
-    coverage = begun.rounds.coverage(begun.tree)
-    assert coverage is not None
-    assert coverage.note == "package.json configures coverage, and no check left a report of it"
-    assert len(commands) == 1
 
 
 @pytest.mark.slow
