@@ -9,13 +9,10 @@ import pytest
 
 from bot.agent.journal_file import read_journal
 from bot.contracts.journal import FilesChanged, Result
-from bot.contracts.workspace_tools import SHELL_TOOLS
-from bot.session.context.profiles import profile_of
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Call, ScriptRequest, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.outcomes import make_request
 from tests.support.repositories import make_repository
 from tests.support.workspaces import eventually, running
 
@@ -83,8 +80,3 @@ def test_nothing_of_it_outlives_the_run(cli: Cli, repo: Path, tmp_path: Path) ->
     with ModelServer(steps) as server:
         cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
     assert eventually(lambda: running(f"sleep\0{seconds}") == [])
-
-
-@pytest.mark.parametrize("verb", ["fix", "review", "explain"])
-def test_who_has_a_shell_can_look_after_what_it_started(verb: str) -> None:
-    assert set(SHELL_TOOLS) <= set(profile_of(make_request(verb=verb)).tools)

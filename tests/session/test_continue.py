@@ -132,18 +132,6 @@ def bare(value: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_what_went_on_can_be_gone_on_with(cli: Cli, repo: Path) -> None:
-    first = first_run(cli, repo)
-    second, _ = go_on(cli, repo, first, steps=[Say("Not yet.")])
-    _, asked = go_on(cli, repo, Path(second.json["bundle"]).parent, "and now?")
-    said = json.dumps(asked[0]["messages"])
-    assert [text in said for text in ("fix the rounding", "Half of it.", "Not yet.", "and now?")] == [
-        True
-    ] * 4
-    assert "Go on where the last run ended" in said
-
-
-@pytest.mark.slow
 def test_a_run_that_was_killed_in_a_call_is_gone_on_with_and_told(cli: Cli, repo: Path) -> None:
     slow = Call("bash", {"command": "sleep 600", "timeout": 600})
     with ModelServer([VIEW, Turn((EDITS[0],)), slow]) as server:
@@ -174,64 +162,6 @@ def _in_the_call(home: Path) -> Path:
                 return path.parent
         time.sleep(0.1)
     raise AssertionError("the run did not come to its command")
-
-
-@pytest.mark.slow
-def test_another_model_begins_a_fresh_conversation(cli: Cli, repo: Path) -> None:
-    again, asked = go_on(cli, repo, first_run(cli, repo), model=MODELS[1])
-    assert again.code == 0, again.err
-    assert "it was held with claude-sonnet-5-5, and this run is with gpt-4.1" in noted(again)
-    # The fresh conversation is told what the last one came to.
-    assert "It changed: `tidytime/format.py`" in json.dumps(asked[0])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        (b'"version":"', b'"version":"9.', "it was held by Slash Agent 9."),
-        (b'"type":"request"', b'"type":"magic"', "is not a line of a journal"),
-        (b'"type":"user"', b'"masked":true,"type":"user"', "The redactor masked something in line"),
-        (b'"name":"todo"', b'"name":"odot"', "other tools"),
-    ],
-)
-def test_a_conversation_that_cannot_be_trusted_to_be_whole_is_not_gone_on_with(
-    cli: Cli, repo: Path, old: bytes, new: bytes, said: str
-) -> None:
-    run = first_run(cli, repo)
-    content = journal(run).read_bytes()
-    assert old in content
-    journal(run).write_bytes(content.replace(old, new, 1))
-    again, asked = go_on(cli, repo, run)
-    assert again.code == 0, again.err
-    assert said in noted(again)
-    assert len(asked[0]["messages"]) == 1
-
-
-@pytest.mark.slow
-def test_a_bundle_without_its_journal_is_gone_on_with_afresh(cli: Cli, repo: Path) -> None:
-    run = first_run(cli, repo)
-    journal(run).unlink()
-    again, asked = go_on(cli, repo, run)
-    assert (again.code, len(asked[0]["messages"])) == (0, 1), again.err
-    assert "Its journal cannot be read" in noted(again)
-
-
-@pytest.mark.slow
-def test_stored_system_text_and_tools_are_shown_as_they_were_also_where_ours_are_others_by_now(
-    cli: Cli, repo: Path
-) -> None:
-    run = first_run(cli, repo)
-    rows = journal(run).read_text("utf-8").splitlines(keepends=True)
-    header = json.loads(rows[0])
-    header["system"] += "\nAs it was then."
-    header["tools"][0]["description"] = "As it was described then."
-    journal(run).write_text("".join([json.dumps(header) + "\n", *rows[1:]]), "utf-8")
-    again, asked = go_on(cli, repo, run)
-    assert again.code == 0, again.err
-    assert "not what this program says now" in noted(again)
-    assert "As it was then." in json.dumps(asked[0]["system"])
-    assert asked[0]["tools"][0]["description"] == "As it was described then."
 
 
 @pytest.mark.slow

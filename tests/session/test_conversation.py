@@ -86,3 +86,10 @@ def test_a_journal_from_an_artifact_brings_no_system_text_and_no_tools_of_its_ow
 
 def test_a_conversation_that_never_began_is_not_gone_on_with(tmp_path: Path) -> None:
     assert "ended before it began" in str(conversation(_journal(tmp_path, Note("x")), asked()))
+
+
+def test_a_journal_that_is_missing_or_damaged_is_named(tmp_path: Path) -> None:
+    assert "Its journal cannot be read" in str(read_recording(tmp_path / "journal.jsonl"))
+    path = recorded(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b'"type":"user"', b'"type":"magic"'))
+    assert "is not a line of a journal" in str(read_recording(path))

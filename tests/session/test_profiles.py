@@ -69,45 +69,32 @@ def test_on_a_forks_head_nothing_is_run(verb: str) -> None:
     assert f"--sha {HEAD}" in profile.unrun
 
 
-def test_on_a_head_of_our_own_commands_are_run() -> None:
-    assert profile_of(under(OURS)).unrun == ""
+@pytest.mark.parametrize(
+    ("pull", "trusted", "tier", "runs"),
+    [
+        (OURS, "", Tier.MAINTAINER, True),
+        (replace(OURS, head_repository=""), "", Tier.MAINTAINER, False),
+        (FORK, HEAD, Tier.MAINTAINER, True),
+        (FORK, HEAD, Tier.CONTRIBUTOR, False),
+        (FORK, "c" * 40, Tier.MAINTAINER, False),
+        (FORK, HEAD[:12], Tier.MAINTAINER, False),
+    ],
+)
+def test_a_fork_is_run_only_at_the_very_commit_that_a_maintainer_named(
+    pull: PullRequest, trusted: str, tier: Tier, runs: bool
+) -> None:
+    request = under(pull, trusted=trusted)
+    assert (why_not_run(replace(request, actor=replace(request.actor, tier=tier))) == "") is runs
 
 
-def test_a_deleted_fork_is_a_fork() -> None:
-    assert why_not_run(under(replace(OURS, head_repository="")))
-
-
-def test_a_fork_is_run_at_the_very_commit_that_a_maintainer_named() -> None:
-    assert profile_of(under(FORK, trusted=HEAD)).tools == profile_of(under(OURS)).tools
-
-
-@pytest.mark.parametrize("trusted", ["", "c" * 40, HEAD[:12]])
-def test_another_commit_is_not_trusted(trusted: str) -> None:
-    assert why_not_run(under(FORK, trusted=trusted))
-
-
-def test_only_a_maintainer_can_name_one() -> None:
-    request = under(FORK, trusted=HEAD)
-    contributor = replace(request, actor=replace(request.actor, tier=Tier.CONTRIBUTOR))
-    assert why_not_run(contributor)
-
-
-@pytest.mark.parametrize("last", ["plan", "explain", "review"])
-def test_going_on_from_a_reading_run_stays_reading(last: str) -> None:
+@pytest.mark.parametrize("last", ["plan", "explain", "review", None, "fix", "approve", "continue", "help"])
+def test_going_on_from_a_reading_run_stays_reading(last: str | None) -> None:
     profile = profile_of(make_request(verb="continue"), last)
-    assert profile.read_only
-    assert profile.verb == "continue"
-    assert profile.prompt == profile_of_verb(last).prompt
-
-
-@pytest.mark.parametrize("last", [None, "fix", "approve", "continue", "help"])
-def test_going_on_from_any_other_run_changes_code(last: str | None) -> None:
-    assert not profile_of(make_request(verb="continue"), last).read_only
-
-
-def test_the_verb_alone_says_whether_a_last_run_counts() -> None:
-    assert not profile_of(make_request(verb="fix"), "plan").read_only
-    assert profile_of(make_request(verb="plan"), "fix").read_only
+    reads = last in ("plan", "explain", "review")
+    assert (profile.read_only, profile.verb) == (reads, "continue")
+    if last and reads:
+        assert profile.prompt == profile_of_verb(last).prompt
+    assert not profile_of(make_request(verb="fix"), last).read_only
 
 
 def test_a_question_is_asked_where_there_is_a_thread_for_it_or_somebody_started_the_run_by_hand() -> None:
