@@ -9,7 +9,7 @@ changed, the open list, the path of the whole transcript. A call is never separa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from bot.agent.context_budget import tokens_of, tokens_of_text, usable_tokens
 from bot.agent.message_history import REMOVED_RESULT
@@ -17,6 +17,7 @@ from bot.agent.prompt import new_marker, render
 from bot.agent.receive import drain, with_timeout
 from bot.agent.summary import carry_over_sections, transcript_text
 from bot.contracts.cancel import CancelToken
+from bot.contracts.journal import CompactionRecord
 from bot.contracts.messages import Message, Text, ToolResult, Usage
 from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Provider
 from bot.contracts.plain_text import quoted_names
@@ -66,56 +67,18 @@ class CompactionInput(NamedTuple):
     repeatable: frozenset[str] = frozenset()
 
 
-class DroppedResults(NamedTuple):
-    """The results of these calls are removed; no summary is needed."""
+class SummaryError(Exception):
+    """There is no summary: why, in a sentence. `unavailable` is why the model could not be asked, if that is it."""
 
-    calls: tuple[str, ...]
-
-
-class Summary(NamedTuple):
-    """`text` replaces all messages between the first one and number `first_kept`. `transcript` is the file with
-    the replaced text."""
-
-    text: str
-    first_kept: int
-    usage: Usage = Usage()
-    cost: float = 0.0
-    transcript: str = ""
-
-
-class CompactionFailure(NamedTuple):
-    """The conversation cannot be compacted; `reason` is one sentence. The usage of the tries counts. `unavailable` is
-    why the model could not be asked, if that is the reason."""
-
-    reason: str
-    usage: Usage = Usage()
-    cost: float = 0.0
-    unavailable: str = ""
-
-
-class Compaction(Protocol):
-    """When and how a conversation is compacted."""
-
-    def due(self, turn: int, tokens: int) -> bool:
-        """Whether a compaction is due before the request of `turn`, at a size of `tokens`."""
-        ...
-
-    def overflowed(self, turn: int, tokens: int) -> bool:
-        """The model refused `tokens` as too many: whether a compaction may help."""
-        ...
-
-    def shorten(
-        self, state: CompactionInput, cancel: CancelToken
-    ) -> Summary | DroppedResults | CompactionFailure: ...
-
-    def use(self, provider: Provider) -> None:
-        """The conversation continues with `provider`, which may have another window."""
-        ...
+    def __init__(self, reason: str, unavailable: str = "") -> None:
+        super().__init__(reason)
+        self.unavailable = unavailable
 
 
 class SummaryCompaction:
-    """Compaction by the session's own model, or by a `small` one whose window the text fits. `archive(text)` stores the
-    transcript and returns where the model finds it; `price` is a response's cost in USD."""
+    """When and how a conversation is compacted: by the session's own model, or by a `small` one whose window the text
+    fits. `archive(text)` stores the transcript and returns where the model finds it; `price` is a response's cost in
+    USD."""
 
     def __init__(
         self,
@@ -124,71 +87,71 @@ class SummaryCompaction:
         price: Callable[[Usage, ModelInfo], float] = lambda usage, info: info.cost(usage),
         small: Callable[[], Provider | None] = lambda: None,
     ) -> None:
-        self._provider = provider
         self._small = small
         self._archive = archive
         self._price = price
-        self._capacity = usable_tokens(provider.info)
         self._turns: list[int] = []
         self._overflowed_at = 0
+        self._usage, self._cost = Usage(), 0.0
+        self.use(provider)
 
     def use(self, provider: Provider) -> None:
+        """The conversation continues with `provider`, which may have another window."""
         self._provider = provider
         self._capacity = usable_tokens(provider.info)
 
     def due(self, turn: int, tokens: int) -> bool:
+        """Whether a compaction is due before the request of `turn`, at a size of `tokens`."""
         return tokens > self._capacity
 
     def overflowed(self, turn: int, tokens: int) -> bool:
-        """True once for each request. The window is smaller than documented, so the capacity is reduced."""
+        """The model refused `tokens` as too many: whether a compaction may help, once for each request. The window is
+        smaller than documented, so the capacity is reduced."""
         if self._overflowed_at == turn:
             return False
         self._overflowed_at = turn
         self._capacity = max(min(self._capacity, tokens * 4 // 5), 1)
         return True
 
-    def shorten(
-        self, state: CompactionInput, cancel: CancelToken
-    ) -> Summary | DroppedResults | CompactionFailure:
+    def shorten(self, state: CompactionInput, cancel: CancelToken) -> tuple[CompactionRecord, str]:
+        """Return what to do, with the usage of all tries, and why the model is unavailable if that is the failure."""
+        self._usage, self._cost = Usage(), 0.0
+        unavailable = ""
+        try:
+            record = self._shortened(state, cancel)
+        except SummaryError as error:
+            record, unavailable = CompactionRecord(state.turn, failure=str(error)), error.unavailable
+        return record._replace(before=state.tokens, usage=self._usage, cost=self._cost), unavailable
+
+    def _shortened(self, state: CompactionInput, cancel: CancelToken) -> CompactionRecord:
         first_kept = split_index(state.messages, self._keep(state))
-        dropped, freed = old_results(state.messages[1:first_kept], state.repeatable)
+        old = state.messages[1:first_kept]
+        dropped, freed = old_results(old, state.repeatable)
         if state.tokens - freed <= TARGET_SHARE * self._capacity:
-            return DroppedResults(dropped)
+            return CompactionRecord(state.turn, dropped=dropped)
         recent = [turn for turn in self._turns if state.turn - turn < TRIES_WINDOW]
         if len(recent) + 1 >= TRIES:
-            return CompactionFailure(
+            raise SummaryError(
                 f"The conversation filled the model's window {TRIES} times within {TRIES_WINDOW} turns: what the task "
                 "needs at once does not fit. Ask for a smaller part of it."
             )
-        old = state.messages[1:first_kept]
         if not old:
-            return CompactionFailure(
+            raise SummaryError(
                 "The conversation fills the model's window and holds nothing that could be left out. Ask for less at "
                 "once, or take a model with a larger window."
             )
-        usage, cost, summary, problem = self._summary(old, cancel)
-        if isinstance(problem, Failed):
-            reason = f"The conversation fills the model's window, and the summary failed: {problem.message}"
-            return CompactionFailure(reason, usage, cost, problem.message)
-        if not summary:
-            return CompactionFailure(
-                f"The conversation fills the model's window, and {TRIES} summaries failed: {problem}",
-                usage,
-                cost,
-            )
+        summary = self._summary(old, cancel)
         transcript = self._archive(transcript_text(state.messages[:first_kept]))
         text = compose_summary(carry_over_sections(summary, _last_summary(state.messages)), state, transcript)
-        messages = [state.messages[0], Message("user", (Text(text),)), *state.messages[first_kept:]]
-        tokens = sum(map(tokens_of, messages))
+        kept = [state.messages[0], Message("user", (Text(text),)), *state.messages[first_kept:]]
+        tokens = sum(map(tokens_of, kept))
         if tokens > MAX_SHARE_AFTER * self._provider.info.context_window:
-            return CompactionFailure(
+            raise SummaryError(
                 f"The conversation still holds about {tokens} tokens after it was summed up, too much for a window of "
-                f"{self._provider.info.context_window}. Ask for less at once.",
-                usage,
-                cost,
+                f"{self._provider.info.context_window}. Ask for less at once."
             )
         self._turns.append(state.turn)
-        return Summary(text, first_kept, usage, cost, transcript)
+        return CompactionRecord(state.turn, text, first_kept, transcript=transcript)
 
     def _keep(self, state: CompactionInput) -> int:
         """Return how many estimated tokens of the newest turns stay; fewer if the vendor counts more than the
@@ -197,47 +160,52 @@ class SummaryCompaction:
         keep = min(RECENT_TOKENS, self._capacity // 4)
         return keep * estimated // max(estimated, state.tokens)
 
-    def _summary(self, old: Sequence[Message], cancel: CancelToken) -> tuple[Usage, float, str, str | Failed]:
-        """Return the usage and cost of the tries, the summary, and the last problem if there is none: the failure if
-        the model is unavailable."""
+    def _summary(self, old: Sequence[Message], cancel: CancelToken) -> str:
+        """Return the model's summary. Raises `SummaryError`."""
         text = _cut_middle(transcript_text(old, MAX_PART), self._capacity - MAX_SUMMARY)
-        usage, cost, problem = Usage(), 0.0, ""
         small = self._small()
-        if small is not None and tokens_of_text(text) > usable_tokens(small.info) - MAX_SUMMARY:
-            small = None
         # The small model is tried once: its failure costs the run no more than the time until the next.
-        for provider in (*((small,) if small else ()), *[self._provider] * TRIES):
+        if small is not None and tokens_of_text(text) <= usable_tokens(small.info) - MAX_SUMMARY:
+            token = with_timeout(cancel, SMALL_SECONDS)
+            summary = self._ask(small, text, token)
+            token.fire("time")  # ends its timer
+            if not _problem(summary, text):
+                return str(summary)
+        problem = "the run was canceled."
+        for _ in range(TRIES):
             if cancel.fired:
-                return usage, cost, "", "the run was canceled."
-            token = with_timeout(cancel, SMALL_SECONDS) if provider is small else cancel
-            response = self._ask(provider, text, token)
-            if provider is small:
-                token.fire("time")  # ends its timer
-            response_usage = response.usage + response.discarded
-            usage += response_usage
-            cost += self._price(response_usage, provider.info)
-            if not isinstance(response, Complete):
-                if response.unavailable and provider is not small:
-                    return usage, cost, "", response
-                problem = response.message
-                continue
-            summary = response.message.text.strip()
-            if not summary:
-                problem = "the model's summary was empty."
-            elif len(summary) >= max(len(text), 1):
-                problem = "the model's summary was longer than what it sums up."
-            else:
-                return usage, cost, summary, ""
-        return usage, cost, "", problem
+                break
+            summary = self._ask(self._provider, text, cancel)
+            if not (problem := _problem(summary, text)):
+                return str(summary)
+            if isinstance(summary, Failed) and summary.unavailable:
+                reason = "The conversation fills the model's window, and the summary failed"
+                raise SummaryError(f"{reason}: {problem}", problem)
+        raise SummaryError(
+            f"The conversation fills the model's window, and {TRIES} summaries failed: {problem}"
+        )
 
-    def _ask(self, provider: Provider, text: str, cancel: CancelToken) -> Complete | Failed:
+    def _ask(self, provider: Provider, text: str, cancel: CancelToken) -> str | Failed:
         request = ModelRequest(
             render("summary"),
             (),
             (Message("user", (Text(render("sum_up", transcript=text, marker=new_marker())),)),),
             max_output=min(MAX_SUMMARY, provider.info.max_output),
         )
-        return drain(provider, request, cancel)
+        response = drain(provider, request, cancel)
+        usage = response.usage + response.discarded
+        self._usage += usage
+        self._cost += self._price(usage, provider.info)
+        return response.message.text.strip() if isinstance(response, Complete) else response
+
+
+def _problem(summary: str | Failed, text: str) -> str:
+    """Return why `summary` is none of `text`."""
+    if isinstance(summary, Failed):
+        return summary.message
+    if not summary:
+        return "the model's summary was empty."
+    return "the model's summary was longer than what it sums up." if len(summary) >= max(len(text), 1) else ""
 
 
 def split_index(messages: Sequence[Message], keep: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from bot.agent.calls import MAX_TRUNCATIONS, CallResults, CallRunner
-from bot.agent.compaction import CompactionFailure, CompactionInput, DroppedResults, Files
+from bot.agent.compaction import CompactionInput, Files
 from bot.agent.context_budget import ConversationSize, max_response, tokens_of, tokens_of_text
 from bot.agent.conversation_context import ConversationContext, TurnInfo
 from bot.agent.finish import Step, Stop, cancel_stop, limit_stop, next_step
@@ -18,7 +18,6 @@ from bot.agent.receive import receive_response
 from bot.agent.usage import SessionUsage, limit_shares
 from bot.contracts.journal import (
     BudgetChanged,
-    CompactionRecord,
     ModelChanged,
     RecalledMessage,
     RequestSent,
@@ -122,29 +121,20 @@ class Conversation:
         messages = self._history.view()
         verbatim = (*self._continued_instruction, *self.context.hooks.verbatim_texts())
         state = CompactionInput(turn, before, messages, self.files, verbatim, self._calls.repeatable)
-        result = compaction.shorten(state, self.context.cancel)
-        if isinstance(result, DroppedResults):
-            self._history.drop(result.calls)
-            record = CompactionRecord(turn, before=before, dropped=result.calls)
-        elif isinstance(result, CompactionFailure):
-            self._add_usage(result.usage, result.cost)
-            self.context.journal.write(
-                CompactionRecord(
-                    turn, before=before, usage=result.usage, cost=result.cost, failure=result.reason
-                )
-            )
+        record, unavailable = compaction.shorten(state, self.context.cancel)
+        self._add_usage(record.usage, record.cost)
+        if record.failure:
+            self.context.journal.write(record)
             if self.context.cancel.fired:
                 return cancel_stop(self.context.cancel, self.context.limits)
-            if result.unavailable and self._replace_model(turn, result.unavailable):
+            if unavailable and self._replace_model(turn, unavailable):
                 return self.compact_if_due()
             refusal = f" The model's API said: {overflow}." if overflow else ""
-            return Stop(StopReason.MAX_TOKENS, result.reason + refusal)
+            return Stop(StopReason.MAX_TOKENS, record.failure + refusal)
+        if record.dropped:
+            self._history.drop(record.dropped)
         else:
-            self._add_usage(result.usage, result.cost)
-            self._history.shorten(result.text, result.first_kept)
-            record = CompactionRecord(
-                turn, result.text, result.first_kept, before, 0, result.usage, result.cost, result.transcript
-            )
+            self._history.shorten(record.text, record.first_kept)
         self._calls.forget_reads()
         self._size.reset(self._fixed + sum(map(tokens_of, self._history.view())))
         self.context.journal.write(record._replace(after=self._size.tokens))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bot.agent.compaction import Compaction, Files
+from bot.agent.compaction import Files, SummaryCompaction
 from bot.agent.finish import Stop
 from bot.agent.journal import Journal, SubJournal
 from bot.agent.masking import Masking, RequestState, no_mask
@@ -89,7 +89,7 @@ class ConversationContext(NamedTuple):
     stop_on_denial: bool = False
     price: Callable[[Usage, ModelInfo], float] = lambda usage, info: info.cost(usage)
     clock: Callable[[], float] = time.monotonic
-    compaction: Compaction | None = None
+    compaction: SummaryCompaction | None = None
     identity: str = ""
     shared_usage: SessionUsage | None = None
     own_turn_limit: int | None = None

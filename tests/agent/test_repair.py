@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.agent.compaction import CompactionFailure, CompactionInput, Summary
+from bot.agent.compaction import CompactionInput, SummaryCompaction
 from bot.agent.journal import Journal, JournalFile, JournalLine, read_journal
 from bot.agent.loop import ConversationContext, Hooks, run_loop
 from bot.agent.message_history import MessageHistory
@@ -31,7 +31,7 @@ from tests.support.sessions import SYSTEM, Bench, header, results_of, spec
 SEALED = Thinking("hm", "signature")
 
 
-class AtTurn:
+class AtTurn(SummaryCompaction):
     """Makes the conversation shorter before the request of turn 4."""
 
     def due(self, turn: int, held: int) -> bool:
@@ -40,9 +40,9 @@ class AtTurn:
     def overflowed(self, turn: int, held: int) -> bool:
         return False
 
-    def shorten(self, situation: CompactionInput, cancel: CancelToken) -> Summary | CompactionFailure:
+    def shorten(self, situation: CompactionInput, cancel: CancelToken) -> tuple[lines.CompactionRecord, str]:
         places = [n for n, message in enumerate(situation.messages) if message.role == "assistant"]
-        return Summary("what was done so far", places[-1])
+        return lines.CompactionRecord(situation.turn, "what was done so far", places[-1]), ""
 
 
 def echo(text: str, call_id: str) -> ToolCall:
@@ -75,7 +75,7 @@ def eventful(folder: Path) -> Bench:
             before_end=lambda: next(said),
             after_results=lambda info: ("Mind the list.",) if info.turn == 2 else (),
         ),
-        compaction=lambda provider: AtTurn(),
+        compaction=AtTurn,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.agent.compaction import Compaction
+from bot.agent.compaction import SummaryCompaction
 from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.loop import ConversationContext, Hooks, LoopEnd, run_loop
 from bot.agent.masking import Masking, no_mask
@@ -59,7 +59,7 @@ class Bench:
     redact: Callable[[str], str] = str
     cancel: CancelToken = field(default_factory=CancelToken)
     clock: Callable[[], float] = lambda: 0.0
-    compaction: Callable[[ScriptedProvider], Compaction] | None = None
+    compaction: Callable[[ScriptedProvider], SummaryCompaction] | None = None
     model: Callable[[Sequence[Turn]], ScriptedProvider] = ScriptedProvider
     masking: Masking = no_mask
     before: Sequence[Message] = ()
