@@ -9,9 +9,9 @@ once, removes unknown arguments, and converts scalars and arrays sent as strings
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from bot.contracts.formatting import count_of
@@ -37,12 +37,13 @@ class Arguments(NamedTuple):
 def parse_arguments(raw: str, schema: Mapping[str, Any]) -> Arguments:
     """Return the arguments in `raw`, valid for `schema`. Raises `BadArgumentsError`."""
     value, repairs = _load_object(raw)
-    checked = check_schema(value, schema)
-    if checked.problems:
-        lines = "\n".join(f"- {problem}" for problem in (*checked.problems, *checked.unknown))
+    checker = _Checker()
+    checked = checker.check(value, schema)
+    if checker.problems:
+        lines = "\n".join(f"- {problem}" for problem in (*checker.problems, *checker.unknown))
         empty = " (they were empty)" if not raw.strip() else ""
         raise BadArgumentsError(f"The arguments{empty} do not fit the tool:\n{lines}")
-    return Arguments(checked.value, (*repairs, *checked.repairs))
+    return Arguments(checked, (*repairs, *checker.repairs))
 
 
 def _load_object(raw: str) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -54,7 +55,7 @@ def _load_object(raw: str) -> tuple[dict[str, Any], tuple[str, ...]]:
         repairs = (*repairs, "the arguments were JSON inside a JSON string", *inner)
     if not isinstance(value, dict):
         raise BadArgumentsError(
-            f"The arguments must be one JSON object, but they are {type_name(value)}: {raw[:_EXCERPT]}"
+            f"The arguments must be one JSON object, but they are {_name_of(value)}: {raw[:_EXCERPT]}"
         )
     return value, repairs
 
@@ -110,125 +111,9 @@ def _explain(raw: str, error: json.JSONDecodeError) -> str:
     )
 
 
-def type_name(value: Any) -> str:
-    """Return the JSON name of a value's type."""
-    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
-    return names.get(type(value), "a number")
-
-
 _MAX_EXCERPT = 60
 _INTEGER = re.compile(r"[+-]?\d{1,15}")
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?([eE][+-]?\d{1,2})?")
-
-
-@dataclass(slots=True)
-class CheckedValue:
-    """`value` is valid if there are no `problems`; `unknown` are those `repairs` that removed an argument."""
-
-    value: Any = None
-    problems: list[str] = field(default_factory=list)
-    repairs: list[str] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
-
-
-def check_schema(value: Any, schema: Mapping[str, Any]) -> CheckedValue:
-    """Check `value` against `schema`; never raises for a model's input."""
-    checked = CheckedValue()
-    checked.value = _check(value, schema, "", checked)
-    return checked
-
-
-def _check(value: Any, schema: Mapping[str, Any], path: str, out: CheckedValue) -> Any:
-    types = _types(schema)
-    if types and not any(_IS[name](value) for name in types):
-        value, fits = _coerced(value, types, path, out)
-        if not fits:
-            out.problems.append(_mismatch(path, " or ".join(_WORDS[name] for name in types), value))
-            return value
-    if "enum" in schema and value not in schema["enum"]:
-        out.problems.append(_mismatch(path, "one of " + ", ".join(map(_excerpt, schema["enum"])), value))
-    elif isinstance(value, dict):
-        return _check_object(value, schema, path, out)
-    elif isinstance(value, list):
-        return _check_array(value, schema, path, out)
-    elif isinstance(value, float) and types and "number" not in types:
-        value = int(value)
-    _check_bounds(value, schema, path, out)
-    return value
-
-
-def _check_object(
-    value: dict[str, Any], schema: Mapping[str, Any], path: str, out: CheckedValue
-) -> dict[str, Any]:
-    properties: Mapping[str, Any] = schema.get("properties", {})
-    required = schema.get("required", ())
-    # Models send null for an optional argument that they leave out.
-    present = {name: item for name, item in value.items() if item is not None or name in required}
-    for name in required:
-        if name not in present:
-            expected = " or ".join(_WORDS[kind] for kind in _types(properties.get(name, {}))) or "a value"
-            out.problems.append(f"{_join(path, name)}: expected {expected}, got nothing (it is required)")
-    if not properties:
-        return present
-    unknown = [name for name in present if name not in properties]
-    if unknown:
-        names = ", ".join(_join(path, name[:_MAX_EXCERPT]) for name in unknown[:5])
-        out.unknown.append(f"ignored the unknown argument {names} (known: {', '.join(properties)})")
-        out.repairs.append(out.unknown[-1])
-    return {
-        name: _check(item, properties[name], _join(path, name), out)
-        for name, item in present.items()
-        if name in properties
-    }
-
-
-def _check_array(value: list[Any], schema: Mapping[str, Any], path: str, out: CheckedValue) -> list[Any]:
-    _check_bounds(value, schema, path, out)
-    items = schema.get("items")
-    if not isinstance(items, Mapping):
-        return value
-    return [_check(item, items, f"{path}[{index}]", out) for index, item in enumerate(value)]
-
-
-def _check_bounds(value: Any, schema: Mapping[str, Any], path: str, out: CheckedValue) -> None:
-    if isinstance(value, str):
-        _bound(len(value), schema, ("minLength", "maxLength"), path, out, unit="character")
-    elif isinstance(value, list):
-        _bound(len(value), schema, ("minItems", "maxItems"), path, out, unit="item")
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        _bound(value, schema, ("minimum", "maximum"), path, out)
-
-
-def _bound(
-    size: float,
-    schema: Mapping[str, Any],
-    keys: tuple[str, str],
-    path: str,
-    out: CheckedValue,
-    *,
-    unit: str = "",
-) -> None:
-    low, high = schema.get(keys[0]), schema.get(keys[1])
-    if low is not None and size < low:
-        out.problems.append(f"{path}: expected at least {_counted(low, unit)}, got {size}")
-    if high is not None and size > high:
-        out.problems.append(f"{path}: expected at most {_counted(high, unit)}, got {size}")
-
-
-def _counted(limit: Any, unit: str) -> str:
-    return count_of(limit, unit) if unit else str(limit)
-
-
-def _coerced(value: Any, types: tuple[str, ...], path: str, out: CheckedValue) -> tuple[Any, bool]:
-    """A string that spells what the schema wants, taken as that."""
-    if not isinstance(value, str):
-        return value, False
-    for name in types:
-        read = _FROM_STRING[name](value) if name in _FROM_STRING else None
-        if read is not None and _IS[name](read):
-            out.repairs.append(f"took the string in {path or 'the arguments'} as {_WORDS[name]}")
-            return read, True
-    return value, False
 
 
 def _json_of(text: str) -> Any:
@@ -238,49 +123,136 @@ def _json_of(text: str) -> Any:
         return None
 
 
-_IS: Mapping[str, Callable[[Any], bool]] = {
-    "string": lambda value: isinstance(value, str),
-    "boolean": lambda value: isinstance(value, bool),
-    "integer": lambda value: (
-        (isinstance(value, int) and not isinstance(value, bool))
-        or (isinstance(value, float) and value.is_integer())
+class _Kind(NamedTuple):
+    """A type of JSON Schema: its words, whether a value has it, and what a string spells of it, `None` for nothing."""
+
+    words: str
+    fits: Callable[[Any], bool]
+    spelled: Callable[[str], Any] = lambda text: None
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "string": _Kind("a string", lambda value: isinstance(value, str)),
+    "boolean": _Kind(
+        "a boolean",
+        lambda value: isinstance(value, bool),
+        lambda text: {"true": True, "false": False}.get(text.strip().lower()),
     ),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "array": lambda value: isinstance(value, list),
-    "object": lambda value: isinstance(value, dict),
-    "null": lambda value: value is None,
+    "integer": _Kind(
+        "a whole number",
+        lambda value: _is_number(value) and (isinstance(value, int) or value.is_integer()),
+        lambda text: int(text) if _INTEGER.fullmatch(text.strip()) else None,
+    ),
+    "number": _Kind(
+        "a number",
+        lambda value: _is_number(value),
+        lambda text: float(text) if _NUMBER.fullmatch(text.strip()) else None,
+    ),
+    "array": _Kind("an array", lambda value: isinstance(value, list), _json_of),
+    "object": _Kind("an object", lambda value: isinstance(value, dict), _json_of),
+    "null": _Kind("null", lambda value: value is None),
 }
-
-_FROM_STRING: Mapping[str, Callable[[str], Any]] = {
-    "boolean": lambda text: {"true": True, "false": False}.get(text.strip().lower()),
-    "integer": lambda text: int(text) if _INTEGER.fullmatch(text.strip()) else None,
-    "number": lambda text: float(text) if _NUMBER.fullmatch(text.strip()) else None,
-    "array": _json_of,
-    "object": _json_of,
-}
-
-_WORDS: Mapping[str, str] = {
-    "string": "a string",
-    "boolean": "a boolean",
-    "integer": "a whole number",
-    "number": "a number",
-    "array": "an array",
-    "object": "an object",
-    "null": "null",
-}
+_BOUNDS = (
+    (str, "minLength", "maxLength", "character"),
+    (list, "minItems", "maxItems", "item"),
+    (int | float, "minimum", "maximum", ""),
+)
 
 
-def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    kind = schema.get("type", ())
-    return (kind,) if isinstance(kind, str) else tuple(kind)
+class _Checker:
+    """Checks a value against a schema and collects what is wrong; `unknown` are those `repairs` that removed an
+    argument."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.repairs: list[str] = []
+        self.unknown: list[str] = []
+
+    def check(self, value: Any, schema: Mapping[str, Any], path: str = "") -> Any:
+        """Return `value` as the schema has it, which is valid if there are no problems."""
+        kinds = _kinds(schema)
+        if kinds and not any(kind.fits(value) for kind in kinds):
+            value, fits = self._spelled(value, kinds, path)
+            if not fits:
+                self._mismatch(path, _words(kinds), value)
+                return value
+        if "enum" in schema and value not in schema["enum"]:
+            self._mismatch(path, f"one of {', '.join(map(_excerpt, schema['enum']))}", value)
+            return value
+        if isinstance(value, float) and kinds and _KINDS["number"] not in kinds:
+            value = int(value)
+        self._check_bounds(value, schema, path)
+        if isinstance(value, dict):
+            return self._check_object(value, schema, path)
+        if isinstance(value, list) and isinstance(items := schema.get("items"), Mapping):
+            return [self.check(item, items, f"{path}[{index}]") for index, item in enumerate(value)]
+        return value
+
+    def _check_object(self, value: dict[str, Any], schema: Mapping[str, Any], path: str) -> dict[str, Any]:
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        required = schema.get("required", ())
+        # Models send null for an optional argument that they leave out.
+        present = {name: item for name, item in value.items() if item is not None or name in required}
+        for name in required:
+            if name not in present:
+                expected = _words(_kinds(properties.get(name, {}))) or "a value"
+                self.problems.append(
+                    f"{_join(path, name)}: expected {expected}, got nothing (it is required)"
+                )
+        if not properties:
+            return present
+        if unknown := [_join(path, name[:_MAX_EXCERPT]) for name in present if name not in properties]:
+            known = ", ".join(properties)
+            self.unknown.append(f"ignored the unknown argument {', '.join(unknown[:5])} (known: {known})")
+            self.repairs.append(self.unknown[-1])
+        return {
+            name: self.check(item, properties[name], _join(path, name))
+            for name, item in present.items()
+            if name in properties
+        }
+
+    def _check_bounds(self, value: Any, schema: Mapping[str, Any], path: str) -> None:
+        for kind, least, most, unit in _BOUNDS:
+            if not isinstance(value, kind) or isinstance(value, bool):
+                continue
+            size = value if isinstance(value, int | float) else len(value)
+            for bound, word, fails in ((least, "least", operator.lt), (most, "most", operator.gt)):
+                if (limit := schema.get(bound)) is not None and fails(size, limit):
+                    counted = count_of(limit, unit) if unit else limit
+                    self.problems.append(f"{path}: expected at {word} {counted}, got {size}")
+
+    def _spelled(self, value: Any, kinds: Sequence[_Kind], path: str) -> tuple[Any, bool]:
+        """Return what the string `value` spells, and whether it is what the schema wants."""
+        for kind in kinds if isinstance(value, str) else ():
+            read = kind.spelled(value)
+            if read is not None and kind.fits(read):
+                self.repairs.append(f"took the string in {path or 'the arguments'} as {kind.words}")
+                return read, True
+        return value, False
+
+    def _mismatch(self, path: str, expected: str, value: Any) -> None:
+        self.problems.append(f"{path or 'the arguments'}: expected {expected}, got {_excerpt(value)}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _name_of(value: Any) -> str:
+    return next(kind.words for name, kind in _KINDS.items() if name != "integer" and kind.fits(value))
+
+
+def _kinds(schema: Mapping[str, Any]) -> list[_Kind]:
+    names = schema.get("type", ())
+    return [_KINDS[name] for name in ([names] if isinstance(names, str) else names)]
+
+
+def _words(kinds: Sequence[_Kind]) -> str:
+    return " or ".join(kind.words for kind in kinds)
 
 
 def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
-
-
-def _mismatch(path: str, expected: str, value: Any) -> str:
-    return f"{path or 'the arguments'}: expected {expected}, got {_excerpt(value)}"
 
 
 def _excerpt(value: Any) -> str:
