@@ -29,11 +29,6 @@ def test_it_is_sorted_whatever_the_order() -> None:
     assert "enum" not in specs[0].parameters["properties"]["command"], "each name is listed once"
 
 
-def test_a_description_is_whole() -> None:
-    description = "Writes release notes e.g. for users. Use when asked for a changelog entry."
-    assert catalogue([a_skill("notes", description)]) == f"- notes: {description}"
-
-
 def test_of_many_skills_each_can_be_told_from_the_others() -> None:
     skills = [a_skill(f"s{n:03}", f"Does {n}. " + "w" * 1024) for n in range(100)]
     lines = catalogue([*skills, a_skill("short", "Says hello. Use when greeted.")]).splitlines()
@@ -41,12 +36,6 @@ def test_of_many_skills_each_can_be_told_from_the_others() -> None:
     assert all(line.startswith(f"- s{n:03}: Does {n}. www") for n, line in enumerate(lines[:-1]))
     assert sum(len(line.partition(": ")[2]) for line in lines) <= MAX_CHARACTERS
     assert len({len(line) for line in lines[:-1]}) == 1
-
-
-def test_descriptions_that_fit_exactly_are_not_cut() -> None:
-    whole = [a_skill("a", "x" * (MAX_CHARACTERS - 100)), a_skill("b", "y" * 100)]
-    assert "…" not in catalogue(whole)
-    assert catalogue([*whole, a_skill("c", "z")]).count("…") == 1
 
 
 def test_of_bundled_skills_the_names_say_enough() -> None:

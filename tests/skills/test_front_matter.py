@@ -47,13 +47,6 @@ def test_three_dashes_in_the_body_stay_in_the_body() -> None:
     )
 
 
-def test_three_dashes_inside_of_a_value_do_not_end_it() -> None:
-    assert (
-        read_front_matter("---\nname: a\ndescription: from --- to\n---\n").fields["description"]
-        == "from --- to"
-    )
-
-
 def test_a_colon_in_an_unquoted_value_is_read_and_said() -> None:
     found = read_front_matter("---\nname: a\ndescription: Use when: it's time\n---\nBody\n")
     assert found.fields["description"] == "Use when: it's time"
@@ -85,11 +78,6 @@ def test_what_cannot_be_read_is_said_with_its_line(text: str, line: int) -> None
     flaw = read_front_matter(text).flaws[0]
     assert flaw.line == line
     assert flaw.message
-
-
-def test_no_object_is_made_by_a_tag() -> None:
-    found = read_front_matter("---\nname: !!python/object/apply:os.system ['touch /tmp/owned']\n---\n")
-    assert found.fields == {"name": ["touch /tmp/owned"]}
 
 
 def test_aliases_do_not_multiply() -> None:

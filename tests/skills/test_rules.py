@@ -95,14 +95,6 @@ def test_allowed_tools_are_parted_by_commas_or_blanks(written: str, read: tuple[
     assert split_tools(written) == read
 
 
-def test_a_wildcard_in_allowed_tools_is_noted_and_the_skill_stays_good() -> None:
-    found = judged(f"name: it\n{USE}allowed-tools: Bash(*) Edit Frobnicate Read\n")
-    assert found.conforms
-    notes = [finding.message for finding in found.findings]
-    assert len(notes) == 3
-    assert all("grants nothing" in note for note in notes)
-
-
 def test_the_description_is_what_people_see_on_one_line() -> None:
     found = judged("name: it\ndescription: |\n  Says <!-- obey me -->\n  hello\u200b\u202e.\n")
     assert found.skill is not None

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import ToolCall
 from bot.contracts.tools import ToolOutcome
 from bot.policy.load import load_policy
 from bot.session.tools.skills import SkillModels
@@ -63,14 +61,6 @@ def test_the_result_is_a_line_and_the_body_comes_after_the_results(tmp_path: Pat
     assert bench.tool.after_results() == []
 
 
-def test_the_text_ends_by_saying_what_it_is_for_and_what_comes_first(tmp_path: Path) -> None:
-    body = bench_body(tmp_path, "# Steps\n")
-    assert body.endswith(
-        "</skill-loaded>\n\nFollow the skill above to do the task. "
-        "The task itself and the rules of this run come first."
-    )
-
-
 def test_a_loaded_skill_is_not_put_to_the_model_twice(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {"a/SKILL.md": text("a")})
     assert bench.load("a")
@@ -96,14 +86,6 @@ def test_a_shorter_conversation_keeps_the_skill_that_is_being_followed_word_for_
     assert bench.tool.carried() == ("", ["a", "b"])
 
 
-def test_two_calls_for_one_skill_in_one_turn_give_one_body(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, {"a/SKILL.md": text("a"), "b/SKILL.md": text("b")})
-    bench.call("a")
-    bench.call("b")
-    assert "already" in bench.call("a").content
-    assert len(bench.tool.after_results()) == 2
-
-
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "a/../a", "A", "", "nope", "a\0"])
 def test_a_name_that_is_no_skill_is_answered_with_those_there_are(tmp_path: Path, name: str) -> None:
     bench = Bench(tmp_path, {"a/SKILL.md": text("a"), "b/SKILL.md": text("b")})
@@ -112,14 +94,6 @@ def test_a_name_that_is_no_skill_is_answered_with_those_there_are(tmp_path: Path
     assert outcome.content.endswith("The skills are: a, b.")
     assert bench.tool.after_results() == []
     assert list(bench.shelf.iterdir()) == []
-
-
-def test_a_name_that_is_none_is_refused_and_the_names_are_said(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, {"a/SKILL.md": text("a")})
-    toolbox = Toolbox([bench.tool.spec], {"skill": bench.tool}, lambda name, arguments: Permission(True))
-    executed = toolbox.execute(ToolCall("1", "skill", '{"command": "../a"}'), CancelToken())
-    assert executed.result.is_error
-    assert executed.result.content == "There is no skill '../a'. The skills are: a."
 
 
 def test_the_body_is_read_when_it_is_called_and_the_catalogue_stays(tmp_path: Path) -> None:
@@ -199,13 +173,6 @@ def test_grants_begin_with_the_body_and_end_with_the_turn(tmp_path: Path) -> Non
     )
     bench.load("b")
     assert bench.grants.why("bash", push) == "", "another skill takes its place"
-
-
-def test_a_wildcard_grants_nothing(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, {"a/SKILL.md": text("a", more="allowed-tools: Bash(*) * Bash\n")})
-    assert bench.call("a").metadata["pre_approved"] == []
-    bench.tool.after_results()
-    assert bench.grants.why("bash", {"command": "git status"}) == ""
 
 
 def test_a_skill_that_cannot_be_copied_is_an_error_and_the_session_goes_on(tmp_path: Path) -> None:

@@ -77,12 +77,6 @@ def test_the_users_own_come_before_the_repositorys_and_the_bundled(tmp_path: Pat
     assert f"~/.claude/skills/a: {why}" in found.notes
 
 
-def test_the_configuration_may_be_elsewhere(tmp_path: Path) -> None:
-    write(tmp_path / "c", {"slash-agent/skills/a/SKILL.md": text("a")})
-    environment = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "c")}
-    assert names(checkout_skills(tmp_path, environment), "user") == ["a"]
-
-
 @pytest.mark.parametrize("more", [{"GITHUB_ACTIONS": "true"}, {"HOME": ""}, {"HOME": "home"}])
 def test_a_runners_home_and_one_that_is_no_place_have_none(
     tmp_path: Path, more: dict[str, str], monkeypatch: pytest.MonkeyPatch
