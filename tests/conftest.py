@@ -16,8 +16,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import bot
-from bot.contracts.tools import Variation
-from bot.session.run_folder import RunFolder
 from bot.workspace import probe, start
 from tests.support.act import ACT
 from tests.support.one_parser import one_parser
@@ -148,7 +146,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 # checks that they detect, unless a test says `pytest.mark.checks`, or checkers, unless it says either.
 _WHOLE_RUNS = {"action", "attacks", "cli", "doctor", "faults", "publish", "report", "session"}
 _CHECKERS = start.CHECKERS
-_VARIATION = RunFolder.variation
 _PROBE = probe.probe
 
 
@@ -163,8 +160,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     start.CHECKERS = () if without else _CHECKERS  # type: ignore[assignment]
     # And of each kind of sandbox the canaries are planted once a worker.
     probe.probe = probe_once if room in _WHOLE_RUNS - {"attacks"} else _PROBE
-    # Results are in their plain words, so that tests can compare them.
-    RunFolder.variation = _VARIATION if item.get_closest_marker("varied") else Variation()  # type: ignore[assignment,method-assign]
 
 
 _JOURNAL = "journal.jsonl"

@@ -13,14 +13,13 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Kind, Severity, same_fault
-from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
+from bot.contracts.tools import ToolOutcome, ToolSpec
 
 MAX_FINDINGS = 30
 MAX_TITLE = 120
 MAX_BODY = 4_000
 MAX_SUGGESTION = 20_000
 _MAX_CODE = 4_000
-_ACCEPTED = ("Noted", "Taken", "Kept")
 
 REPORT_FINDING = ToolSpec(
     name="report_finding",
@@ -156,8 +155,8 @@ class ReportFinding:
                 f"There are {self._max_findings} findings as grave as this one or graver: it was left out."
             )
             return ToolOutcome(words, metadata=_metadata(finding))
-        phrasings = [f"{word}, {_position(finding)}. {anchored.remark}".rstrip() for word in _ACCEPTED]
-        return varied_outcome(phrasings, _metadata(finding))
+        words = f"Noted, {_position(finding)}. {anchored.remark}".rstrip()
+        return ToolOutcome(words, metadata=_metadata(finding))
 
     def _add(self, finding: Finding) -> bool:
         self._findings.append(finding)

@@ -19,10 +19,9 @@ from bot.contracts.plan import (
     PlanStep,
     visible_text,
 )
-from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
+from bot.contracts.tools import ToolOutcome, ToolSpec
 
 MAX_CHANGE_TITLE = 72
-NOTED = ("Noted.", "Taken.", "Kept.")
 
 DESCRIBE_CHANGE = ToolSpec(
     name="describe_change",
@@ -57,7 +56,7 @@ class DescribeChange:
         if not title or not summary:
             return ToolOutcome("title and summary: expected text, got only white space", is_error=True)
         self.description = Description(title, summary, str(arguments.get("notes", "")).strip())
-        return varied_outcome(NOTED, {"title": title})
+        return ToolOutcome("Noted.", metadata={"title": title})
 
 
 SUBMIT_PLAN = ToolSpec(
@@ -140,7 +139,7 @@ class SubmitPlan:
             note = "" if self.plan is None else " The plan submitted before stands."
             return ToolOutcome(f"The plan was not taken. {plan.problem}.{note}", is_error=True)
         self.plan = plan
-        return varied_outcome(NOTED, {"plan": plan.hash, "title": plan.title})
+        return ToolOutcome("Noted.", metadata={"plan": plan.hash, "title": plan.title})
 
 
 def _step(step: Mapping[str, Any]) -> PlanStep:
@@ -156,9 +155,6 @@ def _text(value: object) -> str:
 MAX_QUESTION = 2_000
 ANSWER = "answer"
 """Key in a result's metadata: the question was answered during the run."""
-
-_ANSWER_TEXTS = ("They answered: {}", "Their answer: {}", "Answered: {}")
-_END_TEXTS = ("Asked. The run ends here.", "Asked; the run ends here.", "Asked. This ends the run.")
 
 ASK_USER = ToolSpec(
     name="ask_user",
@@ -199,10 +195,9 @@ class AskUser:
         if self.question:
             return ToolOutcome("One question is asked already, and it stands.", is_error=True)
         if answer := self._person(question):
-            phrasings = [phrasing.format(answer) for phrasing in _ANSWER_TEXTS]
-            return varied_outcome(phrasings, {"question": question, ANSWER: answer})
+            return ToolOutcome(f"They answered: {answer}", metadata={"question": question, ANSWER: answer})
         self.question = question
-        return varied_outcome(_END_TEXTS, {"question": question})
+        return ToolOutcome("Asked. The run ends here.", metadata={"question": question})
 
     def stop(self) -> Stop | None:
         """Return the stop for an open question; the loop calls it after each call."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
-from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
+from bot.contracts.tools import ToolOutcome, ToolSpec
 
 MAX_ITEMS = 20
 MAX_TEXT = 200
@@ -21,8 +21,6 @@ as many."""
 
 Status = Literal["pending", "in_progress", "completed"]
 _BOXES: Mapping[str, str] = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
-
-_DONE = ("({} of {} done)", "[{} of {} done]", "({}/{} done)")
 
 TODO = ToolSpec(
     name="todo",
@@ -82,7 +80,7 @@ class Todo:
         file = self._mirror(render_list(items))
         where = f"\n(It is also the file {file}.)" if file and self._updates == 1 else ""
         metadata = {"open": len(self.open), "items": len(items)}
-        return varied_outcome([f"{render_list(items, done)}{where}" for done in _DONE], metadata)
+        return ToolOutcome(f"{render_list(items)}{where}", metadata=metadata)
 
     def reminder(self, calls: Sequence[ToolCall]) -> str:
         """Return the reminder after the results of a round of `calls`; mostly empty."""
@@ -100,13 +98,13 @@ class Todo:
         )
 
 
-def render_list(items: Sequence[Item], count: str = _DONE[0]) -> str:
+def render_list(items: Sequence[Item]) -> str:
     """Return the list as text, one line an item."""
     if not items:
         return "The list is empty."
     done = sum(item.status == "completed" for item in items)
     lines = [f"{number}. {_BOXES[item.status]} {item.text}" for number, item in enumerate(items, 1)]
-    return "\n".join([*lines, count.format(done, len(items))])
+    return "\n".join([*lines, f"({done} of {len(items)} done)"])
 
 
 def _list_problem(items: Sequence[Item]) -> str:

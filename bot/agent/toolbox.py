@@ -15,7 +15,7 @@ from bot.agent.masking import Mask
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.messages import ToolCall, ToolResult
-from bot.contracts.tools import PLAIN, ToolOutcome, ToolSpec, Variation
+from bot.contracts.tools import ToolOutcome, ToolSpec
 
 Handler = Callable[[Mapping[str, Any], CancelToken], ToolOutcome]
 
@@ -63,7 +63,6 @@ class Toolbox:
         specs: Sequence[ToolSpec],
         handlers: Mapping[str, Handler],
         permit: Permit,
-        variation: Variation = PLAIN,
     ) -> None:
         missing = [spec.name for spec in specs if spec.name not in handlers]
         if missing:
@@ -72,7 +71,6 @@ class Toolbox:
         self._specs = {spec.name: spec for spec in specs}
         self._handlers = dict(handlers)
         self._permit = permit
-        self._variation = variation
 
     def begin_answer(self, calls: Sequence[ToolCall]) -> None:
         """Called with the calls of a response before they are executed."""
@@ -124,7 +122,7 @@ class Toolbox:
                     denied=True, permission=permission, person_answer=permission.person_answer
                 )
             ran = True
-            outcome = self._variation.vary(self._handlers[spec.name](values, cancel), values)
+            outcome = self._handlers[spec.name](values, cancel)
         except AgentError as error:
             execution = _error(call, f"{FATAL_PREFIX}{error}")
             return execution._replace(permission=permission, ran=ran, fatal=str(error))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
+from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.writes import (
     MAX_BODY,
     MAX_LABEL,
@@ -63,12 +63,6 @@ PROPOSE_WRITE = ToolSpec(
     },
 )
 
-_ACCEPTED = (
-    "Accepted: {}. It is made after the run, if the thread is still as it was.",
-    "Taken: {}. After the run it is made, if the thread has not changed.",
-    "Accepted: {}. If the thread is still as it was after the run, it is made.",
-)
-
 WriteCheck = Callable[[Write, Sequence[Write]], str]
 """Returns why a write is refused after those before it; empty if it is allowed."""
 RecordProposal = Callable[[Write, str], None]
@@ -107,8 +101,10 @@ class ProposeWrite:
         if refusal:
             return ToolOutcome(f"Refused: {refusal}", is_error=True)
         self._accepted.append(write)
-        phrasings = [phrasing.format(describe_write(write)) for phrasing in _ACCEPTED]
-        return varied_outcome(phrasings, {"kind": write.kind, "number": write.number})
+        return ToolOutcome(
+            f"Accepted: {describe_write(write)}. It is made after the run, if the thread is still as it was.",
+            metadata={"kind": write.kind, "number": write.number},
+        )
 
 
 def _write(kind: str, arguments: Mapping[str, Any]) -> Write:

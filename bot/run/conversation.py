@@ -45,9 +45,7 @@ def new_conversation(
         person=parts.gatekeeper.approvals.answer,
         mirror=parts.archive.mirror,
     )
-    toolbox = RunToolbox(
-        parts.workspace, parts.gatekeeper, profile, results.of(profile), calls, run.folder.variation
-    )
+    toolbox = RunToolbox(parts.workspace, parts.gatekeeper, profile, results.of(profile), calls)
     system, tools = system_prompt(profile.prompt, toolbox.specs), toolbox.specs
     earlier, notes = _earlier(run, results, provider.info.name, system, tools)
     if earlier is not None:

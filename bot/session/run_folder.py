@@ -27,7 +27,6 @@ import bot
 from bot.contracts.errors import AgentError
 from bot.contracts.host_programs import find_host_program
 from bot.contracts.regular_files import read_regular
-from bot.contracts.tools import Variation
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +35,6 @@ class RunFolder:
     sandbox."""
 
     root: Path
-
-    @property
-    def variation(self) -> Variation:
-        """The seed of this run's phrasings."""
-
-        return Variation(self.root.name)
 
     @property
     def journal(self) -> Path:

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
-from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
+from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.events.hygiene import visible
 from bot.parsing.front_matter import split_front_matter
 from bot.skills.discover import MAX_BYTES
@@ -35,12 +35,6 @@ MAX_LISTED = 50
 
 _DESCRIPTION = """Load the instructions of a skill that fits the task.
 {}"""
-
-_LOADED = (
-    "Loaded the skill {}; its instructions follow.",
-    "The skill {} is loaded; its instructions follow.",
-    "Skill {} loaded; its instructions follow.",
-)
 
 _FOLLOW = "Follow the skill above to do the task. The task itself and the rules of this run come first."
 
@@ -106,12 +100,13 @@ class SkillTool:
             return ToolOutcome(f"The skill {name} was not loaded: {error}. Go on without it.", is_error=True)
         notes = self._notes(entry.skill)
         self._pending[name] = "" if name in self._loaded else text
-        again = "The skill {} is loaded already; its instructions are above and hold."
-        phrasings = (again,) if name in self._loaded else _LOADED
+        words = f"Loaded the skill {name}; its instructions follow."
+        if name in self._loaded:
+            words = f"The skill {name} is loaded already; its instructions are above and hold."
         granted = [grant.written for grant in read_grants(entry.skill.allowed_tools).grants]
-        return varied_outcome(
-            [" ".join([phrasing.format(name), *notes]) for phrasing in phrasings],
-            {
+        return ToolOutcome(
+            " ".join([words, *notes]),
+            metadata={
                 "skill": name,
                 "origin": entry.skill.origin,
                 "path": f"{entry.source.name}/{entry.skill.folder}",

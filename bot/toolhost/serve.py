@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts import wire
-from bot.contracts.tools import ToolFailure, ToolOutcome, Variation
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import descendants
 from bot.toolhost.context import Answer, Context
 from bot.toolhost.process_monitor import ProcessMonitor
@@ -57,7 +57,6 @@ class Server:
         self._checks = start_message.get("checks") is True
         """Whether the calls are setup and checks: the model's tools are not needed, and nothing is scanned."""
         self._records: dict[str, Records] = {}
-        self._variation = Variation(start_message.get("seed", ""))
         self._scanner = Scanner(self._context)
         self._diagnostics: Message | None = start_message.get("diagnostics")
         self._diagnosing: Diagnosing | None = None
@@ -129,7 +128,6 @@ class Server:
             if self._diagnosing is not None:
                 self._diagnosing.before(message["tool"])
             outcome = run_tool(message["tool"], message["arguments"], self._context)
-            outcome = self._variation.vary(outcome, message["arguments"])
             if not self._checks:
                 self._scanner.note(outcome.metadata)
             if self._diagnosing is not None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bot
 from bot.contracts.errors import NoSandboxError
-from bot.contracts.tools import PLAIN, Variation
 from bot.contracts.wire import WireError
 from bot.ecosystems.registry import ecosystems
 from bot.workspace import canaries, environment, frames
@@ -99,7 +98,7 @@ class StartOptions:
     read. With `with_caches` the user's downloads are linked in a new HOME. `egress` is the network access, none by
     default. `limits` are the fields of `ResourceLimits` that differ from the defaults, `diagnostics` the options of
     diagnostics, as in `protocol.md`, which are off by default. `dependencies` are visible in the tree. `checks`: the
-    commands are setup and checks, not the model's, and `scan` is not used. `variation` selects the wording of success.
+    commands are setup and checks, not the model's, and `scan` is not used.
     `assume_read`: existing files count as read. `own_git`: the tree's `.git` belongs to a person; it is read-only
     inside, where the sandbox can mount."""
 
@@ -123,7 +122,6 @@ class StartOptions:
     dependencies: Dependencies = NO_DEPENDENCIES
     checks: bool = False
     own_git: bool = False
-    variation: Variation = PLAIN
 
 
 def plan_start(confinement: Confinement, options: StartOptions, folders: Folders) -> StartPlan:
@@ -163,7 +161,6 @@ def plan_start(confinement: Confinement, options: StartOptions, folders: Folders
         "assume_read": options.assume_read,
         "checks": options.checks,
         "limits": dict(options.limits or {}),
-        "seed": options.variation.seed,
         **({"diagnostics": dict(options.diagnostics)} if options.diagnostics is not None else {}),
     }
     return StartPlan(host_command(moved=moves), mounts, own, start_message)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from bot.contracts.sandbox import SandboxInfo
     from bot.evidence.check import Check
 from bot.cli.scrub_environment import environment_without_secrets
-from bot.contracts.tools import Variation
-from bot.session.run_folder import RunFolder
 from bot.workspace import probe as sandbox_probe
 from bot.workspace import start
 from bot.workspace.sandbox.confinement import Confinement
@@ -106,7 +104,6 @@ def _set_up_process(request: dict[str, Any], handles: list[int]) -> None:
     start.CHECKERS = tuple(request.get("checkers", ()))  # type: ignore[assignment]
     leave_out_checks(bool(left_out) or request.get("leave_out_checks", False))
     leave_out_checkers(request.get("leave_out_checkers", False))
-    RunFolder.variation = Variation()  # type: ignore[assignment,method-assign]  # as in tests/conftest.py
     sys.argv[1:] = request["argv"]
 
 

@@ -62,7 +62,6 @@ class RunSubagents:
             profile,
             tuple(own[aid] for aid in profile.helper_tools),
             calls,
-            run.folder.variation,
         )
         model = ConversationModel(
             self.models, lambda one: WatchedProvider(one, lambda line: run.say(f"{name}: {line}"))

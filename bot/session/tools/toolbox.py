@@ -17,7 +17,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import Denial
 from bot.contracts.request import Tier
-from bot.contracts.tools import ToolOutcome, Variation
+from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
 from bot.policy.decide import Decision, decide
 from bot.policy.rule import Effect, patched_paths
@@ -248,14 +248,13 @@ class RunToolbox(Toolbox):
         profile: Profile,
         results: Sequence[ResultTool],
         calls: CallTracker,
-        variation: Variation,
     ) -> None:
         offered = tuple(spec for spec in TOOL_SPECS if spec.name in profile.tools)
         handlers: dict[str, Handler] = {
             spec.name: self._through(workspace, gatekeeper, spec.name) for spec in offered
         }
         handlers |= {tool.spec.name: tool for tool in results}
-        super().__init__((*offered, *(tool.spec for tool in results)), handlers, gatekeeper.permit, variation)
+        super().__init__((*offered, *(tool.spec for tool in results)), handlers, gatekeeper.permit)
         self._calls = calls
         self._subagents = [tool for tool in results if isinstance(tool, Subagents)]
         self._approvals = gatekeeper.approvals

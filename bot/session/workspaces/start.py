@@ -70,7 +70,6 @@ class Workspaces:
             archives=(folder.archive, *spilled),
             egress=self.network.for_agent(),
             diagnostics=diagnostics,
-            variation=folder.variation,
         )
         return self._start(options, answer)
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bot.contracts.tools import ToolOutcome, varied_outcome
+from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import Context
 from bot.toolhost.tools.bash_output import find, new_output
-
-_ENDED = ("[background commands ended: {}]", "[ended background commands: {}]")
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -20,7 +18,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         if not running:
             return ToolOutcome("[background commands ended: none was running]", metadata=metadata)
         ended = ", ".join(str(job.number) for job in running)
-        return varied_outcome([phrasing.format(ended) for phrasing in _ENDED], metadata)
+        return ToolOutcome(f"[background commands ended: {ended}]", metadata=metadata)
     job = find(arguments, context)
     note = [] if job.runs else [f"background command {job.number} had ended already"]
     context.jobs.end([job])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.tools import ToolFailure, ToolOutcome, varied_outcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.commit import Change, Committed, commit, counted
 from bot.toolhost.context import Context, flag_argument, text_argument
 from bot.toolhost.file_excerpt import changed_part, excerpt
@@ -21,10 +21,6 @@ from bot.toolhost.files import (
 )
 from bot.toolhost.matching import Match, find, find_near_miss, first_difference, replace
 from bot.toolhost.text import Text, split_lines, to_lf
-
-CREATED = ("Created {} ({}).", "{} created ({}).", "New: {} ({}).")
-_EDITED = ("Edited {} ({}).", "{} edited ({}).", "Done: {} ({}).")
-_FILLED = ("Filled {} ({}).", "{} filled ({}).", "Done: {} ({}).")
 
 _LISTED = 20
 _EXPLAINED = 5
@@ -67,7 +63,7 @@ def _replace(
     counts = f"+{metadata['additions']} -{metadata['removals']}{count}"
     excerpt = changed_part(to_lf(after.content), *lines)
     note = " ".join(filter(None, [note, f"({stale}.)" if stale else ""]))
-    return edit_outcome(_EDITED, file.name, counts, note, done, excerpt=excerpt)
+    return edit_outcome("Edited", file.name, counts, note, done, excerpt=excerpt)
 
 
 def _fill(context: Context, path: Path, raw_path: str, new: str, note: str) -> ToolOutcome:
@@ -85,16 +81,15 @@ def _fill(context: Context, path: Path, raw_path: str, new: str, note: str) -> T
     after = Text(new, before.text.encoding) if before else Text(new)
     done = commit(context, "edit", [Change(path, before, after)])
     counts = f"+{done.files[0]['additions']} -0"
-    return edit_outcome(_FILLED if before else CREATED, relative(context, path), counts, note, done)
+    return edit_outcome("Filled" if before else "Created", relative(context, path), counts, note, done)
 
 
 def edit_outcome(
-    phrasings: Sequence[str], name: str, counts: str, note: str, done: Committed, *, excerpt: str = ""
+    verb: str, name: str, counts: str, note: str, done: Committed, *, excerpt: str = ""
 ) -> ToolOutcome:
     """The result of a change of one file, with an `excerpt` of it."""
-    heads = (f"{phrasing.format(name, counts)} {note}".rstrip() for phrasing in phrasings)
-    texts = ["\n".join(filter(None, [head, excerpt, done.note])) for head in heads]
-    return varied_outcome(texts, done.files[0])
+    head = f"{verb} {name} ({counts}). {note}".rstrip()
+    return ToolOutcome("\n".join(filter(None, [head, excerpt, done.note])), metadata=done.files[0])
 
 
 def _unchanged(name: str, reason: str) -> ToolOutcome:

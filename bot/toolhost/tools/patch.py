@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.tools import ToolFailure, ToolOutcome, varied_outcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.commit import Change, commit, counted
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.diff import Block, compare
@@ -15,9 +15,6 @@ from bot.toolhost.files import resolve
 from bot.toolhost.patch.grammar import Operation, Update, parse
 from bot.toolhost.patch.overlay import plan
 from bot.toolhost.text import split_lines, to_lf
-
-_PATCHED = ("Patched: {}", "Applied: {}", "Done: {}")
-_PATCHED_ALL = ("Patched {} files ({}).", "Changed {} files ({}).", "{} files patched ({}).")
 
 _RANGES = 4
 """Places of one file that the result names."""
@@ -33,17 +30,15 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     files = list(zip(_listed(done.files), planned.changes, strict=True))
     named = [_line(*one) for one in files]
     if len(named) == 1:
-        heads = [phrasing.format(named[0]) for phrasing in _PATCHED]
-        named = []
+        head, named = f"Patched: {named[0]}", []
     else:
-        counts = f"+{additions} -{removals}"
-        heads = [phrasing.format(len(named), counts) for phrasing in _PATCHED_ALL]
+        head = f"Patched {len(named)} files (+{additions} -{removals})."
     lines = [*named, *planned.notes]
     if not planned.exact:  # else the result would repeat what was sent
         lines += within_echo(_places(files), "[further changed places are not shown]")
     metadata: dict[str, Any] = {"additions": additions, "removals": removals, "files": list(done.files)}
     rest = [line for line in (*lines, done.note) if line]
-    return varied_outcome(["\n".join([f"{head} {note}".rstrip(), *rest]) for head in heads], metadata)
+    return ToolOutcome("\n".join([f"{head} {note}".rstrip(), *rest]), metadata=metadata)
 
 
 def _paths(operations: Sequence[Operation], context: Context) -> Iterator[Path]:

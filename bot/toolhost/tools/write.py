@@ -12,9 +12,7 @@ from bot.toolhost.commit import Change, commit, counted
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import LoadedFile, display_name, load, relative, require_shown, resolve, view_call
 from bot.toolhost.text import Text, count_lines, encode, line_ends, to_lf
-from bot.toolhost.tools.edit import CREATED, edit_outcome
-
-_WROTE = ("Wrote {} ({}).", "Saved {} ({}).", "{} saved ({}).")
+from bot.toolhost.tools.edit import edit_outcome
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -44,7 +42,7 @@ def _write(context: Context, path: Path, raw_path: str, content: str, note: str)
     done = commit(context, "write", [Change(path, before, after)])
     metadata = done.files[0]
     counts = f"{_size(after, before)}; +{metadata['additions']} -{metadata['removals']}"
-    return edit_outcome(_WROTE if before else CREATED, name, counts, note, done)
+    return edit_outcome("Wrote" if before else "Created", name, counts, note, done)
 
 
 def _require_all_shown(context: Context, file: LoadedFile) -> None:
