@@ -196,7 +196,7 @@ class Conversation:
         self._long_cache = self._long_cache or bool(self.files.changed and context.slow_checks())
         self.turn += 1
         self.session_usage.count_request()
-        context.journal.write(RequestSent(self.turn, len(messages), self._history.digest))
+        context.journal.write(RequestSent(self.turn, len(messages)))
         context.hooks.request_sent(self.turn)
         return receive_response(
             self._provider,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import sha256
-from itertools import chain, count, islice
-from typing import overload
+from itertools import chain, count
 
 from bot.contracts.messages import Image, Message, Part, Text, ToolCall, ToolResult
 
@@ -28,15 +26,9 @@ class MessageHistory:
         self._ids: set[str] = set()
         # How many messages stand behind a summary that was not there when they were made.
         self.moved = 0
-        self._digest = sha256()
 
     def __len__(self) -> int:
         return len(self._messages)
-
-    @property
-    def digest(self) -> str:
-        """A hash of all messages in order, to detect whether one request continues another."""
-        return self._digest.hexdigest()[:16]
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -46,7 +38,7 @@ class MessageHistory:
     def add_user(self, text: str, images: Sequence[Image] = ()) -> Message:
         self._refuse_open("a user message")
         message = Message("user", (Text(text), *images))
-        self._append(message)
+        self._messages.append(message)
         return message
 
     def add_assistant(self, message: Message, turn: int) -> Message:
@@ -62,7 +54,7 @@ class MessageHistory:
         if self.ends_with_model:
             self._replace_last(_joined(self._messages[-1], added))
         else:
-            self._append(added)
+            self._messages.append(added)
         self._open = added.calls
         return added
 
@@ -73,7 +65,7 @@ class MessageHistory:
         if message.role == "tool":
             return self.add_results([part for part in message.parts if isinstance(part, ToolResult)])
         self._refuse_open("a user message")
-        self._append(message)
+        self._messages.append(message)
         return message
 
     def add_results(self, results: Sequence[ToolResult]) -> Message:
@@ -82,15 +74,12 @@ class MessageHistory:
         if not expected or expected != actual:
             raise HistoryError(f"the calls {expected} were answered by {actual}")
         message = Message("tool", tuple(results))
-        self._append(message)
+        self._messages.append(message)
         self._open = ()
         return message
 
     def shorten(self, text: str, first_kept: int) -> None:
-        """Replace all messages between the first one and number `first_kept` by one user message.
-
-        Views of earlier requests do not change.
-        """
+        """Replace all messages between the first one and number `first_kept` by one user message."""
         self._refuse_open("a shorter history")
         recent = self._messages[first_kept:]
         if not 1 < first_kept <= len(self._messages) or (recent and recent[0].role != "assistant"):
@@ -118,20 +107,13 @@ class MessageHistory:
         self.moved = moved
 
     def _replace(self, messages: Sequence[Message]) -> None:
-        # A new list: views of earlier requests look at the one before.
-        self._messages, self._digest = [], sha256()
-        for message in messages:
-            self._append(message)
+        self._messages = list(messages)
         self.moved = len(self._messages)
 
-    def view(self) -> Sequence[Message]:
-        """Return the messages of one request. Costs nothing, and does not change when the history grows."""
+    def view(self) -> tuple[Message, ...]:
+        """Return the messages of one request. They do not change when the history grows."""
         self._refuse_open("a request")
-        return _View(self._messages, len(self._messages))
-
-    def _append(self, message: Message) -> None:
-        self._messages.append(message)
-        self._digest.update(repr(message).encode("utf-8", "replace"))
+        return tuple(self._messages)
 
     def _refuse_open(self, action: str) -> None:
         if self._open:
@@ -177,32 +159,3 @@ def _without_results(message: Message, calls: frozenset[str]) -> Message:
         for part in message.parts
     )
     return replace(message, parts=tuple(parts))
-
-
-class _View(Sequence[Message]):
-    """The first `length` messages of a list that only grows."""
-
-    __slots__ = ("_length", "_messages")
-
-    def __init__(self, messages: list[Message], length: int) -> None:
-        self._messages = messages
-        self._length = length
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[Message]:
-        return islice(self._messages, self._length)
-
-    @overload
-    def __getitem__(self, index: int) -> Message: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Message]: ...
-
-    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
-        if isinstance(index, slice):
-            return [self._messages[i] for i in range(*index.indices(self._length))]
-        if not -self._length <= index < self._length:
-            raise IndexError(index)
-        return self._messages[index + self._length if index < 0 else index]

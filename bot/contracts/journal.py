@@ -69,12 +69,10 @@ class RecalledMessage(NamedTuple):
 
 
 class RequestSent(NamedTuple):
-    """A request to the model. `messages` is the length of the history, `digest` its hash: a later request has
-    the same digest for the same messages, unless the conversation was compacted in between."""
+    """A request to the model. `messages` is the length of the history."""
 
     turn: int
     messages: int
-    digest: str = ""
 
 
 class CallOpened(NamedTuple):

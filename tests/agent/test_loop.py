@@ -16,13 +16,11 @@ from bot.agent.calls import REPEAT_NOTICE
 from bot.agent.finish import Stop
 from bot.agent.journal import BusyError, Journal
 from bot.agent.loop import ConversationContext, Hooks, TurnInfo, run_loop
-from bot.agent.message_history import MessageHistory
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import (
     ModelChanged,
-    RequestSent,
     Response,
     ResponseFailed,
     Result,
@@ -66,18 +64,6 @@ def test_calls_run_in_order_and_their_results_go_back_in_one_message(tmp_path: P
     assert [message.role for message in bench.provider.requests[1]] == ["user", "assistant", "tool"]
     assert [(item.call_id, item.content) for item in bench.results()] == [("a", "one"), ("b", "two")]
     assert (end.stop, end.turns, end.final_text) == (StopReason.END_TURN, 2, "Done.")
-
-
-def test_the_journal_tells_by_a_digest_that_a_request_goes_on_from_the_one_before(tmp_path: Path) -> None:
-    bench = Bench([says(call("echo", '{"text": "a"}')), says("Done.")], tmp_path)
-    bench.run()
-    sent = list(bench.journal().records(RequestSent))
-    for line, messages in zip(sent, bench.provider.requests, strict=True):
-        history = MessageHistory()
-        for message in messages[: line.messages]:
-            history.add(message)
-        assert line.digest == history.digest
-    assert len({line.digest for line in sent}) == 2
 
 
 def test_usage_and_cost_are_summed(tmp_path: Path) -> None:
