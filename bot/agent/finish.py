@@ -43,10 +43,6 @@ _TABLE: Mapping[tuple[FinishReason, bool], Step | StopReason] = {
     (FinishReason.TOOL_USE, True): Step.RUN_CALLS,
     (FinishReason.MAX_TOKENS, False): StopReason.MAX_TOKENS,
     (FinishReason.MAX_TOKENS, True): Step.RUN_CALLS,
-    (FinishReason.CANCELED, False): StopReason.CANCELED,
-    (FinishReason.CANCELED, True): StopReason.CANCELED,
-    (FinishReason.PERMISSION_DENIED, False): StopReason.DENIED,
-    (FinishReason.PERMISSION_DENIED, True): StopReason.DENIED,
     (FinishReason.ERROR, False): StopReason.PROVIDER_ERROR,
     (FinishReason.ERROR, True): StopReason.PROVIDER_ERROR,
 }
@@ -54,7 +50,6 @@ _TABLE: Mapping[tuple[FinishReason, bool], Step | StopReason] = {
 _SENTENCES: Mapping[StopReason, str] = {
     StopReason.MAX_TOKENS: "The model reached its output limit in the middle of its answer.",
     StopReason.CANCELED: "The run was canceled.",
-    StopReason.DENIED: "The model's API says that the request is not permitted.",
     StopReason.PROVIDER_ERROR: 'The model\'s API ended the answer with "{raw}".',
 }
 

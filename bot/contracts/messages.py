@@ -106,9 +106,7 @@ class FinishReason(StrEnum):
     END_TURN = "end_turn"
     MAX_TOKENS = "max_tokens"
     TOOL_USE = "tool_use"
-    CANCELED = "canceled"
     ERROR = "error"
-    PERMISSION_DENIED = "permission_denied"
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class Downloads(ApiPart):
                     body = response.raw.read(_PIECE).decode(errors="replace") if hop == 0 else ""
                 lowered = {name.lower(): value for name, value in response.headers.items()}
                 data = body_of(response.status_code, lowered, body)
-                return failure_from(response.status_code, data, lowered, self.requester.pace.now())
+                return failure_from(response.status_code, data, lowered)
             return response
         return Failure(301, "too many redirects")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -105,10 +104,8 @@ class RepositoryMovedError(AgentError):
         )
 
 
-def failure_from(
-    status: int, data: object, headers: Mapping[str, str] | None, now: float | None = None
-) -> Failure:
-    """The failure in a response. `data` may have any shape. `now` is in seconds since the epoch."""
+def failure_from(status: int, data: object, headers: Mapping[str, str] | None) -> Failure:
+    """The failure in a response. `data` may have any shape."""
     body: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
     lowered = {key.lower(): value for key, value in (headers or {}).items()}
     listed = body.get("errors")
@@ -117,7 +114,7 @@ def failure_from(
         status=status,
         message=_clean(body.get("message") or (data if isinstance(data, str) else "")),
         reasons=tuple(dict.fromkeys(_reason(one) for one in reasons[:5])),
-        retry_after=_seconds(lowered, time.time() if now is None else now),
+        retry_after=_number(lowered.get("retry-after")),
         reset_at=_number(lowered.get("x-ratelimit-reset")),
         out_of_quota=lowered.get("x-ratelimit-remaining") == "0",
         sent_at=_epoch(lowered.get("date", "")),
@@ -176,16 +173,6 @@ def _reason(error: object) -> str:
 def _clean(text: object) -> str:
     line = " ".join(str(text).split())
     return "".join(c for c in line if c.isprintable())[:_MESSAGE_LIMIT].rstrip(".")
-
-
-def _seconds(headers: Mapping[str, str], now: float) -> float | None:
-    """Return `Retry-After` in seconds. A date is by GitHub's clock, so it is compared with the response's `Date`."""
-    text = headers.get("retry-after")
-    number = _number(text)
-    if text is None or number is not None:
-        return number
-    moment, sent_at = _epoch(text), _epoch(headers.get("date", ""))
-    return None if moment is None else max(moment - (now if sent_at is None else sent_at), 0.0)
 
 
 def _epoch(date: str) -> float | None:

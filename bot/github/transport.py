@@ -51,7 +51,6 @@ _REPEATABLE = re.compile(
 _ADDING = re.compile(r"/check-runs/\d+\Z")
 """PATCHes that add: annotations of an update are added to those that are there."""
 _LAST = re.compile(r'[?&]page=(\d{1,6})[^>]*>[^,]*;\s*rel="last"')
-_NEXT = re.compile(r'<([^<>]*)>[^,]*;\s*rel="next"')
 _TITLE = re.compile(r"<title>([^<]*)", re.IGNORECASE)
 """Of a page, such as a proxy sends in place of GitHub's response."""
 
@@ -199,20 +198,11 @@ class ApiRequester(Requester):
         if isinstance(data, Failure):
             return data
         if status >= 300:
-            return failure_from(status, data, headers, self.pace.now())
-        if verb == "GET":
-            if not data and data != [] and status == 200:
-                raise self._unknown_shape(f"{data!r:.20}")
-            headers = self._without_loop(path, headers)
+            return failure_from(status, data, headers)
+        if verb == "GET" and not data and data != [] and status == 200:
+            raise self._unknown_shape(f"{data!r:.20}")
         response = Response(status, headers, data)
         return (self._graphql_failure(response) if path == self.graphql_url else None) or response
-
-    def _without_loop(self, path: str, headers: dict[str, Any]) -> dict[str, Any]:
-        """Drop the links of a page that names itself as the next."""
-        match = _NEXT.search(headers.get("link", ""))
-        if match is None or self._path_of(match.group(1)) != path:
-            return headers
-        return {name: value for name, value in headers.items() if name != "link"}
 
     def _redirect_path(self, failure: Failure) -> str:
         """The target path of a redirect to the same host, as GitHub sends for a repository that was renamed or
@@ -249,7 +239,7 @@ class ApiRequester(Requester):
         first = errors[0] if isinstance(errors, list) and isinstance(errors[0], Mapping) else {}
         message = str(first.get("message") or "")
         status = _STATUSES.get(str(first.get("type") or ""), 0) or _status_from_message(message)
-        return failure_from(status, {"message": message}, response.headers, self.pace.now())
+        return failure_from(status, {"message": message}, response.headers)
 
 
 class ApiPart:

@@ -66,10 +66,8 @@ class AnthropicMessages(Wire):
     idle = 90.0
     errors = (*Wire.errors, AnthropicError)
 
-    def __init__(
-        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float | None = None
-    ) -> None:
-        super().__init__(endpoint, info, self.headers(endpoint), patience=patience, idle=idle)
+    def __init__(self, endpoint: Endpoint, info: ModelInfo) -> None:
+        super().__init__(endpoint, info, self.headers(endpoint))
         try:
             self.client = self.open(client_options(endpoint, self.http))
         except httpx2.InvalidURL as error:

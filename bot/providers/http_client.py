@@ -7,7 +7,7 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -33,11 +33,9 @@ class ActiveConnection:
     """The connection in use. Another thread can cut it, which ends a blocked read at once.
 
     Holds a duplicate of the socket's descriptor: the original moves into the TLS layer during the handshake.
-    `patience`, if set, overrides the client's from the next request on.
     """
 
     def __init__(self) -> None:
-        self.patience: float | None = None
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
         self._is_cut = False
@@ -130,13 +128,13 @@ def open_client(
     connection: ActiveConnection,
     headers: Mapping[str, str] | None,
     *,
-    patience: float,
+    patience: Callable[[], float],
     idle: float,
 ) -> httpx2.Client:
     """Return a client for this endpoint only, with one connection.
 
     `headers` replace all others but those of the content; `None` leaves a request's headers as a cloud signed them.
-    `patience` is the timeout in seconds until the response begins, `idle` the longest pause after that. Redirects are
+    `patience()` is the timeout in seconds until the response begins, `idle` the longest pause after that. Redirects are
     not followed, since they would send the key to an unknown host.
     """
 
@@ -151,7 +149,7 @@ def open_client(
             }
             request.headers.update({**own, **headers})
         request.extensions["trace"] = connection.trace
-        request.extensions["timeout"]["read"] = connection.patience or patience
+        request.extensions["timeout"]["read"] = patience()
 
     def after(response: httpx2.Response) -> None:
         # Read by the transport when the body's first byte is awaited, so it governs the stream alone.
@@ -172,7 +170,7 @@ def open_client(
         transport=transport,
         trust_env=False,
         follow_redirects=False,
-        timeout=httpx2.Timeout(patience, connect=_CONNECT, write=_SEND, pool=_CONNECT),
+        timeout=httpx2.Timeout(patience(), connect=_CONNECT, write=_SEND, pool=_CONNECT),
         event_hooks={"request": [before], "response": [after]},
     )
 

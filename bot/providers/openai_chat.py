@@ -43,7 +43,7 @@ from bot.providers.encoding import (
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
-from bot.providers.openai_wire import OpenAIWire, cache_key, openai_choice, refusal_words
+from bot.providers.openai_wire import OpenAIWire, openai_choice, refusal_words
 from bot.providers.presets import PLAIN, Dialect
 from bot.providers.wire import Params, Stream
 
@@ -55,16 +55,8 @@ class OpenAIChat(OpenAIWire):
 
     format = "chat"
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        info: ModelInfo,
-        dialect: Dialect = PLAIN,
-        *,
-        patience: float | None = None,
-        idle: float | None = None,
-    ) -> None:
-        super().__init__(endpoint, info, patience=patience, idle=idle)
+    def __init__(self, endpoint: Endpoint, info: ModelInfo, dialect: Dialect = PLAIN) -> None:
+        super().__init__(endpoint, info)
         self._dialect = dialect
         signs = not info.name.startswith(("gemini-1", "gemini-2"))
         self._call_signature = dialect.call_signature if signs else ""
@@ -84,7 +76,7 @@ class OpenAIChat(OpenAIWire):
         params: dict[str, Any] = {"stream_options": {"include_usage": True}}
         if request.session and self.endpoint.is_openai:
             # Other servers refuse what they do not know.
-            params["prompt_cache_key"] = cache_key(request.session)
+            params["prompt_cache_key"] = request.session
         if request.max_output:
             # The newer name, which OpenAI insists on; others know the older one only.
             name = "max_completion_tokens" if self.endpoint.is_openai else "max_tokens"

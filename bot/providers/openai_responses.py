@@ -45,7 +45,7 @@ from bot.providers.encoding import (
 )
 from bot.providers.failures import StreamError, reported_error
 from bot.providers.models import effort_of
-from bot.providers.openai_wire import OpenAIWire, cache_key, openai_choice, refusal_words
+from bot.providers.openai_wire import OpenAIWire, openai_choice, refusal_words
 from bot.providers.wire import Params, Stream
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -70,7 +70,7 @@ class OpenAIResponses(OpenAIWire):
             # Models known not to reason refuse to be asked for it.
             params["include"] = ["reasoning.encrypted_content"]
         if request.session:
-            params["prompt_cache_key"] = cache_key(request.session)
+            params["prompt_cache_key"] = request.session
         if request.max_output:
             params["max_output_tokens"] = max(request.max_output, _MIN_OUTPUT)
         if effort := effort_of(self.info, request.effort):

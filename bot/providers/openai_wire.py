@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 import httpx2
@@ -14,8 +13,6 @@ from bot.providers.encoding import clean
 from bot.providers.endpoint import Endpoint, key_headers
 from bot.providers.wire import Wire, client_options
 
-_MAX_KEY = 64
-
 
 class OpenAIWire(Wire):
     """A `Wire` with the package's client."""
@@ -24,10 +21,8 @@ class OpenAIWire(Wire):
     idle = 300.0
     errors = (*Wire.errors, OpenAIError)
 
-    def __init__(
-        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float | None = None
-    ) -> None:
-        super().__init__(endpoint, info, key_headers(endpoint), patience=patience, idle=idle)
+    def __init__(self, endpoint: Endpoint, info: ModelInfo) -> None:
+        super().__init__(endpoint, info, key_headers(endpoint))
         try:
             self.client = OpenAI(**client_options(endpoint, self.http))
         except httpx2.InvalidURL as error:
@@ -37,11 +32,6 @@ class OpenAIWire(Wire):
 def refusal_words(refusal: str) -> str:
     """Return a model's own refusal as a clause for people; empty for none."""
     return f"it says: {clean(' '.join(refusal.split())[:300])}" if refusal else ""
-
-
-def cache_key(session: str) -> str:
-    """Return the session's id as a `prompt_cache_key` of at most 64 characters."""
-    return session if len(session) <= _MAX_KEY else sha256(session.encode()).hexdigest()
 
 
 def allowed_names(request: ModelRequest) -> tuple[str, ...] | None:

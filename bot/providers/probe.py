@@ -63,7 +63,7 @@ def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult
         endpoint = endpoint_of(vendor, environment)
         connection = ActiveConnection()
         headers = messages_headers(endpoint) if provider == "anthropic" else key_headers(endpoint)
-        with open_client(endpoint, connection, headers, patience=_PATIENCE, idle=_PATIENCE) as client:
+        with open_client(endpoint, connection, headers, patience=lambda: _PATIENCE, idle=_PATIENCE) as client:
             response = client.get(_models_url(provider, endpoint))
         status = response.status_code
         connection.close()
@@ -141,7 +141,7 @@ def served_window(endpoint: Endpoint, model: str, vendor: str = "") -> int:
     connection = ActiveConnection()
     try:
         with open_client(
-            endpoint, connection, key_headers(endpoint), patience=PATIENCE, idle=PATIENCE
+            endpoint, connection, key_headers(endpoint), patience=lambda: PATIENCE, idle=PATIENCE
         ) as client:
             return _READERS.get(vendor, _listed_window)(client, endpoint, model)
     except (httpx2.HTTPError, httpx2.StreamError, ValueError, RecursionError):

@@ -88,7 +88,6 @@ class StreamingProvider:
     def adopt(self, info: ModelInfo) -> None:
         """Set the model's info, before the first request."""
         self._wire.info = info
-        self._wire.connection.patience = info.timeout
 
     def close(self) -> None:
         self._wire.close()

@@ -58,18 +58,14 @@ class Wire(ABC):
         endpoint: Endpoint,
         info: ModelInfo,
         headers: Mapping[str, str] | None,
-        *,
-        patience: float | None = None,
-        idle: float | None = None,
     ) -> None:
-        """`headers`, `patience` and `idle` are those of `open_client`; without the last two, the model's and the
-        format's."""
+        """`headers` are those of `open_client`."""
         self.endpoint = endpoint
         self.info = info
         self.writer = f"{self.format}/{info.name}"
         self.connection = ActiveConnection()
         self.http = open_client(
-            endpoint, self.connection, headers, patience=patience or info.timeout, idle=idle or self.idle
+            endpoint, self.connection, headers, patience=lambda: self.info.timeout, idle=self.idle
         )
 
     @abstractmethod

@@ -179,7 +179,7 @@ def test_nobody_listening_is_one_sentence_with_the_url(model: str) -> None:
 
 def test_an_answer_may_take_longer_to_begin_than_to_go_on(model: str) -> None:
     with ModelServer([Turn((Say("Hello"),), delay=0.8)]) as server:
-        provider = provider_with_timeouts(model, server, patience=30.0, idle=0.5)
+        provider = provider_with_timeouts(model, server, patience=30, idle=0.5)
         assert completed(list(provider.stream(ask(), CancelToken()))).message.text == "Hello"
         provider.close()
 

@@ -260,7 +260,7 @@ def test_a_plain_http_endpoint_trusts_no_certificate_at_all(certificate: Path) -
     """The context made for http has no authorities in it: should TLS be spoken after all, it fails closed."""
     with ModelServer([Say("secret")], certificate=certificate) as server:
         endpoint = read_endpoint({}, "U", "K", "http://127.0.0.1:1")
-        client = open_client(endpoint, ActiveConnection(), {}, patience=1.0, idle=1.0)
+        client = open_client(endpoint, ActiveConnection(), {}, patience=lambda: 1.0, idle=1.0)
         with pytest.raises(httpx2.ConnectError, match="certificate verify failed"):
             client.get(f"https://localhost:{server.port}/")
         client.close()

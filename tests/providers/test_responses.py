@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -222,16 +221,6 @@ def test_sections_of_a_summary_are_parted() -> None:
     thinking = completed(events).message.parts[0]
     assert isinstance(thinking, Thinking)
     assert thinking.text == "One.\n\nTwo."
-
-
-def test_the_session_is_the_cache_key_cut_to_what_the_api_takes() -> None:
-    keys = []
-    for session in ("short", "x" * 100, "x" * 101):
-        _, requests = run(MODEL, [Say("ok")], replace(ask(), session=session))
-        keys.append(json.loads(requests[0].body)["prompt_cache_key"])
-    assert keys[0] == "short"
-    assert len(set(keys)) == 3
-    assert all(len(key) <= 64 for key in keys)
 
 
 def test_a_call_that_the_server_calls_incomplete_is_not_whole_although_it_parses() -> None:

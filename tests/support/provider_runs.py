@@ -82,7 +82,7 @@ def raw_values(body: bytes) -> dict[str, str]:
 
 
 def provider_with_timeouts(
-    model: str, server: ModelServer, *, patience: float = 30.0, idle: float = 0.2, attempts: int = 1
+    model: str, server: ModelServer, *, patience: int = 30, idle: float = 0.2, attempts: int = 1
 ) -> Provider:
     """The adapter for `model` with short time-outs."""
     kind = model.partition("/")[0]
@@ -93,7 +93,8 @@ def provider_with_timeouts(
     }
     url = server.url if kind == "anthropic" else f"{server.url}/v1"
     endpoint = Endpoint(url, "test-key", "THE_URL", "THE_KEY")
-    wire = wires[kind](endpoint, INFO, patience=patience, idle=idle)
+    quick = type("Quick", (wires[kind],), {"idle": idle})
+    wire = quick(endpoint, replace(INFO, timeout=patience))
     return StreamingProvider(wire, RetryPolicy(attempts=attempts, base=0.0))
 
 
