@@ -6,13 +6,10 @@ Both sides limit the frame size, so neither can make the other allocate without 
 
 from __future__ import annotations
 
+import json
 import os
-from _json import encode_basestring_ascii, make_encoder, make_scanner
-
-TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 MAX_FRAME = 16 * 1024 * 1024
 _HEADER = 4
@@ -24,7 +21,7 @@ class WireError(Exception):
 
 def encode(message: Mapping[str, Any]) -> bytes:
     """Return the frame for `message`. Raises `WireError` if it is over `MAX_FRAME`."""
-    body = _dumps(message).encode()
+    body = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
     if len(body) > MAX_FRAME:
         raise WireError(f"a message of {len(body)} bytes is over the limit of {MAX_FRAME}")
     return len(body).to_bytes(_HEADER, "big") + body
@@ -61,7 +58,7 @@ def receive(fd: int) -> dict[str, Any] | None:
 def decode(body: bytes) -> dict[str, Any]:
     """Return the message in a frame's body. Raises `WireError` for anything but strict JSON."""
     try:
-        message = _loads(body.decode())
+        message = json.loads(body.decode(), parse_constant=_refuse)
     except ValueError as error:
         raise WireError(f"a frame is not JSON: {error}") from error
     except RecursionError as error:
@@ -71,37 +68,8 @@ def decode(body: bytes) -> dict[str, Any]:
     return message
 
 
-# What `json` does, by its C code alone: the module around that takes a tool host 8 ms to import, and its start is
-# waited for.
-
-
-def _dumps(message: Mapping[str, Any]) -> str:
-    encoder = make_encoder({}, _not_json, encode_basestring_ascii, None, ":", ",", False, False, False)
-    return "".join(encoder(message, 0))
-
-
-def _loads(text: str) -> Any:
-    try:
-        message, end = make_scanner(_Scanned())(text, 0)  # type: ignore[arg-type]  # its stub wants itself
-    except StopIteration:
-        raise ValueError("it does not begin like any") from None
-    if end != len(text):
-        raise ValueError("something follows it")
-    return message
-
-
-class _Scanned:
-    strict = True
-    object_hook = object_pairs_hook = None
-    parse_float, parse_int = float, int
-
-    @staticmethod
-    def parse_constant(name: str) -> None:
-        raise ValueError(f"{name} is not JSON")
-
-
-def _not_json(value: object) -> None:
-    raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _read_exactly(fd: int, size: int, *, at_boundary: bool) -> bytes | None:

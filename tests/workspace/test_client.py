@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 import time
@@ -330,26 +329,3 @@ def test_a_tree_whose_name_has_spaces_quotes_and_umlauts(bench: Bench) -> None:
     assert bash(workspace, "cat a.txt").content.startswith("one\n")
     bash(workspace, "echo two >> a.txt")
     assert [change.path for change in workspace.scan().files] == ["a.txt"]
-
-
-def test_the_first_word_waits_for_few_modules() -> None:
-    """Each of these costs the start of every tool host 2 to 8 ms."""
-    slow = (
-        "collections",
-        "contextlib",
-        "enum",
-        "functools",
-        "json",
-        "re",
-        "signal",
-        "socket",
-        "subprocess",
-        "typing",
-    )
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from bot.toolhost import confine, main;"
-        f"print(sorted(set(sys.modules) & {set(slow)}))"
-    )
-    root = str(Path(__file__).resolve().parents[2])
-    asked = [sys.executable, "-I", "-S", "-c", code, root]
-    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip() == "[]"
