@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from typing import NamedTuple
 
 from bot.toolhost.text import LineEnds, line_ends, split_lines, to_lf
@@ -123,9 +122,9 @@ def _touched_lines(lf: str, spans: tuple[Span, ...], new: str) -> tuple[int, int
 ALIKE = 0.6
 """The lowest similarity of a near miss that is shown."""
 
-# Comparing is quadratic in the window; a larger text is matched by its anchors alone.
-_WINDOW = 400
-_FUZZY_LINES = 3000
+_COMPARED = 3000
+"""Lines, and characters, that are compared: that takes quadratic time."""
+
 _PREFIX = re.compile(r"^\s*\d+[|\t]")
 _PLAIN = str.maketrans(
     {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "…": "...", "\u00a0": " "}
@@ -236,53 +235,22 @@ def _same_after(lines: list[str], wanted: list[str], flatten: Callable[[str], st
 
 
 def _alike(lines: list[str], wanted: list[str]) -> NearMiss | None:
-    if not lines or not wanted:
-        return None
+    """The lines around the longest run of equal lines, or else around the line that is most like the longest."""
     flat, target = [_without_spaces(line) for line in lines], [_without_spaces(line) for line in wanted]
-    best, best_score = 0, 0.0
-    for start in _starts(flat, target):
-        window = flat[start : start + len(target)]
-        score = _score(window[:_WINDOW], target[:_WINDOW])
-        if score > best_score:
-            best, best_score = start, score
-    if best_score < ALIKE:
+    run = SequenceMatcher(None, flat[:_COMPARED], target[:_COMPARED], autojunk=False).find_longest_match()
+    at, offset = run.a, run.b
+    if not any(target[offset : offset + run.size]):
+        offset = max(range(len(target)), key=lambda number: len(target[number]), default=0)
+        close = get_close_matches(target[offset], flat[:_COMPARED], n=1, cutoff=ALIKE) if target else []
+        if not close:
+            return None
+        at = flat.index(close[0])
+    first = max(0, at - offset)
+    there, sought = "\n".join(flat[first : first + len(target)]), "\n".join(target)
+    score = SequenceMatcher(None, there[:_COMPARED], sought[:_COMPARED], autojunk=False).ratio()
+    if score < ALIKE:
         return None
-    return NearMiss(best + 1, min(best + len(wanted), len(lines)), f"it is {best_score:.0%} alike")
-
-
-def _starts(flat: list[str], target: list[str]) -> list[int]:
-    """The first lines of the windows to compare: those that share whole lines, else those around the most similar
-    lines."""
-    places: dict[str, list[int]] = {}
-    for number, line in enumerate(flat):
-        if line:
-            places.setdefault(line, []).append(number)
-    votes: Counter[int] = Counter()
-    for offset, line in enumerate(target):
-        numbers = places.get(line, ())
-        if len(numbers) <= 50:  # a brace or a blank line says nothing
-            votes.update(number - offset for number in numbers)
-    starts = [max(0, start) for start, _ in votes.most_common(5)]
-    if starts or len(flat) > _FUZZY_LINES:
-        return starts
-    longest = max(range(len(target)), key=lambda offset: len(target[offset]))
-    ranked = sorted(range(len(flat)), key=lambda number: -_line_score(flat[number], target[longest]))
-    return [max(0, number - longest) for number in ranked[:5]]
-
-
-def _score(window: list[str], target: list[str]) -> float:
-    """Mean similarity of the lines, pairwise in order, weighted by length."""
-    weight = sum(len(line) for line in target) or 1
-    return sum(_line_score(a, b) * len(b) for a, b in zip(window, target, strict=False)) / weight
-
-
-def _line_score(line: str, wanted: str) -> float:
-    if line == wanted:
-        return 1.0
-    if not line or not wanted or not 0.4 < len(line) / len(wanted) < 2.5:
-        return 0.0
-    matcher = SequenceMatcher(None, line[:300], wanted[:300], autojunk=False)
-    return matcher.ratio() if matcher.quick_ratio() >= ALIKE else 0.0
+    return NearMiss(first + 1, min(first + len(wanted), len(lines)), f"it is {score:.0%} alike")
 
 
 def _visible(line: str | None) -> str:

@@ -263,23 +263,11 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n*** End Patch",
         {"a.txt": b"one  \n2\n"},
     ),
-    "indentation that is off by the same in every line": (
-        {"a.py": b"class A:\n    def f(self):\n        return 1\n"},
-        ("*** Begin Patch\n*** Update File: a.py\n@@\n def f(self):\n-    return 1\n+    if self:\n+        return 2\n"
-        "*** End Patch"),
-        {"a.py": b"class A:\n    def f(self):\n        if self:\n            return 2\n"},
-    ),
-    "indentation that is too much by the same in every line": (
-        {"a.py": b"def f():\n    return 1\n"},
-        ("*** Begin Patch\n*** Update File: a.py\n@@\n     def f():\n-        return 1\n+        return 2\n"
-        "*** End Patch"),
-        {"a.py": b"def f():\n    return 2\n"},
-    ),
     "indentation that differs from line to line": (
         {"a.py": b"class A:\n    def f(self):\n        return 1\n"},
         ("*** Begin Patch\n*** Update File: a.py\n@@\n def f(self):\n-      return 1\n+      return 2\n"
         "*** End Patch"),
-        "with another indentation",
+        "Closest is line 2: only the indentation differs",
     ),
     "a byte order mark": (
         {"a.txt": b"\xef\xbb\xbfone\r\ntwo\r\n"},

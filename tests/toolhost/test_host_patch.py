@@ -175,12 +175,6 @@ def test_of_too_long_diffs_those_are_cut_that_nothing_is_worked_out_from(bench: 
     assert [file["path"] for file in outcome.metadata["files"]] == ["a.txt", "c.txt", "b.txt"]
 
 
-def test_an_indentation_that_was_adjusted_is_told(bench: Bench) -> None:
-    fill(bench, {"a.py": "class A:\n    def f(self):\n        return 1\n"})
-    said = apply(bench, "*** Update File: a.py", "@@", " def f(self):", "-    return 1", "+    return 2")
-    assert "a.py, lines 2-3: the added lines were indented by 4 spaces more." in said
-
-
 # What must be known of a file before it may change.
 
 

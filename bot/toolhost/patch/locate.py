@@ -22,19 +22,18 @@ _ALIKE = str.maketrans(
 
 
 class Placement(NamedTuple):
-    """`section` replaces the lines [start, end), counted from 0. `exact`: its lines and anchors are there as written;
-    `note` says what was adjusted, in a clause."""
+    """`section` replaces the lines [start, end), counted from 0. `exact`: its lines and anchors are there as
+    written."""
 
     start: int
     end: int
     section: Section
     exact: bool = True
-    note: str = ""
 
 
 class NoPlacement(NamedTuple):
     """Why a section has no place. `kind` is "anchor" (with `anchor`), "block", or, with `places` where its lines are
-    (from 1), "ambiguous", "indent", "end", "above" (its anchor is not above them) or "taken" (by another section)."""
+    (from 1), "ambiguous", "end", "above" (its anchor is not above them) or "taken" (by another section)."""
 
     kind: str
     anchor: str = ""
@@ -74,9 +73,7 @@ _PASSES: tuple[tuple[_Forms, Callable[[str], str]], ...] = (
     (lambda lines: lines.plain, str),
     (lambda lines: lines.right, str.rstrip),
     (lambda lines: lines.alike, _alike),
-    (lambda lines: lines.bare, _bare),
 )
-"""The last one ignores the indentation: good only if it is off by the same amount in every line."""
 
 
 def locate(lines: Lines, section: Section, taken: Sequence[Placement] = ()) -> Placement | NoPlacement:
@@ -120,8 +117,7 @@ def _locate(lines: Lines, section: Section, taken: Sequence[Placement]) -> Place
             return NoPlacement("ambiguous", places=tuple(start + 1 for start in chosen))
         if chosen:
             exact = flatten is str and anchored.exact
-            found = Placement(chosen[0], chosen[0] + len(wanted), section, exact)
-            return _reindented(lines, found) if flatten is _bare else found
+            return Placement(chosen[0], chosen[0] + len(wanted), section, exact)
         missed = missed or _why_not(section, lines, fits, places)
     return missed or NoPlacement("block")
 
@@ -201,43 +197,6 @@ def _insertion(
 
 def _overlaps(start: int, end: int, taken: Sequence[Placement]) -> bool:
     return any(start < other.end and other.start < end for other in taken)
-
-
-def _reindented(lines: Lines, found: Placement) -> Placement | NoPlacement:
-    """The placement with its added lines indented as the lines there; all must differ by the same amount."""
-    section = found.section
-    there = lines.plain[found.start : found.end]
-    pairs = [
-        (old, line) for old, line in zip(section.old, there, strict=True) if old.strip() and line.strip()
-    ]
-    inside = [_indent(line) for _, line in pairs]
-    written = [_indent(old) for old, _ in pairs]
-    more = inside[0].removesuffix(written[0]) if inside[0].endswith(written[0]) else ""
-    less = written[0].removesuffix(inside[0]) if written[0].endswith(inside[0]) else ""
-    added = [text for sign, text in section.body if sign == "+" and text.strip()]
-    if inside == [more + one for one in written]:
-        body, note = _with_added(section, lambda text: more + text), f"indented by {_named(more)} more"
-    elif written == [less + one for one in inside] and all(text.startswith(less) for text in added):
-        body, note = (
-            _with_added(section, lambda text: text.removeprefix(less)),
-            f"indented by {_named(less)} less",
-        )
-    else:
-        return NoPlacement("indent", places=(found.start + 1,))
-    return found._replace(section=section._replace(body=body), note=note if more or less else "")
-
-
-def _with_added(section: Section, move: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
-    return tuple((sign, move(text) if sign == "+" and text.strip() else text) for sign, text in section.body)
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _named(space: str) -> str:
-    word = "tab" if set(space) == {"\t"} else "space" if set(space) == {" "} else "character"
-    return f"{len(space)} {word}{'s' if len(space) > 1 else ''}"
 
 
 def _all(flat: Sequence[str], wanted: Sequence[str]) -> list[int]:

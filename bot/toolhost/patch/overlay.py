@@ -44,7 +44,7 @@ class _File:
 
 
 class Plan(NamedTuple):
-    """`changes` in the order of the patch; `notes` say what was adjusted to make it fit, and what was unchanged;
+    """`changes` in the order of the patch; `notes` say which files were stale or stay unchanged;
     `exact` is whether every section was found as written."""
 
     changes: tuple[Change, ...]
@@ -140,11 +140,6 @@ class _Overlay:
             else:
                 places.append(result)
                 self._exact = self._exact and result.exact
-                if result.note:
-                    first, last = result.start + 1, max(result.start + 1, result.end)
-                    self._notes.append(
-                        f"{operation.path}, lines {first}-{last}: the added lines were {result.note}."
-                    )
         return places
 
     def _existing(self, raw_path: str, *, anew: bool = False) -> _File:
@@ -214,11 +209,6 @@ def why(missed: NoPlacement, section: Section, lines: Sequence[str]) -> str:
         return f"its lines are at line {numbers}, which an earlier section has. Repeat no line in two of them"
     if missed.kind == "end":
         return f'its lines are at line {numbers} and not at the end of the file. Leave "*** End of File" out'
-    if missed.kind == "indent":
-        return (
-            f"its lines are at line {numbers} with another indentation. Copy them as they are\n"
-            + _difference(section, lines, missed.places[0], len(section.old))
-        )
     return _block(section, lines)
 
 
