@@ -146,7 +146,12 @@ def command_lines(pids: Iterable[int]) -> tuple[str, ...]:
 
 
 def lives(pid: int) -> bool:
-    return _state(pid)[0] not in _OVER
+    return state(pid) not in _OVER
+
+
+def state(pid: int) -> str:
+    """The letter of its state in `/proc/PID/stat`; empty if it does not exist."""
+    return _state(pid)[0]
 
 
 def _state(pid: int) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Start and end the operating system processes of a workspace; find and kill the descendants of a process."""
+"""Start and end the operating system processes of a workspace."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from functools import partial
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError
 from bot.contracts.formatting import cut_short
+from bot.toolhost.descendants import below, children, lives, state
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -136,7 +137,7 @@ class HostProcess:
         self._thread.join(_GONE_LIMIT)
         if self._thread.is_alive():
             # The guardian is stopped or starved: its descendants first, which cannot be found after its end.
-            kill_all(lambda: descendants(self.process.pid), limit=_GONE_LIMIT)
+            kill_all(lambda: below(self.process.pid), limit=_GONE_LIMIT)
             self.process.kill()
 
     def _kill_namespace(self) -> None:
@@ -159,7 +160,7 @@ class HostProcess:
         self._thread.join(_OWN_WAY_OUT)
         if self._thread.is_alive():
             # Before the host: while it lives, it adopts orphans, which can then be found.
-            kill_all(lambda: descendants(self.process.pid), limit=1.0)
+            kill_all(lambda: below(self.process.pid), limit=1.0)
             self.process.kill()
         kill_all(self._marked, limit=_GONE_LIMIT)
 
@@ -195,25 +196,6 @@ def _pipe_pair() -> tuple[tuple[int, int], tuple[int, int]]:
     return (from_host, to_host), (its_input, its_output)
 
 
-def children(pid: int) -> list[int]:
-    """The children of `pid`, including those that ended and were not reaped."""
-    pids: list[int] = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children", "rb") as listing:
-                pids += map(int, listing.read().split())
-    except OSError:
-        return pids  # it ended meanwhile
-    return pids
-
-
-def descendants(pid: int) -> Iterator[int]:
-    """The descendants of `pid`, children before their parents."""
-    for child in children(pid):
-        yield from descendants(child)
-        yield child
-
-
 def kill_all(find: Callable[[], Iterator[int]], limit: float) -> None:
     """Kill what `find` finds until it finds nothing, for at most `limit` seconds."""
     deadline = time.monotonic() + limit
@@ -229,18 +211,4 @@ def kill_all_of_ours(limit: float) -> None:
     if sys.platform == "linux":
         # This process adopts orphans, and finds them again.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    kill_all(lambda: filter(_lives, descendants(os.getpid())), limit)
-
-
-def _lives(pid: int) -> bool:
-    """Whether it has not ended. It stays listed until it is reaped."""
-    return state(pid) not in ("Z", "X", "")
-
-
-def state(pid: int) -> str:
-    """The letter for the state of a process in `/proc/PID/stat`; empty if it does not exist."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as stat:
-            return stat.read().rpartition(b") ")[2][:1].decode()
-    except OSError:
-        return ""
+    kill_all(lambda: filter(lives, below(os.getpid())), limit)

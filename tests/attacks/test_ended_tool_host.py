@@ -14,8 +14,8 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
+from bot.toolhost.descendants import children
 from bot.workspace.client import HostEndedError, Workspace
-from bot.workspace.process import children
 from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, eventually, make_tree
 
 _SECONDS = 30.0

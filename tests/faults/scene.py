@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Literal
 
 from bot.session.run_folder import RunFolder, is_busy
-from bot.workspace.process import descendants
+from bot.toolhost.descendants import below
 from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
 from slash_forge.forge import ACTIONS_BOT
@@ -683,7 +683,7 @@ def at_process(text: str, damage: Fault) -> At:
     """Once a process of the program has a command line that starts with `text`; then `damage` is done."""
 
     def at(scene: Scene, model: ModelServer) -> bool:
-        if reached := any(command_line(number).startswith(text) for number in descendants(os.getpid())):
+        if reached := any(command_line(number).startswith(text) for number in below(os.getpid())):
             damage(scene)
         return reached
 
@@ -699,9 +699,7 @@ def command_line(number: int) -> str:
 
 def kill_sandbox(scene: Scene) -> None:
     """Every process behind the wall is killed."""
-    for number in [
-        one for one in descendants(os.getpid()) if command_line(one).split(" ")[0].endswith("bwrap")
-    ]:
+    for number in [one for one in below(os.getpid()) if command_line(one).split(" ")[0].endswith("bwrap")]:
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
 

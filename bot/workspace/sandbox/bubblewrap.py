@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox import seccomp
@@ -37,33 +38,19 @@ class Bubblewrap:
     hidden: tuple[str, ...] = field(default_factory=hidden_system_paths)
     overlays: bool = False
 
+    tier: ClassVar[str] = "T1"
+    confines: ClassVar[bool] = True
+    moves: ClassVar[bool] = True
+    supports_egress: ClassVar[bool] = True
+    lets_through: ClassVar[frozenset[str]] = frozenset()
+
     @property
     def name(self) -> str:
         return "bubblewrap " + ".".join(map(str, self.version))
 
     @property
-    def tier(self) -> str:
-        return "T1"
-
-    @property
-    def confines(self) -> bool:
-        return True
-
-    @property
-    def moves(self) -> bool:
-        return True
-
-    @property
     def severs(self) -> bool:
         return self.overlays
-
-    @property
-    def supports_egress(self) -> bool:
-        return True
-
-    @property
-    def lets_through(self) -> frozenset[str]:
-        return frozenset()
 
     def root(self, mounts: Mounts) -> str:
         return mounts.mount

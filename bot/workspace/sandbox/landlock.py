@@ -13,6 +13,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox import seccomp
@@ -49,29 +50,15 @@ class Landlock:
     hidden: tuple[str, ...] = field(default_factory=hidden_system_paths)
     kept_capabilities: tuple[int, ...] = ()
 
+    tier: ClassVar[str] = "T2"
+    confines: ClassVar[bool] = True
+    moves: ClassVar[bool] = False
+    severs: ClassVar[bool] = False  # no socket can be made, but a FIFO can be read
+    supports_egress: ClassVar[bool] = False
+
     @property
     def name(self) -> str:
         return f"Landlock ABI {self.abi}"
-
-    @property
-    def tier(self) -> str:
-        return "T2"
-
-    @property
-    def confines(self) -> bool:
-        return True
-
-    @property
-    def moves(self) -> bool:
-        return False
-
-    @property
-    def severs(self) -> bool:
-        return False  # no socket can be made, but a FIFO can be read
-
-    @property
-    def supports_egress(self) -> bool:
-        return False
 
     @property
     def lets_through(self) -> frozenset[str]:

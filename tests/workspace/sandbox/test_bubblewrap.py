@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.cancel import CancelToken
+from bot.toolhost.descendants import children
 from bot.workspace.client import Workspace
-from bot.workspace.process import children
 from bot.workspace.sandbox.backends import bubblewrap
 from tests.support.workspaces import Bench, SharedHost, bash, make_tree
 

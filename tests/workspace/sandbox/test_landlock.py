@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import NoSandboxError
+from bot.toolhost.descendants import children
 from bot.workspace.egress.access import EgressAccess
-from bot.workspace.process import HostProcess, WorkspaceError, children
+from bot.workspace.process import HostProcess, WorkspaceError
 from bot.workspace.sandbox import hidden_paths, landlock
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
