@@ -9,8 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 _NEW_NAMESPACES = 0x7E020000
@@ -29,30 +28,13 @@ _TYPE = 0xF
 """The rest of a socket's type are flags."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnyBit:
-    """True where the argument has a bit of `mask`."""
-
-    argument: int
-    mask: int
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    argument: int
-    values: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NoneOf:
-    """True where the argument's bits in `mask` are none of `values`."""
+class When(NamedTuple):
+    """True where the argument's bits in `mask` are one of `values`, or with `none` where they are none of these."""
 
     argument: int
     values: tuple[int, ...]
+    none: bool = False
     mask: int = 0xFFFFFFFF
-
-
-Condition = AnyBit | OneOf | NoneOf
 
 
 class Rule(NamedTuple):
@@ -60,7 +42,7 @@ class Rule(NamedTuple):
 
     error: int
     calls: tuple[str, ...]
-    when: Condition | tuple[Condition, ...] | None = None
+    when: tuple[When, ...] = ()
 
 
 REFUSED = (
@@ -72,7 +54,7 @@ REFUSED = (
             "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
         ),
     ),
-    Rule(errno.EPERM, ("clone",), AnyBit(0, _NEW_NAMESPACES)),
+    Rule(errno.EPERM, ("clone",), (When(0, (0,), none=True, mask=_NEW_NAMESPACES),)),
     # Its flags are in memory, where no filter can look; every libc then asks for `clone`.
     Rule(errno.ENOSYS, ("clone3",)),
     # Into other processes.
@@ -85,7 +67,7 @@ REFUSED = (
     ),
     # One's own limits are asked for as those of process 0. A bound on another's CPU time would be a signal to it: it
     # ended the guardian, or any program of the same user, where no process namespace is between them.
-    Rule(errno.EPERM, ("prlimit64",), NoneOf(0, (0,))),
+    Rule(errno.EPERM, ("prlimit64",), (When(0, (0,), none=True),)),
     # Memory that no account of a process shows.
     Rule(errno.ENOSYS, ("memfd_secret",)),
     # It opens files and sockets without asking for them by calls that a filter sees.
@@ -107,24 +89,31 @@ REFUSED = (
             "vhangup", "ioperm", "iopl", "modify_ldt", "uselib",
         ),
     ),
-    Rule(errno.EPERM, ("ioctl",), OneOf(1, _PUTS_WORDS_INTO_A_TERMINAL)),
+    Rule(errno.EPERM, ("ioctl",), (When(1, _PUTS_WORDS_INTO_A_TERMINAL),)),
 )  # fmt: skip
 
 PLAIN_SOCKETS = (
-    Rule(errno.EAFNOSUPPORT, ("socket",), NoneOf(0, (_UNIX, _INTERNET, _INTERNET_6, _NETLINK))),
-    Rule(errno.EAFNOSUPPORT, ("socket",), (OneOf(0, (_NETLINK,)), NoneOf(2, (_ROUTE,)))),
+    Rule(
+        errno.EAFNOSUPPORT,
+        ("socket",),
+        (When(0, (_UNIX, _INTERNET, _INTERNET_6, _NETLINK), none=True),),
+    ),
+    Rule(errno.EAFNOSUPPORT, ("socket",), (When(0, (_NETLINK,)), When(2, (_ROUTE,), none=True))),
     Rule(
         errno.EPERM,
         ("socket",),
-        (NoneOf(0, (_NETLINK,)), NoneOf(1, (_STREAM, _DATAGRAM, _SEQUENCED), mask=_TYPE)),
+        (
+            When(0, (_NETLINK,), none=True),
+            When(1, (_STREAM, _DATAGRAM, _SEQUENCED), none=True, mask=_TYPE),
+        ),
     ),
-    Rule(errno.EAFNOSUPPORT, ("socketpair",), NoneOf(0, (_UNIX,))),
+    Rule(errno.EAFNOSUPPORT, ("socketpair",), (When(0, (_UNIX,), none=True),)),
 )
 """Where a network namespace bounds the rest: no packet, vsock, raw or stranger sockets, of netlink the one protocol."""
 
 NO_SOCKETS = (
     Rule(errno.EAFNOSUPPORT, ("socket",)),
-    Rule(errno.EAFNOSUPPORT, ("socketpair",), NoneOf(0, (_UNIX,))),
+    Rule(errno.EAFNOSUPPORT, ("socketpair",), (When(0, (_UNIX,), none=True),)),
     # Segments, queues and semaphores have no file: those of other programs could be used, and ours would outlive us.
     Rule(
         errno.ENOSYS,
@@ -210,126 +199,57 @@ def filter_for(machine: Machine, *, sockets: bool) -> bytes:
 
 
 def filter_of(machine: Machine, rules: Sequence[Rule]) -> bytes:
-    """The bytes of a filter for `rules`."""
-    return assemble(_program(machine, rules))
+    """An array of `struct sock_filter` for `rules`."""
+    return b"".join(struct.pack("<HBBI", *instruction) for instruction in _program(machine, rules))
 
-
-def _program(machine: Machine, rules: Sequence[Rule]) -> Iterator[Instruction]:
-    yield load(ARCHITECTURE)
-    yield if_equal(machine.architecture, 1)
-    yield answer(KILL)
-    yield load(NUMBER)
-    yield unless_at_least(NEWEST + 1, 1)  # newer ones, and those of x32
-    yield answer(error(errno.ENOSYS))
-    for rule in rules:
-        for name in rule.calls:
-            if (number := machine.calls.get(name)) is not None:
-                yield from _refuse(number, rule)
-    yield answer(ALLOW)
-
-
-def _refuse(number: int, rule: Rule) -> Iterator[Instruction]:
-    refusal = answer(error(rule.error))
-    if rule.when is None:
-        yield unless_equal(number, 1)
-        yield refusal
-        return
-    looking = [refusal]
-    for condition in reversed(rule.when if isinstance(rule.when, tuple) else (rule.when,)):
-        looking = [*_looking(condition, len(looking)), *looking]
-    looking.append(load(NUMBER))
-    yield unless_equal(number, len(looking))
-    yield from looking
-
-
-def _looking(when: Condition, rest: int) -> Iterator[Instruction]:
-    """Leaves out the `rest` of the rule, so many instructions, unless `when` holds."""
-    yield load_argument(when.argument)
-    if isinstance(when, AnyBit):
-        yield unless_any_bit(when.mask, rest)
-    elif isinstance(when, OneOf):
-        for left, value in zip(range(len(when.values) - 1, -1, -1), when.values, strict=True):
-            # The last one that does not match leaves the rest out, each other leads to the next.
-            yield if_equal(value, left) if left else unless_equal(value, rest)
-    else:
-        yield keep_bits(when.mask)
-        for left, value in zip(range(len(when.values) - 1, -1, -1), when.values, strict=True):
-            yield if_equal(value, left + rest)
-
-
-NUMBER = 0
-ARCHITECTURE = 4
-MAX_INSTRUCTIONS = 4096
 
 ALLOW = 0x7FFF0000
 KILL = 0x80000000
 """Ends the whole process, not the one thread."""
 
-_LOAD_WORD = 0x20
-_JUMP_IF_EQUAL = 0x15
-_JUMP_IF_AT_LEAST = 0x35
-_JUMP_IF_ANY_BIT = 0x45
-_AND = 0x54
-_RETURN = 0x06
+_ERROR = 0x00050000
+"""With an error's number: the call fails with it, without being made."""
+
+_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+"""Offsets of what is loaded. Of an argument that is the lower half: all that the kernel looks at in an `int`."""
+
+Instruction = tuple[int, int, int, int]
+"""A code, how many instructions a jump leaves out if the comparison holds and if not, and a value."""
 
 
-class Instruction(NamedTuple):
-    """`yes` and `no` are how many instructions a jump leaves out."""
-
-    code: int
-    yes: int
-    no: int
-    value: int
-
-
-def load(offset: int) -> Instruction:
-    return Instruction(_LOAD_WORD, 0, 0, offset)
-
-
-def load_argument(index: int) -> Instruction:
-    """The lower half: all that the kernel looks at in an argument that is an `int`."""
-    return load(16 + 8 * index)
+def _program(machine: Machine, rules: Sequence[Rule]) -> Iterator[Instruction]:
+    yield _LOAD, 0, 0, _ARCHITECTURE
+    yield _JUMP_IF_EQUAL, 1, 0, machine.architecture
+    yield _RETURN, 0, 0, KILL
+    yield _LOAD, 0, 0, _NUMBER
+    yield _JUMP_IF_AT_LEAST, 0, 1, NEWEST + 1  # newer ones, and those of x32
+    yield _RETURN, 0, 0, _ERROR | errno.ENOSYS
+    for rule in rules:
+        for name in rule.calls:
+            if (number := machine.calls.get(name)) is not None:
+                looking = _refuse(rule)
+                yield _JUMP_IF_EQUAL, 0, len(looking), number
+                yield from looking
+    yield _RETURN, 0, 0, ALLOW
 
 
-def keep_bits(mask: int) -> Instruction:
-    return Instruction(_AND, 0, 0, mask)
+def _refuse(rule: Rule) -> list[Instruction]:
+    """The instructions for a call of the rule. They end with the number of the call loaded, as they began."""
+    looking: list[Instruction] = [(_RETURN, 0, 0, _ERROR | rule.error)]
+    for when in reversed(rule.when):
+        looking = [*_looking(when, len(looking)), *looking]
+    return [*looking, (_LOAD, 0, 0, _NUMBER)] if rule.when else looking
 
 
-def answer(value: int) -> Instruction:
-    return Instruction(_RETURN, 0, 0, value)
-
-
-def error(number: int) -> int:
-    """The answer by which a call fails with this error, without being made."""
-    return 0x00050000 | number
-
-
-def unless_equal(value: int, skip: int) -> Instruction:
-    return Instruction(_JUMP_IF_EQUAL, 0, skip, value)
-
-
-def if_equal(value: int, skip: int) -> Instruction:
-    return Instruction(_JUMP_IF_EQUAL, skip, 0, value)
-
-
-def unless_at_least(value: int, skip: int) -> Instruction:
-    return Instruction(_JUMP_IF_AT_LEAST, 0, skip, value)
-
-
-def unless_any_bit(mask: int, skip: int) -> Instruction:
-    return Instruction(_JUMP_IF_ANY_BIT, 0, skip, mask)
-
-
-def assemble(program: Iterable[Instruction]) -> bytes:
-    """An array of `struct sock_filter`. Raises `ValueError` for a program that the kernel would not take."""
-    instructions = list(program)
-    if not 0 < len(instructions) <= MAX_INSTRUCTIONS:
-        raise ValueError(f"a filter of {len(instructions)} instructions")
-    for index, instruction in enumerate(instructions):
-        if index + max(instruction.yes, instruction.no) + 1 >= len(instructions) and not _ends(instruction):
-            raise ValueError(f"instruction {index} leads out of the filter")
-    return b"".join(struct.pack("<HBBI", *instruction) for instruction in instructions)
-
-
-def _ends(instruction: Instruction) -> bool:
-    return instruction.code == _RETURN
+def _looking(when: When, rest: int) -> Iterator[Instruction]:
+    """Leaves out the `rest` of the rule, so many instructions, unless `when` holds."""
+    yield _LOAD, 0, 0, _ARGUMENTS + 8 * when.argument
+    yield _AND, 0, 0, when.mask
+    for left, value in zip(range(len(when.values) - 1, -1, -1), when.values, strict=True):
+        if when.none:
+            yield _JUMP_IF_EQUAL, left + rest, 0, value
+        elif left:  # the last one that does not match leaves the rest out, each other leads to the next
+            yield _JUMP_IF_EQUAL, left, 0, value
+        else:
+            yield _JUMP_IF_EQUAL, 0, rest, value

@@ -24,11 +24,8 @@ from bot.workspace.sandbox.seccomp import (
     REFUSED,
     X86_64,
     Machine,
-    answer,
-    assemble,
     filter_for,
     here,
-    if_equal,
 )
 from tests.support.bpf import run
 
@@ -77,7 +74,7 @@ def test_every_rule_is_about_calls_that_some_table_has(machine: Machine) -> None
 @both
 def test_each_call_that_is_refused_always_is(machine: Machine, sockets: bool) -> None:
     for rule in REFUSED:
-        for call in set(rule.calls) & machine.calls.keys() if rule.when is None else ():
+        for call in set(rule.calls) & machine.calls.keys() if not rule.when else ():
             assert asked(machine, call, sockets=sockets) == refused(rule.error), call
             assert asked(machine, call, *[2**64 - 1] * 6, sockets=sockets) == refused(rule.error), call
 
@@ -157,12 +154,6 @@ def test_a48_of_netlink_there_is_the_list_of_interfaces_alone(machine: Machine, 
 def test_a_pair_of_sockets_stays(machine: Machine, sockets: bool) -> None:
     assert asked(machine, "socketpair", socket.AF_UNIX, 1, sockets=sockets) == ALLOW
     assert asked(machine, "socketpair", socket.AF_INET, 1, sockets=sockets) == refused(errno.EAFNOSUPPORT)
-
-
-def test_a_filter_that_leads_out_of_itself_is_none() -> None:
-    for program in ([], [if_equal(1, 1)], [if_equal(1, 1), answer(ALLOW)]):
-        with pytest.raises(ValueError, match="filter"):
-            assemble(program)
 
 
 _INSIDE = """
