@@ -267,17 +267,26 @@ def pushed(stage: Stage, event: dict[str, Any], name: str = TARGET) -> First:
     return result
 
 
-def test_an_outsiders_push_costs_no_install(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("policy", "role", "goes_on"),
+    [
+        ("", "", False),
+        ("thread_author: [review]\n", "", True),
+        ("tiers:\n  outsider: {verbs: [review]}\n", "", True),
+        ("", "triage", True),
+    ],
+)
+def test_an_outsiders_push_costs_no_install_unless_the_policy_speaks_of_them(
+    stage: Stage, policy: str, role: Any, goes_on: bool
+) -> None:
     """The payload calls its author the owner, which is believed of nobody."""
+    if policy:
+        stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    if role:
+        stage.forge.grant(stage.repo, REPORTER, role)
     result = pushed(stage, pull_event(stage, REPORTER))
-    assert not result.goes_on
-    assert "no right here" in result.outputs["reason"]
-
-
-@pytest.mark.parametrize("policy", ["thread_author: [review]\n", "tiers:\n  outsider: {verbs: [review]}\n"])
-def test_where_the_policy_speaks_of_outsiders_their_push_is_looked_at(stage: Stage, policy: str) -> None:
-    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    assert pushed(stage, pull_event(stage, REPORTER)).goes_on
+    assert result.goes_on is goes_on
+    assert goes_on or "no right here" in result.outputs["reason"]
 
 
 def test_a_draft_is_looked_at_only_where_the_policy_speaks_of_drafts(stage: Stage) -> None:
@@ -340,20 +349,18 @@ def test_a_stranger_may_ask_for_help_unless_they_were_told_today(stage: Stage, v
     silent(stage, stage.ask(f"/agent {verb}", REPORTER), "told today")
 
 
-def test_a_mark_that_a_person_wrote_silences_nobody(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("login", "at"),
+    [(MAINTAINER, ""), ("github-actions[bot]", "2026-01-01T00:00:00Z")],
+    ids=["a mark that a person wrote", "a refusal of another day"],
+)
+def test_what_silences_nobody(stage: Stage, login: str, at: str) -> None:
     account = stage.forge.add_user(REPORTER)
-    forged = f"<!-- slash-agent refused request=1 to={account} -->"
-    stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, forged)
+    refusal = f"No.\n\n<!-- slash-agent refused request=1 to={account} -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, login, refusal, **({"at": at} if at else {}))
+    before = len(stage.bot_comments())
     first(stage, stage.ask("/agent fix this", REPORTER))
-    assert len(stage.bot_comments()) == 1
-
-
-def test_a_refusal_of_another_day_does_not_count(stage: Stage) -> None:
-    account = stage.forge.add_user(REPORTER)
-    old = f"No.\n\n<!-- slash-agent refused request=1 to={account} -->"
-    stage.forge.comment(stage.repo, stage.sample.issue, "github-actions[bot]", old, at="2026-01-01T00:00:00Z")
-    first(stage, stage.ask("/agent fix this", REPORTER))
-    assert len(stage.bot_comments()) == 2
+    assert len(stage.bot_comments()) == before + 1
 
 
 def test_a_flood_buys_no_answer(stage: Stage) -> None:
@@ -371,15 +378,11 @@ def test_a_policy_on_another_branch_opens_no_door(stage: Stage) -> None:
     assert not first(stage, stage.ask("/agent --base open review", REPORTER)).goes_on
 
 
-def test_the_payloads_word_on_who_somebody_is_makes_nobody_a_maintainer(stage: Stage) -> None:
+def test_the_payload_makes_nobody_a_maintainer(stage: Stage) -> None:
     event = stage.ask("/agent fix this", REPORTER)
     event["comment"]["author_association"] = "OWNER"
     first(stage, event)
     assert stage.bot_comments() == []
-
-
-def test_a_login_with_another_accounts_id_is_refused_in_silence(stage: Stage) -> None:
-    event = stage.ask("/agent fix this", REPORTER)
     event["comment"]["user"]["login"] = event["sender"]["login"] = MAINTAINER
     silent(stage, event, "does not know")
 
@@ -394,24 +397,12 @@ def test_a_bot_is_refused_in_silence_and_goes_on_where_the_policy_names_it(stage
     assert first(stage, event).goes_on
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("Thanks!", "no `/agent` command"),
-        ("> /agent fix this", "starts the first line"),
-        ("/agents x", "no `/agent`"),
-    ],
-)
-def test_what_is_no_command_costs_no_call(stage: Stage, body: str, said: str) -> None:
-    assert silent(stage, stage.ask(body), said).calls == []
-
-
-def test_a_ghost_and_an_edit_cost_no_call(stage: Stage) -> None:
+def test_what_is_no_command_costs_no_call(stage: Stage) -> None:
+    assert silent(stage, stage.ask("Thanks!"), "no `/agent` command").calls == []
     ghost = stage.ask("/agent fix this", REPORTER)
     ghost["comment"]["user"] = None
     assert silent(stage, ghost, "deleted account").calls == []
-    edited = {**stage.sample.event, "action": "edited"}
-    assert silent(stage, edited, "edited").calls == []
+    assert silent(stage, {**stage.sample.event, "action": "edited"}, "edited").calls == []
 
 
 @pytest.mark.parametrize("payload", ["", "[]", "{", '{"action": "created"}'])

@@ -73,14 +73,6 @@ def test_those_come_first_that_have_been_quiet_for_the_longest_time(tracker: Tra
     assert [comment.body for comment in triage.threads[2].comments] == ["Still so."]
 
 
-def test_without_an_idle_time_the_newest_come_first_up_to_the_limit(tracker: Tracker) -> None:
-    for days in (5, 3, 1):
-        tracker.issue(f"{days} days", days)
-    triage = tracker.gather("{ limit: 2 }")
-    assert titles(triage) == ["1 days", "3 days"]
-    assert triage.left_out == ("further threads beyond the 2 of one run",)
-
-
 def test_labels_let_in_and_keep_out_whatever_their_case(tracker: Tracker) -> None:
     tracker.issue("bug", 90, labels=["bug"])
     tracker.issue("pinned bug", 90, labels=["bug", "Pinned"])
@@ -114,11 +106,3 @@ def test_all_together_keep_to_a_budget(tracker: Tracker) -> None:
     assert 10 < len(triage.threads) < 60
     [said] = [words for words in triage.left_out if "characters that there is room for" in words]
     assert said.startswith(f"{60 - len(triage.threads)} threads")
-
-
-def test_it_asks_once_a_thread_and_a_list_a_page(tracker: Tracker) -> None:
-    for number in range(20):
-        tracker.issue(f"issue {number}", 90 + number)
-    tracker.gather()
-    # The list by label, the list by age, and the comments of each.
-    assert tracker.asked() == 22

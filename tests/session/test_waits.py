@@ -5,18 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from bot.cli.terminal.board import Board
 from bot.cli.terminal.live import LiveViewer
 from bot.cli.terminal.viewer import plain_lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.outcome import CheckState
 from bot.contracts.progress import Event, OutputEvent, Person, RequestEvent, UsageEvent, WaitEvent
-from bot.evidence.check import Check
-from bot.session.checks.runner import SKIPPED, RunOptions, run_checks
 from bot.session.progress.waits import Waits
-from tests.support.workspaces import Bench, make_tree
 
 
 class Seen:
@@ -83,28 +78,6 @@ def test_after_the_run_was_stopped_no_wait_is_announced() -> None:
     stop.fire("signal")
     waits.begin("check with the change: two")
     assert lines == ["check with the change: one"]
-
-
-def test_what_a_check_prints_comes_out_masked_and_without_sequences_while_it_runs(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a": "1\n"}))
-    seen, lines_seen = Seen(), threading.Event()
-    waits = Waits(lambda line: None, seen, lambda text: text.replace("hunter2", "[masked]"))
-
-    def printed(line: str) -> None:
-        waits.printed(line)
-        lines_seen.set()
-        token.fire(SKIPPED)
-
-    token = CancelToken()
-    options = RunOptions(begin=lambda number, limit: token, on_output=printed)
-    command = r"printf 'first\n\033]0;title\007\033[2Jpassword hunter2\n\n'; sleep 60"
-    try:
-        [ran] = run_checks(bench.start(), [Check("t", command, 60)], CancelToken(), "", options)
-    finally:
-        bench.close()
-    assert lines_seen.is_set()
-    assert seen.events == [OutputEvent("password [masked]")]
-    assert (ran.run.state, ran.run.note) == (CheckState.NOT_RUN, SKIPPED), "and Enter ended it"
 
 
 def test_enter_skips_what_is_waited_for_and_nothing_else() -> None:

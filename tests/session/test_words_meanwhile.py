@@ -9,9 +9,9 @@ import pytest
 
 from tests.session.conftest import Cli, command
 from tests.support import warm
-from tests.support.fix_script import DONE, fix_steps, shell
+from tests.support.fix_script import fix_steps
 from tests.support.model_server import ModelServer
-from tests.support.repositories import commit_all, git
+from tests.support.repositories import git
 from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -50,43 +50,6 @@ def test_a_reader_that_goes_away_ends_no_run(cli: Cli, repo: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_each_step_of_the_preparation_is_said(cli: Cli, repo: Path) -> None:
-    (repo / ".github" / "agent.yml").write_text(
-        "version: 1\nbring: [vendor]\nsetup:\n  - command: echo one\n  - command: echo two\n"
-    )
-    commit_all(repo)
-    (repo / "vendor").mkdir()
-    with ModelServer([shell("true"), DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    said = [line for line in ran.err.splitlines() if "setup" in line or "bringing" in line]
-    assert said == ["     bringing vendor", "     setup: echo one", "     setup: echo two"]
-
-
-@pytest.mark.slow
-def test_why_a_check_says_nothing_is_said_at_the_end(cli: Cli, repo: Path) -> None:
-    (repo / ".github" / "agent.yml").write_text("version: 1\nchecks:\n  - no-such-program --all\n")
-    commit_all(repo)
-    with ModelServer(fix_steps()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    assert "check     no-such-program --all: not runnable → not runnable" in ran.out
-    assert (
-        "remarks   no-such-program --all is not runnable here: a tool or dependency is missing here"
-        in ran.out
-    )
-
-
-@pytest.mark.slow
-def test_a_denied_call_is_said_at_the_end(cli: Cli, repo: Path) -> None:
-    (repo / ".github" / "agent.yml").write_text(
-        "version: 1\nrules:\n  - effect: deny\n    commands: [[git, push]]\n    reason: not yours to do\n"
-    )
-    commit_all(repo)
-    with ModelServer([shell("git push"), DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    assert "denied    bash git push: not yours to do" in ran.out
-
-
-@pytest.mark.slow
 def test_the_log_of_a_job_says_each_call(stage: Stage) -> None:
     with ModelServer(fix_steps()) as server:
         ran = stage.run(model=server)
@@ -98,14 +61,3 @@ def test_the_log_of_a_job_says_where_the_bundle_is(stage: Stage) -> None:
     with ModelServer(fix_steps()) as server:
         ran = stage.run(model=server)
     assert f"  bundle    {stage.bundle}" in ran.out.splitlines()
-
-
-@pytest.mark.slow
-def test_a_limit_of_the_policy_is_the_commands_and_is_told(cli: Cli, repo: Path) -> None:
-    (repo / ".github" / "agent.yml").write_text(
-        "version: 1\nchecks: ['truncate -s 9M check']\nsandbox: {limits: {file: 8}}\n"
-    )
-    commit_all(repo)
-    with ModelServer([shell("truncate -s 9M big"), shell("echo hi > new.txt"), DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    assert "Commands met limits of the sandbox: the size of one file (3 ×)." in ran.out, ran.output
