@@ -6,7 +6,7 @@ without a request costs no API call.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,12 +38,6 @@ _TEXTS = {
     REVIEW: TextKind.REVIEW,
 }
 _OF_PULLS = ("pull_request", "pull_request_target")
-_THREADS = ("issues", *_OF_PULLS)
-_INPUTS = {"workflow_dispatch": "inputs", "repository_dispatch": "client_payload", _SCHEDULE: "inputs"}
-_FAILED_RUN = "workflow_run"
-EVENTS = (*_TEXTS, *_THREADS, *_INPUTS, _FAILED_RUN)
-"""The events that may request something."""
-
 _REVIEWABLE = ("opened", "reopened", "ready_for_review", "synchronize")
 
 
@@ -51,14 +45,8 @@ def read_event(name: str, path: Path, inputs: WorkflowInputs = NO_INPUTS) -> Eve
     """Return the request in the payload file of an event. Raises `NoRequestError` if there is none, and `UsageError`
     naming the file or the invalid field."""
     fields = load(path)
-    if name in _TEXTS:
-        return _from_comment(name, fields)
-    if name in _THREADS:
-        return _from_thread(name, fields)
-    if name in _INPUTS:
-        return _from_inputs(name, fields, inputs)
-    if name == _FAILED_RUN:
-        return _from_run(fields)
+    if name in READERS:
+        return READERS[name](name, fields, inputs)
     if name == "push":
         raise NoRequestError(
             "a push asks for nothing; what it brings to a pull request comes by `pull_request`"
@@ -66,7 +54,7 @@ def read_event(name: str, path: Path, inputs: WorkflowInputs = NO_INPUTS) -> Eve
     raise NoRequestError(f"the event `{_word(name)}` asks for nothing")
 
 
-def _from_comment(name: str, fields: Fields) -> EventRequest:
+def _from_comment(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     """A comment in a conversation or on lines of a diff, or the own text of a review. Each kind has ids of its own."""
     is_review = name == REVIEW
     text, noun, new = ("review", "review", "submitted") if is_review else ("comment", "comment", "created")
@@ -115,7 +103,7 @@ def _anchor(fields: Fields) -> ReviewThread:
     )
 
 
-def _from_thread(name: str, fields: Fields) -> EventRequest:
+def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     """An action on an issue or a pull request."""
     is_pull = name in _OF_PULLS
     noun, parent = ("pull request", "pull_request") if is_pull else ("issue", "issue")
@@ -156,7 +144,7 @@ def _about_thread(fields: Fields, subject: Subject, trigger: Trigger, actor: Acc
 def _from_inputs(name: str, fields: Fields, inputs: WorkflowInputs) -> EventRequest:
     """A workflow that an account with write access started by hand or through the API, or that a schedule started. A
     schedule has no sender, and its payload often does not name the repository."""
-    is_schedule, given = name == _SCHEDULE, _INPUTS[name]
+    is_schedule, given = name == _SCHEDULE, "client_payload" if name == "repository_dispatch" else "inputs"
     instruction = fields.text(f"{given}.instruction", default="") or inputs.instruction
     task = fields.text(f"{given}.task", default="") or inputs.task
     if not instruction.strip() and not task:
@@ -180,7 +168,7 @@ def _from_inputs(name: str, fields: Fields, inputs: WorkflowInputs) -> EventRequ
     )
 
 
-def _from_run(fields: Fields) -> EventRequest:
+def _from_run(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     """A workflow's run that failed on a pull request of this repository."""
     run = "workflow_run"
     repository, actor = fields.repository(), fields.account(f"{run}.actor")
@@ -204,7 +192,7 @@ def _from_run(fields: Fields) -> EventRequest:
         raise NoRequestError(why)
     return EventRequest(
         repository=repository,
-        trigger=Trigger(_FAILED_RUN, 0, fields.text(f"{run}.html_url"), fields.time(f"{run}.updated_at")),
+        trigger=Trigger(name, 0, fields.text(f"{run}.html_url"), fields.time(f"{run}.updated_at")),
         cause=Cause.FAILED_RUN,
         actor=actor,
         sender=actor,
@@ -274,3 +262,12 @@ def _command_in(body: str, noun: str) -> Command:
 def _word(text: str) -> str:
     """Return a word of the payload, safe inside backticks."""
     return "".join(c for c in text if c.isalnum() or c in "_-. ")[:40] or "unknown"
+
+
+READERS: Mapping[str, Callable[[str, Fields, WorkflowInputs], EventRequest]] = {
+    **dict.fromkeys(_TEXTS, _from_comment),
+    **dict.fromkeys(("issues", *_OF_PULLS), _from_thread),
+    **dict.fromkeys(("workflow_dispatch", "repository_dispatch", _SCHEDULE), _from_inputs),
+    "workflow_run": _from_run,
+}
+"""The reader of each event that may request something."""

@@ -147,8 +147,9 @@ def test_a_provider_is_a_row(tree: Tree, sample: Path) -> None:
 
 
 def test_an_event_is_a_reader(tree: Tree, tmp_path: Path) -> None:
-    tree.change("bot/events/event.py", "READERS: Mapping", EXAMPLES["bot/events/event.py"] + "\n\n")
-    tree.change("bot/events/event.py", "    SCHEDULE: _schedule,", EXAMPLES["READERS"])
+    module = "bot/events/read_event.py"
+    tree.change(module, "READERS: Mapping", EXAMPLES[module] + "\n\n")
+    tree.change(module, '    "workflow_run": _from_run,', EXAMPLES["READERS"])
     payload = {
         "action": "requested_action",
         "requested_action": {"identifier": "fix the linter"},
@@ -164,9 +165,8 @@ def test_an_event_is_a_reader(tree: Tree, tmp_path: Path) -> None:
     file = tmp_path / "event.json"
     file.write_text(json.dumps(payload))
     program = (
-        "import pathlib, sys; from bot.events.event import read_event; "
-        "from bot.events.event_request import parse_event_request; "
-        "found = parse_event_request(read_event('check_run', pathlib.Path(sys.argv[1]))); "
+        "import pathlib, sys; from bot.events.read_event import read_event; "
+        "found = read_event('check_run', pathlib.Path(sys.argv[1])); "
         "print(found.command.verb, found.command.instruction, found.number, found.actor.login)"
     )
     ran = tree.run("-c", program, str(file))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.events.command import OPTIONS, parse_command
-from bot.events.read_event import EVENTS
+from bot.events.read_event import READERS
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / ".ci"))
@@ -35,4 +35,6 @@ def test_every_option_has_its_row() -> None:
 
 
 def test_every_event_has_its_row() -> None:
-    assert [name for name in (*EVENTS, "push") if not re.search(rf"^\| .*`{name}`", PAGE, re.MULTILINE)] == []
+    assert [
+        name for name in (*READERS, "push") if not re.search(rf"^\| .*`{name}`", PAGE, re.MULTILINE)
+    ] == []

@@ -13,7 +13,7 @@ from bot.contracts.request import Request, Tier
 from bot.events.admission import tier_of
 from bot.events.compare import difference
 from bot.events.event_request import EventRequest, NoRequestError, RefusedError, WorkflowInputs
-from bot.events.read_event import EVENTS, read_event
+from bot.events.read_event import READERS, read_event
 from bot.gate.outbound import add_rules
 from bot.gate.secrets import Finder
 from bot.github.client import GitHub
@@ -107,7 +107,7 @@ class _Job:
         hold one. Raises `NoRequestError`."""
         given, where = self.environment.get, self.where
         name, payload = given("GITHUB_EVENT_NAME", ""), given("GITHUB_EVENT_PATH", "")
-        if not payload or name not in EVENTS:
+        if not payload or name not in READERS:
             return None
         instruction, task = given("SLASH_AGENT_INSTRUCTION", ""), given("SLASH_AGENT_TASK", "")
         inputs = WorkflowInputs(where.repository, instruction, task, url=where.run_url, target=where.target)
