@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bot.contracts.evidence import Answer, CheckerComparison, ToolRun
 from bot.evidence.view import view_of
-from bot.publish.bundle.validate import evidence_error
+from bot.publish.bundle.validate import outcome_error
 from bot.publish.evidence import remarks, table
 from tests.support.outcomes import OUTCOME, problem
 
@@ -19,7 +19,7 @@ SILENT = replace(
     SEEN, before=ToolRun(Answer.UNAVAILABLE, note="tsc is not there"), after=ToolRun(Answer.UNAVAILABLE),
     version="", projects=("old",),
 )  # fmt: skip
-TOLD = replace(OUTCOME, checks=(), diagnostics=(SEEN, SILENT))
+TOLD = replace(OUTCOME, patch_sha256="0" * 64, checks=(), diagnostics=(SEEN, SILENT))
 
 
 def test_the_table_has_a_row_a_tool_and_one_for_where_it_gave_no_answer() -> None:
@@ -35,7 +35,7 @@ def test_the_table_has_a_row_a_tool_and_one_for_where_it_gave_no_answer() -> Non
 
 
 def test_a_bundle_with_too_much_of_either_is_refused() -> None:
-    assert evidence_error(TOLD) == ""
+    assert outcome_error(TOLD) == ""
     many = replace(SEEN, uncovered=tuple(map(problem, range(1, 2_100))))
     for wrong in (many, replace(SEEN, uncovered_count=-1), replace(SEEN, projects=("x",) * 2_100)):
-        assert evidence_error(replace(TOLD, diagnostics=(wrong,))).startswith("diagnostics.")
+        assert outcome_error(replace(TOLD, diagnostics=(wrong,))).startswith("diagnostics.")

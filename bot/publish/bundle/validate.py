@@ -1,160 +1,67 @@
-"""Validate values of a bundle beyond their types: object names, addresses, times, counts, lengths. Pure."""
+"""Validate values of a bundle beyond their types: object names, addresses, times, counts, lengths. Pure.
+
+`_RULES` has a rule for each field that needs one; numbers are never negative, and no list is endless.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import asdict, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from datetime import datetime
+from typing import Any
 
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import is_inside
-from bot.contracts.pulls import PullRequest, ReviewThread
-from bot.contracts.request import Request, Triage
-from bot.contracts.review import Finding, Review
+from bot.contracts.review import Review
 from bot.verbs.registry import VERBS
 
-MAX_BUNDLE_FINDINGS = 1_000
+MAX_LISTED = 2_000
+"""Far above any real run, and low enough that rendering is fast."""
+_MAX_IN_REQUEST = 100_000
+_MAX_FINDINGS = 1_000
+_MAX_TOOLS = 100
 _MAX_TITLE = 500
 _MAX_TEXT = 64 << 10
 
-_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
-_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
-_URL = re.compile(r"(?:https?://[^\s<>\"'`\\()\[\]]{1,2000})?")
-_REF = re.compile(r"(?!-)[^\x00-\x20\x7f~^:?*\[\\]{1,255}")
-# A person's branch may begin with a hyphen; it is never the beginning of an argument.
-_HEAD_REF = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\]{1,255}")
-_TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-
-_Rule = tuple[str, str, object]
+_Rule = tuple[str, Callable[[Any], object]]
+_REPOSITORY = r"(?:[A-Za-z0-9-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100})?"
+_REF = r"(?!-)[^\x00-\x20\x7f~^:?*\[\\]{1,255}"
+_SHA = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 
 
 def outcome_error(outcome: Outcome) -> str:
     """Return `field: reason` for the first invalid value, empty if there is none."""
-    numbers = (
-        outcome.cost,
-        *(run.duration for check in outcome.checks for run in (check.before, check.after)),
-    )
-    hashes = ("review_sha256", "plan_sha256", "writes_sha256")
-    wrong = _first_wrong(
-        (
-            ("base_sha", "not a full object name", _SHA.fullmatch(outcome.base_sha)),
-            ("patch_sha256", "not a SHA-256", _SHA256.fullmatch(outcome.patch_sha256)),
-            *(
-                (name, "not a SHA-256", _SHA256.fullmatch(getattr(outcome, name) or "0" * 64))
-                for name in hashes
-            ),
-            ("started_at", "not an RFC 3339 time in UTC", _is_time(outcome.started_at)),
-            ("ended_at", "not an RFC 3339 time in UTC", _is_time(outcome.ended_at)),
-            ("cost", "not a finite positive number", all(math.isfinite(n) and n >= 0 for n in numbers)),
-            ("turns", "negative", outcome.turns >= 0),
-            ("usage", "negative", min(asdict(outcome.usage).values()) >= 0),
-            ("request.verb", "no verb", outcome.request.verb in VERBS),
-            *_request_rules(outcome.request),
-        )
-    )
-    return wrong or evidence_error(outcome)
+    return _error(outcome, "")
 
 
 def review_error(review: Review) -> str:
     """As `outcome_error`."""
-    count = len(review.findings)
-    rules: tuple[_Rule, ...] = (
-        ("base_sha", "not a full object name", _SHA.fullmatch(review.base_sha)),
-        ("head_sha", "not a full object name", _SHA.fullmatch(review.head_sha)),
-        ("since_sha", "not a full object name", not review.since_sha or _SHA.fullmatch(review.since_sha)),
-        ("summary", f"over {_MAX_TEXT:,} characters", len(review.summary) <= _MAX_TEXT),
-        (
-            "findings",
-            f"{count:,} are over the limit of {MAX_BUNDLE_FINDINGS:,}",
-            count <= MAX_BUNDLE_FINDINGS,
-        ),
-        ("left_out", f"over {MAX_BUNDLE_FINDINGS:,}", len(review.left_out) <= MAX_BUNDLE_FINDINGS),
-    )
-    if wrong := _first_wrong(rules):
-        return wrong
-    for number, finding in enumerate(review.findings):
-        if wrong := _first_wrong(_finding_rules(finding)):
-            return f"findings.{number}.{wrong}"
+    return _error(review, "")
+
+
+def _error(value: object, where: str) -> str:
+    if isinstance(value, int | float):
+        right = math.isfinite(value) and value >= 0
+        return "" if right else f"{where}: a number is negative or not finite"
+    if isinstance(value, tuple):
+        most = _MAX_IN_REQUEST if where.startswith("request.") else MAX_LISTED
+        if len(value) > most:
+            return f"{where}: {len(value):,} are over the limit of {most:,}"
+        return next(filter(None, (_error(one, where) for one in value)), "")
+    if not is_dataclass(value):
+        return ""
+    kind = type(value).__name__
+    if (rule := _RULES.get(kind)) and not rule[1](value):
+        return f"{where}: {rule[0]}"
+    for name in (field.name for field in fields(value) if field.name != "exit_code"):
+        inner, part = f"{where}.{name}".lstrip("."), getattr(value, name)
+        if (rule := _RULES.get(f"{kind}.{name}")) and not rule[1](part):
+            return f"{inner}: {rule[0]}"
+        if wrong := _error(part, inner):
+            return wrong
     return ""
-
-
-def _finding_rules(finding: Finding) -> tuple[_Rule, ...]:
-    texts = (finding.body, finding.text, finding.suggestion or "")
-    return (
-        ("path", "not a path inside the repository", is_inside(finding.path)),
-        ("line", "negative", finding.line >= 0),
-        ("start_line", "not before the line", 0 <= finding.start_line <= finding.line),
-        ("title", f"over {_MAX_TITLE} characters", len(finding.title) <= _MAX_TITLE),
-        ("body", f"over {_MAX_TEXT:,} characters", all(len(text) <= _MAX_TEXT for text in texts)),
-        ("fingerprint", "not lower-case hex", re.fullmatch(r"[0-9a-f]{0,64}", finding.fingerprint)),
-    )
-
-
-def _request_rules(request: Request) -> tuple[_Rule, ...]:
-    thread, trigger = request.thread, request.trigger
-    return (
-        ("request.repository", "not owner/name", _is_repository(request.repository)),
-        ("request.actor.login", "not a login", _LOGIN.fullmatch(request.actor.login)),
-        ("request.actor.id", "negative", request.actor.id >= 0),
-        ("request.base_ref", "not a branch name", not request.base_ref or _REF.fullmatch(request.base_ref)),
-        ("request.thread.number", "not positive", thread is None or thread.number > 0),
-        ("request.thread.url", "not a web address", thread is None or _URL.fullmatch(thread.url)),
-        ("request.trigger.comment_id", "negative", trigger is None or trigger.comment_id >= 0),
-        ("request.trigger.url", "not a web address", trigger is None or _URL.fullmatch(trigger.url)),
-        ("request.trigger.at", "not an RFC 3339 time in UTC", trigger is None or _is_time(trigger.at)),
-        (
-            "request.trusted_sha",
-            "not a full object name",
-            not request.trusted_sha or _SHA.fullmatch(request.trusted_sha),
-        ),
-        ("request.plan", "not a plan", request.plan is None or not request.plan.problem),
-        ("request.resumes", "negative", request.resumes >= 0),
-        ("request.task", "not the name of a task", not request.task or _TASK.fullmatch(request.task)),
-        *_triage_rules(request.triage),
-        *(_pull_rules(request.pull) if request.pull is not None else ()),
-        *_thread_rules((*([request.anchor] if request.anchor else []), *request.unresolved)),
-        *(("request.failures.url", "not a web address", _URL.fullmatch(f.url)) for f in request.failures),
-    )
-
-
-def _triage_rules(triage: Triage | None) -> Iterable[_Rule]:
-    if triage is None:
-        return
-    yield "request.triage.at", "not an RFC 3339 time in UTC", _is_time(triage.at)
-    for thread in triage.threads:
-        yield "request.triage.number", "not positive", thread.state.number > 0
-
-
-def _pull_rules(pull: PullRequest) -> tuple[_Rule, ...]:
-    return (
-        ("request.pull.number", "not positive", pull.number > 0),
-        ("request.pull.author", "not a login", _LOGIN.fullmatch(pull.author)),
-        ("request.pull.author_id", "negative", pull.author_id >= 0),
-        ("request.pull.head_sha", "not a full object name", _SHA.fullmatch(pull.head_sha)),
-        ("request.pull.base_sha", "not a full object name", _SHA.fullmatch(pull.base_sha)),
-        ("request.pull.head_ref", "not a branch name", _HEAD_REF.fullmatch(pull.head_ref)),
-        ("request.pull.base_ref", "not a branch name", _REF.fullmatch(pull.base_ref)),
-        ("request.pull.head_repository", "not owner/name", _is_repository(pull.head_repository)),
-    )
-
-
-def _thread_rules(threads: Iterable[ReviewThread]) -> Iterable[_Rule]:
-    for thread in threads:
-        yield "request.unresolved.id", "not positive", thread.id > 0
-        yield "request.unresolved.line", "negative", min(thread.line, thread.start_line) >= 0
-
-
-def _first_wrong(rules: Iterable[_Rule]) -> str:
-    return next((f"{field}: {why}" for field, why, right in rules if not right), "")
-
-
-def _is_repository(name: str) -> bool:
-    """Whether `name` is `owner/name` or empty (a local checkout without a remote, or a deleted fork)."""
-    return not name or _REPOSITORY.fullmatch(name) is not None
 
 
 def _is_time(text: str) -> bool:
@@ -165,38 +72,71 @@ def _is_time(text: str) -> bool:
     return offset is not None and not offset
 
 
-MAX_TOOLS = 100
-MAX_LISTED = 2_000
-"""Far above any real run, and low enough that rendering is fast."""
-
-_MAX_NUMBER = 10**9
+def _like(pattern: str, reason: str) -> _Rule:
+    return reason, re.compile(pattern).fullmatch
 
 
-def evidence_error(outcome: Outcome) -> str:
-    """As `outcome_error`, for checks, diagnostics, servers and coverage."""
-    for field, most in (("checks", MAX_LISTED), ("diagnostics", MAX_TOOLS), ("servers", MAX_TOOLS)):
-        if (number := len(getattr(outcome, field))) > most:
-            return f"{field}: {number:,} are over the limit of {most:,}"
-    for field in ("checks", "diagnostics", "coverage"):
-        if wrong := _unbounded(getattr(outcome, field)):
-            return f"{field}{wrong}"
-    measured = outcome.coverage.files if outcome.coverage else ()
-    if any(file.covered > file.measured for file in measured):
-        return "coverage.files: more lines run than there are"
-    return ""
+def _at_most(most: int, what: str = "") -> _Rule:
+    """Of a list or of a text, which may be missing."""
+    return f"over {most:,}{what}", lambda value: len(value or ()) <= most
 
 
-def _unbounded(value: object) -> str:
-    """Return where and why a list in `value` is too long, or a number is negative or too large; an exit code may be
-    negative."""
-    if isinstance(value, int | float):
-        right = math.isfinite(value) and 0 <= value <= _MAX_NUMBER
-        return "" if right else ": a number is negative or out of range"
-    if isinstance(value, tuple):
-        if len(value) > MAX_LISTED:
-            return f": {len(value):,} are over the limit of {MAX_LISTED:,}"
-        return next(filter(None, map(_unbounded, value)), "")
-    if not is_dataclass(value):
-        return ""
-    parts = ((one.name, getattr(value, one.name)) for one in fields(value) if one.name != "exit_code")
-    return next((f".{name}{wrong}" for name, part in parts if (wrong := _unbounded(part))), "")
+_TEXT = _at_most(_MAX_TEXT, " characters")
+_POSITIVE: _Rule = ("not positive", lambda number: number > 0)
+_TIME: _Rule = ("not an RFC 3339 time in UTC", _is_time)
+_OBJECT = _like(_SHA, "not a full object name")
+_NO_OBJECT = _like(f"(?:{_SHA})?", "not a full object name")
+_HASH = _like(r"(?:[0-9a-f]{64})?", "not a SHA-256")
+_LOGIN = _like(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?", "not a login")
+_URL = _like(r"(?:https?://[^\s<>\"'`\\()\[\]]{1,2000})?", "not a web address")
+# Of a local checkout without a remote, and of a deleted fork, it is empty.
+_NAME = _like(_REPOSITORY, "not owner/name")
+_BRANCH = _like(f"(?:{_REF})?", "not a branch name")
+_RULES: Mapping[str, _Rule] = {
+    "Outcome.base_sha": _OBJECT,
+    "Outcome.patch_sha256": _like(r"[0-9a-f]{64}", "not a SHA-256"),
+    "Outcome.review_sha256": _HASH,
+    "Outcome.plan_sha256": _HASH,
+    "Outcome.writes_sha256": _HASH,
+    "Outcome.started_at": _TIME,
+    "Outcome.ended_at": _TIME,
+    "Outcome.diagnostics": _at_most(_MAX_TOOLS),
+    "Outcome.servers": _at_most(_MAX_TOOLS),
+    "Request.verb": ("no verb", VERBS.__contains__),
+    "Request.repository": _NAME,
+    "Request.base_ref": _BRANCH,
+    "Request.trusted_sha": _NO_OBJECT,
+    "Request.task": _like(r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,99})?", "not the name of a task"),
+    "Actor.login": _LOGIN,
+    "Thread.number": _POSITIVE,
+    "Thread.url": _URL,
+    "Trigger.url": _URL,
+    "Trigger.at": _TIME,
+    "Triage.at": _TIME,
+    "ThreadState.number": _POSITIVE,
+    "PullRequest.number": _POSITIVE,
+    "PullRequest.author": _LOGIN,
+    "PullRequest.head_sha": _OBJECT,
+    "PullRequest.base_sha": _OBJECT,
+    # A person's branch may begin with a hyphen; it is never the beginning of an argument.
+    "PullRequest.head_ref": _like(_REF.removeprefix("(?!-)"), "not a branch name"),
+    "PullRequest.base_ref": _like(_REF, "not a branch name"),
+    "PullRequest.head_repository": _NAME,
+    "ReviewThread.id": _POSITIVE,
+    "FailedCheck.url": _URL,
+    "Plan": ("not a plan", lambda plan: not plan.problem),
+    "Review.base_sha": _OBJECT,
+    "Review.head_sha": _OBJECT,
+    "Review.since_sha": _NO_OBJECT,
+    "Review.summary": _TEXT,
+    "Review.findings": _at_most(_MAX_FINDINGS),
+    "Review.left_out": _at_most(_MAX_FINDINGS),
+    "Finding": ("the start is after the line", lambda finding: finding.start_line <= finding.line),
+    "Finding.path": ("not a path inside the repository", is_inside),
+    "Finding.title": _at_most(_MAX_TITLE, " characters"),
+    "Finding.body": _TEXT,
+    "Finding.text": _TEXT,
+    "Finding.suggestion": _TEXT,
+    "Finding.fingerprint": _like(r"[0-9a-f]{0,64}", "not lower-case hex"),
+    "CoveredFile": ("more lines run than there are", lambda file: file.covered <= file.measured),
+}
