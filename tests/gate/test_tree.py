@@ -14,9 +14,8 @@ import pytest
 from bot.checkout.git import Git, GitError, git_program
 from bot.contracts.errors import ExitCode
 from bot.gate.errors import OutOfCapacity, capacity_error
-from bot.gate.gitignore import IgnoreRules
 from bot.gate.judge import judge_tree
-from bot.gate.objects import ChangeLimits, listing, scratch
+from bot.gate.objects import ChangeLimits
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench, copy_of_bench
 
@@ -254,16 +253,6 @@ def test_what_is_a_folder_is_known_without_making_it(tmp_path: Path) -> None:
     assert sorted(file.path for file in desk.judge().files) == sorted(added)
 
 
-def test_no_folder_is_made_for_a_folder(desk: Bench) -> None:
-    """Thirty thousand of them took a minute, and what a full disk refused was the diff."""
-    git_dir, base = desk.checkout.git, desk.checkout.base_sha
-    with scratch(git_dir, base) as room:
-        rules = IgnoreRules(room, listing(git_dir, base))
-        new = [f"new{number}" for number in range(9)]
-        assert rules.left_in([*new, "build", "node_modules"], ["x.log"]) == (new, [])
-        assert os.listdir(room.folder / "rules") == [".gitignore"]
-
-
 def test_a_full_disk_is_no_word_on_the_tree(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the gate cannot look, the tree must be kept: it is all there is of the diff."""
 
@@ -352,40 +341,6 @@ def test_nor_one_that_a_rule_for_files_ignores_too(tmp_path: Path) -> None:
 # -- what a reviewer should look at twice
 
 
-def test_files_that_run_or_pin_more_than_themselves_are_marked(desk: Bench) -> None:
-    kinds = {
-        "package.json": "dependency manifest; may add dependencies, which are not known: "
-        "Expecting value: line 1 column 1 (char 0)",
-        "web/package-lock.json": "lock file",
-        "Dockerfile": "configuration",
-        "GNUmakefile": "configuration",
-        "src/conftest.py": "can change what tests report",
-        "lib/evil.pth": "can change what tests report; configuration",
-        ".circleci/config.yml": "CI",
-        "netlify.toml": "CI",
-        "ci/deploy.sh": "CI",
-        "requirements-dev.txt": "dependency manifest; adds the dependency x",
-        "src/ordinary.py": "",
-    }
-    for path in kinds:
-        desk.write(path)
-    assert {file.path: file.sensitive for file in desk.judge().files} == kinds
-
-
-@pytest.mark.parametrize(
-    ("content", "note"),
-    [
-        ("def test_app():\n    assert f(1) == 1\n", "removes 1 assertion (line 3 before)"),
-        ("import pytest\n@pytest.mark.skip\n" + str(BASE["tests/test_app.py"]), "skips a test (line 2)"),
-        (str(BASE["tests/test_app.py"]) + "    assert f(3) == 3\n", ""),
-    ],
-)
-def test_weakened_tests_are_marked(desk: Bench, content: str, note: str) -> None:
-    desk.write("tests/test_app.py", content)
-    (file,) = desk.judge().files
-    assert file.sensitive == note
-
-
 def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(tmp_path: Path) -> None:
     new, moved, gone = ("gh" + "p_" + pair * 9 for pair in ("a1B2", "c3D4", "e5F6"))
     repository = Repository(tmp_path / "source")
@@ -407,12 +362,6 @@ def test_a55_characters_that_do_not_show_are_marked(desk: Bench) -> None:
     desk.write("src/app.py", "is_admin = True  # \u202e\n")
     (file,) = desk.judge().files
     assert file.sensitive == "adds characters that do not show: U+202E (line 1)"
-
-
-def test_a_deleted_test_is_marked(desk: Bench) -> None:
-    (desk.tree / "tests/test_app.py").unlink()
-    (file,) = desk.judge().files
-    assert file.sensitive == "deletes a test file"
 
 
 def test_a_removed_line_that_looks_like_a_patch_header_is_still_a_line(tmp_path: Path) -> None:

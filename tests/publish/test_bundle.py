@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.pulls import Comment
@@ -46,11 +43,6 @@ def test_a_bundle_is_read_back_as_it_was_written(folder: Path) -> None:
     assert bundle.outcome.checks == OUTCOME.checks
 
 
-def test_nothing_but_the_fixed_names_is_left_in_the_folder(folder: Path) -> None:
-    expected = {"outcome.json", "changes.patch", "withheld.patch", "message.md", "report.html"}
-    assert set(os.listdir(folder)) == expected
-
-
 def test_a_thread_too_long_for_the_outcome_is_left_to_the_journal(tmp_path: Path) -> None:
     comments = tuple(Comment(n, "bob", "x" * 60_000, OUTCOME.ended_at, OUTCOME.ended_at) for n in range(200))
     assert REQUEST.thread is not None
@@ -69,25 +61,11 @@ def test_a_lone_surrogate_loses_no_bundle(tmp_path: Path) -> None:
     assert (bundle.outcome.request.instruction, bundle.message) == ("caf? ?", "?")
 
 
-def test_an_empty_change_is_a_bundle_too(tmp_path: Path) -> None:
-    write_bundle(Bundle(tmp_path / "b", OUTCOME))
-    bundle = read_bundle(tmp_path / "b")
-    assert (bundle.patch, bundle.withheld) == (b"", b"")
-
-
 def test_a_bundle_is_replaced_whole(folder: Path) -> None:
     write_bundle(Bundle(folder, make_outcome(turns=9), b"new"))
     bundle = read_bundle(folder)
     assert (bundle.outcome.turns, bundle.patch, bundle.withheld) == (9, b"new", b"")
     assert not (folder / "report.html").exists()
-
-
-def test_the_journal_comes_along(tmp_path: Path) -> None:
-    journal = tmp_path / "run" / "journal.jsonl"
-    journal.parent.mkdir()
-    journal.write_text('{"a": 1}\n')
-    write_bundle(Bundle(tmp_path / "b", OUTCOME), journal)
-    assert (tmp_path / "b" / "journal.jsonl").read_text() == '{"a": 1}\n'
 
 
 def test_a_journal_that_lies_in_the_bundle_already_stays(tmp_path: Path) -> None:
@@ -103,12 +81,6 @@ def test_an_interrupted_write_leaves_no_bundle(tmp_path: Path, folder: Path) -> 
         write_bundle(Bundle(folder, OUTCOME, b"new"), tmp_path / "missing.jsonl")
     with pytest.raises(BundleError):
         read_bundle(folder)
-
-
-def test_a_file_where_the_folder_should_be_is_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(AgentError, match="could not be written"):
-        write_bundle(Bundle(tmp_path / "file", OUTCOME))
 
 
 def test_no_folder_is_a_sentence(tmp_path: Path) -> None:
@@ -133,19 +105,6 @@ def test_a_link_in_place_of_a_file_is_not_followed(folder: Path, tmp_path: Path,
         read_bundle(folder)
 
 
-def test_a_link_in_place_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(folder)
-    with pytest.raises(BundleError):
-        read_bundle(tmp_path / "link")
-
-
-def test_a_pipe_in_place_of_a_file_does_not_block(folder: Path) -> None:
-    (folder / "changes.patch").unlink()
-    os.mkfifo(folder / "changes.patch")
-    with pytest.raises(BundleError, match="not a regular file"):
-        read_bundle(folder)
-
-
 def test_a_swapped_patch_is_noticed(folder: Path) -> None:
     (folder / "changes.patch").write_bytes(PATCH + b"more")
     with pytest.raises(BundleError, match="hash differs"):
@@ -159,44 +118,26 @@ def test_an_outcome_over_the_size_cap_is_not_read(folder: Path) -> None:
         read_bundle(folder)
 
 
-def test_a_message_that_is_not_utf_8_is_refused(folder: Path) -> None:
-    (folder / "message.md").write_bytes(b"\xff")
-    with pytest.raises(BundleError, match="UTF-8"):
-        read_bundle(folder)
-
-
 TAMPERED: dict[str, Callable[[dict[str, Any]], object]] = {
     "unknown field": lambda o: o.update(extra=1),
     "unknown field deep inside": lambda o: o["request"]["actor"].update(admin=True),
-    "unknown field in a list": lambda o: o["checks"][0]["after"].update(extra=1),
     "missing field": lambda o: o.pop("base_sha"),
     "another schema": lambda o: o.update(schema=2),
-    "schema as text": lambda o: o.update(schema="1"),
     "number as text": lambda o: o.update(turns="3"),
     "unknown status": lambda o: o.update(status="merged"),
-    "unknown stop reason": lambda o: o.update(stop_reason="because"),
-    "unknown check state": lambda o: o["checks"][0]["after"].update(state="green"),
     "unknown tier": lambda o: o["request"]["actor"].update(tier="owner"),
     "base as option": lambda o: o.update(base_sha="--upload-pack=x"),
-    "base cut short": lambda o: o.update(base_sha="abc123"),
     "base branch as option": lambda o: o["request"].update(base_ref="--all"),
-    "base branch with a space": lambda o: o["request"].update(base_ref="a b"),
     "repository with a path": lambda o: o["request"].update(repository="a/b/../../c"),
     "repository upwards": lambda o: o["request"].update(repository="a/.."),
     "login with a newline": lambda o: o["request"]["actor"].update(login="a\nSigned-off-by: x"),
-    "login with an address": lambda o: o["request"]["actor"].update(login="a> <b"),
     "negative id": lambda o: o["request"]["actor"].update(id=-1),
     "thread number zero": lambda o: o["request"]["thread"].update(number=0),
     "link to a script": lambda o: o["request"]["trigger"].update(url="javascript:alert(1)"),
     "link that leaves its brackets": lambda o: o["request"]["trigger"].update(url="https://x/)![](y"),
     "time as prose": lambda o: o.update(ended_at="yesterday"),
-    "time without a zone": lambda o: o.update(ended_at="2026-01-02T03:04:05"),
     "negative cost": lambda o: o.update(cost=-1),
-    "negative turns": lambda o: o.update(turns=-1),
-    "negative tokens": lambda o: o["usage"].update(output=-1),
     "a number with thousands of digits": lambda o: o["usage"].update(input=10**4000),
-    "an exit code with thousands of digits": lambda o: o["checks"][0]["after"].update(exit_code=-(10**4000)),
-    "a cost that no account holds": lambda o: o.update(cost=1e308),
 }
 
 
@@ -227,18 +168,3 @@ RAW = {
 def test_bytes_that_are_no_outcome_are_refused(name: str) -> None:
     with pytest.raises(UsageError):
         parse_outcome(RAW[name])
-
-
-def test_a_refusal_repeats_no_control_characters(folder: Path) -> None:
-    change_outcome(folder, lambda o: o.update({"\x1b[2J\n::error::": 1}))
-    with pytest.raises(UsageError) as caught:
-        read_bundle(folder)
-    assert "\x1b" not in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@settings(deadline=None)
-@given(st.binary(max_size=300))
-def test_random_bytes_are_refused_and_never_crash(raw: bytes) -> None:
-    with pytest.raises(UsageError):
-        parse_outcome(raw)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import UsageError
-from bot.contracts.plan import MAX_STEPS, Plan, PlanStep
+from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import (
     Annotation,
     FailedCheck,
@@ -73,54 +73,39 @@ def test_a_review_and_a_plan_are_read_back_as_they_were_written(folder: Path) ->
     assert bundle.plan.hash == PLAN.hash
 
 
-def test_a_bundle_without_them_has_none(folder: Path) -> None:
-    write_bundle(Bundle(folder, OUTCOME))
-    bundle = read_bundle(folder)
-    assert (bundle.review, bundle.plan) == (None, None)
-    assert (bundle.outcome.review_sha256, bundle.outcome.plan_sha256) == ("", "")
-    assert not (folder / "plan.json").exists()
+def changed(folder: Path, name: str) -> None:
+    (folder / name).write_text((folder / name).read_text() + "\n")
 
 
-@pytest.mark.parametrize("name", ["review.json", "plan.json"])
-def test_one_changed_byte_is_noticed(folder: Path, name: str) -> None:
-    path = folder / name
-    path.write_text(path.read_text() + "\n")
-    with pytest.raises(BundleError, match=f"{name}.*hash differs"):
-        read_bundle(folder)
+def gone(folder: Path, name: str) -> None:
+    (folder / name).unlink()
 
 
-@pytest.mark.parametrize("name", ["review.json", "plan.json"])
-def test_a_file_that_the_outcome_does_not_state_is_refused(folder: Path, name: str) -> None:
+def not_stated(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
     write_bundle(Bundle(folder, OUTCOME))
+    assert not (folder / name).exists()
     (folder / name).write_bytes(content)
-    with pytest.raises(BundleError, match=name):
-        read_bundle(folder)
 
 
+@pytest.mark.parametrize("happens", [changed, gone, not_stated])
 @pytest.mark.parametrize("name", ["review.json", "plan.json"])
-def test_a_stated_file_that_is_gone_is_refused(folder: Path, name: str) -> None:
-    (folder / name).unlink()
+def test_a_file_that_is_not_the_stated_one_is_noticed(
+    folder: Path, name: str, happens: Callable[[Path, str], None]
+) -> None:
+    happens(folder, name)
     with pytest.raises(BundleError, match=name):
         read_bundle(folder)
 
 
 WRONG_PLANS: dict[str, Callable[[dict[str, Any]], object]] = {
-    "no title": lambda p: p.update(title=" "),
     "a title of two lines": lambda p: p.update(title="a\nb"),
     "no steps": lambda p: p.update(steps=[]),
-    "too many steps": lambda p: p.update(steps=[{"text": "x"}] * (MAX_STEPS + 1)),
-    "an empty step": lambda p: p["steps"][0].update(text=""),
     "a long step": lambda p: p["steps"][0].update(text="x" * 1001),
     "a path upwards": lambda p: p["steps"][0].update(paths=["../x"]),
-    "an absolute path": lambda p: p["steps"][0].update(paths=["/etc/passwd"]),
-    "a path of two lines": lambda p: p["steps"][0].update(paths=["a\nb"]),
-    "a folder twice": lambda p: p["steps"][0].update(paths=["a//b"]),
     "a negative estimate": lambda p: p.update(estimate_usd=-1.0),
-    "a huge estimate": lambda p: p.update(estimate_turns=10**9),
     "turns as text": lambda p: p.update(estimate_turns="12"),
     "a field too many": lambda p: p.update(approved=True),
-    "a field too many in a step": lambda p: p["steps"][1].update(done=True),
 }
 
 
@@ -141,12 +126,9 @@ def test_a_plan_has_the_same_hash_wherever_it_is_read() -> None:
 
 WRONG_REVIEWS: dict[str, Callable[[dict[str, Any]], object]] = {
     "a head that is no commit": lambda r: r.update(head_sha="main"),
-    "a last head that is no commit": lambda r: r.update(since_sha="-x"),
     "a path upwards": lambda r: r["findings"][0].update(path="a/../../b"),
-    "a negative line": lambda r: r["findings"][0].update(line=-1),
     "a start after the line": lambda r: r["findings"][0].update(start_line=10),
     "an unknown severity": lambda r: r["findings"][0].update(severity="blocker"),
-    "an unknown side": lambda r: r["findings"][0].update(side="UP"),
     "a fingerprint that is none": lambda r: r["findings"][0].update(fingerprint="-->"),
     "a body without end": lambda r: r["findings"][0].update(body="x" * (65 << 10)),
     "findings without end": lambda r: r.update(findings=r["findings"] * 600),
@@ -190,14 +172,10 @@ def test_an_outcome_of_a_pull_request_is_read_back(folder: Path) -> None:
 
 WRONG_REQUESTS: dict[str, Callable[[dict[str, Any]], object]] = {
     "a head that is an option": lambda r: r["pull"].update(head_sha="--upload-pack=x"),
-    "a head's branch that is a pattern": lambda r: r["pull"].update(head_ref="m?in"),
     "a head's repository upwards": lambda r: r["pull"].update(head_repository="a/.."),
-    "a pull request without a number": lambda r: r["pull"].update(number=0),
-    "an unknown state": lambda r: r["pull"].update(state="draft"),
     "a trusted commit cut short": lambda r: r.update(trusted_sha="b" * 12),
     "a plan without steps": lambda r: r["plan"].update(steps=[]),
     "a task that is a path": lambda r: r.update(task="../x"),
-    "a run before the first": lambda r: r.update(resumes=-1),
     "a thread without an id": lambda r: r["anchor"].update(id=0),
     "a failure with an address that is none": lambda r: r["failures"][0].update(url="javascript:alert(1)"),
 }

@@ -14,7 +14,7 @@ from bot.contracts.outcome import Status, StopReason, WithheldFile
 from bot.github.client import GitHub
 from bot.publish.body.title_and_footer import NO_LINKS
 from bot.publish.result import end_text, pending_line
-from bot.publish.thread.comments import find_comment, with_mark
+from bot.publish.thread.comments import find_comment
 from bot.publish.thread.markers import PROGRESS, ThreadRef
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter
 from tests.publish.conftest import REPO, World
@@ -88,14 +88,6 @@ def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> 
     progress.close(ProgressState("Done"))
     assert ours(world) == []
     assert progress.problem == ""
-
-
-def test_a_strangers_copy_of_the_mark_is_not_edited(world: World) -> None:
-    fake = with_mark(place_in(world), PROGRESS, "mine")
-    world.forge.comment(REPO, world.issue, "bob", fake)
-    ProgressWriter(world.github, place_in(world), interval=0).close(ProgressState("Done"))
-    assert len(ours(world)) == 2
-    assert fake in ours(world)
 
 
 def test_a_failure_is_told_in_the_progress_comment_and_taken_back_when_it_works_after_all(

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import ExitCode, GateError, PublishError
-from bot.contracts.outcome import ChangedFile, Status, StopReason
-from bot.contracts.request import Actor, Tier
+from bot.contracts.outcome import ChangedFile, Status
 from bot.policy.publishing import Identity
 from bot.publish.bundle.write import Bundle
 from bot.publish.result import PublishResult
@@ -54,14 +53,6 @@ def test_a_change_becomes_a_draft_pull_request(published_change: Published) -> N
     assert "fix the rounding of totals" in pull["body"]
     assert f"Fixes #{world.issue}" in pull["body"]
     assert world.branches() == {"main": world.base_sha, BRANCH: published.commit}
-
-
-def test_somebody_who_may_not_review_is_no_failure(world: World) -> None:
-    outcome = world.outcome()
-    bob = Actor("bob", world.forge.add_user("bob"), Tier.OUTSIDER)
-    published = world.publish(world.bundle(request=replace(outcome.request, actor=bob)))
-    assert published.pr_number
-    assert "No review was requested" in published.notes[0]
 
 
 def test_the_commit_names_the_bot_and_the_requester(published_change: Published) -> None:
@@ -271,12 +262,6 @@ NO_DRAFTS = {
 }
 
 
-def test_private_plans_without_drafts_get_a_plain_one(world: World) -> None:
-    world.forge.fail_next("POST", "/pulls$", status=422, body=NO_DRAFTS)
-    assert world.publish(world.bundle()).created
-    assert world.pulls()[0]["draft"] is False
-
-
 def test_private_plans_without_drafts_get_none_where_the_policy_has_drafts_only(world: World) -> None:
     bundle = _bound_to_drafts(world)
     world.forge.fail_next("POST", "/pulls$", status=422, body=NO_DRAFTS)
@@ -408,22 +393,6 @@ def test_a73_a91_without_the_workflows_token_nothing_is_pushed(world: World, pol
 
 
 # Told without a pull request
-
-
-@pytest.mark.parametrize(
-    ("status", "stop"),
-    [
-        (Status.NO_CHANGE, StopReason.END_TURN),
-        (Status.REFUSED, StopReason.DENIED),
-        (Status.FAILED, StopReason.PROVIDER_ERROR),
-        (Status.PARTIAL, StopReason.BUDGET),
-    ],
-)
-def test_a_run_without_a_change_is_told_in_the_thread(world: World, status: Status, stop: StopReason) -> None:
-    published = world.publish(world.bundle({}, status=status, stop_reason=stop, reason="This is why."))
-    assert published.pr_number == 0
-    assert "This is why." in world.comments()[-1]
-    assert world.pulls() == []
 
 
 def test_a_change_makes_no_comment(published_change: Published) -> None:

@@ -158,20 +158,6 @@ def test_what_the_asker_may_is_looked_up_again(world: World, actor: Actor, ok: b
     assert set(world.branches()) == {"main"}
 
 
-def test_a_bundle_that_was_made_by_another_policy_is_not_published(
-    world: World, asked: tuple[Outcome, Event]
-) -> None:
-    outcome, event = asked
-    lie = replace(outcome, request=replace(outcome.request, policy_file=".github/lax.yml"))
-    before = world.branches()
-    with pytest.raises(AgentError, match=r"the policy '.github/lax.yml' is another"):
-        published(world, bundle_of(world, lie), name="issue_comment", event=event)
-    assert world.branches() == before
-
-
-# Tokens
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "headings"), [("publish", ["changed"]), ("both", ["published"])])
 def test_where_the_run_was_a_step_of_the_same_job_its_summary_is_not_given_twice(
@@ -199,21 +185,6 @@ def test_the_action_tells_publishing_whether_the_run_was_in_its_job() -> None:
 
 
 # -- the repository was renamed while the run was under way
-
-
-@pytest.mark.slow
-def test_a_change_goes_to_a_repository_that_was_renamed_or_transferred(
-    world: World, asked: tuple[Outcome, Event]
-) -> None:
-    outcome, event = asked
-    folder = bundle_of(world, outcome)
-    world.forge.add_user("umbrella")
-    world.forge.rename_repository(REPO, "umbrella/greeting")
-    for _ in range(2):
-        published(world, folder, name="issue_comment", event=event)
-    pulls = world.api("/pulls?state=all")
-    assert [pull["base"]["ref"] for pull in pulls] == ["topic", "main"]
-    assert f"note: the repository {REPO} is called umbrella/greeting now" in world.said
 
 
 @pytest.mark.parametrize("acts", ["an app", "the workflow's token"])

@@ -53,23 +53,11 @@ def test_no_other_branch_is_ever_written(world: World, remote: Remote, name: str
     assert world.branches() == {"main": world.base_sha}
 
 
-def test_a_default_branch_with_a_name_like_ours_is_not_written(world: World, remote: Remote) -> None:
-    with pytest.raises(PublishError, match="not a branch of the bot's own"):
-        remote.push(commit(remote, world), "agent/main", expected="", never=frozenset({"agent/main"}))
-
-
 def test_a_branch_that_appeared_meanwhile_is_not_overwritten(world: World, remote: Remote) -> None:
     theirs = world.forge.commit(REPO, {"a": "b"}, branch="agent/x", author="ann")
     with pytest.raises(BranchMovedError):
         remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
     assert world.branches()["agent/x"] == theirs
-
-
-def test_a_branch_that_is_as_we_saw_it_is_moved(world: World, remote: Remote) -> None:
-    first, second = commit(remote, world, "first"), commit(remote, world, "second")
-    remote.push(first, "agent/x", expected="", never=NOBODY)
-    remote.push(second, "agent/x", expected=first, never=NOBODY)
-    assert world.branches()["agent/x"] == second
 
 
 def refuse(world: World, *lines: str, reason: str = "pre-receive hook declined") -> None:
@@ -172,14 +160,6 @@ def quick(remote: Remote) -> tuple[Remote, list[float]]:
     """`remote`, whose waits between tries take no time, and how long they would have taken."""
     waits: list[float] = []
     return replace(remote, pace=Pace(sleep=waits.append)), waits
-
-
-@pytest.mark.parametrize("status", [500, 502, 503])
-def test_a_request_that_the_server_failed_is_sent_again(world: World, remote: Remote, status: int) -> None:
-    remote, waits = quick(remote)
-    world.forge.fail_next("GET", "info/refs", status, times=2)
-    assert remote.refs("main").heads == {"main": world.base_sha}
-    assert waits == [0.5, 1.0]
 
 
 def test_a_push_whose_answer_was_lost_is_done(world: World, remote: Remote) -> None:

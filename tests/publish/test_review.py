@@ -12,8 +12,7 @@ import pytest
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
-from bot.publish.check_run import CheckReport, post_check_run
-from bot.publish.review.posted_reviews import CHECK, empty_review_key, read_memory, review_mark
+from bot.publish.review.posted_reviews import CHECK, read_memory, review_mark
 from bot.publish.thread.markers import thread_ref_of
 from bot.review.fingerprints import fingerprint
 from tests.publish.conftest import REPO, World
@@ -169,18 +168,6 @@ def test_a_job_with_the_name_of_our_check_is_no_trace(pull: Reviewed) -> None:
     assert read_memory(pull.world.github(token(pull, checks="read")), REPO, pull.number).head_sha == ""
 
 
-@pytest.mark.slow
-def test_what_another_app_made_is_no_trace(pull: Reviewed) -> None:
-    """Who may make check runs must not have a head passed over."""
-    pull.world.forge.add_user("some-ci[bot]", kind="Bot")
-    other = pull.world.github(
-        pull.world.forge.token("some-ci[bot]", {"checks": "write", "contents": "read"}, repo=REPO)
-    )
-    key = empty_review_key(pull.number, pull.head)
-    assert post_check_run(other, REPO, CheckReport(CHECK, pull.head, "Nothing to say", "s", key=key)) == ()
-    assert read_memory(pull.world.github(token(pull, checks="read")), REPO, pull.number).head_sha == ""
-
-
 @pytest.mark.parametrize("found", [0, 1])
 def test_a_review_that_was_cut_short_saw_no_head(pull: Reviewed, found: int) -> None:
     """What it had not come to is still to be looked at."""
@@ -192,17 +179,6 @@ def test_a_review_that_was_cut_short_saw_no_head(pull: Reviewed, found: int) -> 
     cut_short = unasked(pull, status=Status.PARTIAL, reason="The budget of 1 USD is spent.")
     pull.publish(pull.bundle(outcome=cut_short), token=granted)
     assert read_memory(pull.world.github(granted), REPO, pull.number).head_sha == ""
-
-
-def test_the_last_head_that_was_looked_at_is_known(pull: Reviewed) -> None:
-    host = pull.world.github()
-    assert read_memory(host, REPO, pull.number).head_sha == ""
-    first = pull.head
-    pull.publish(pull.bundle(finding()))
-    assert read_memory(host, REPO, pull.number).head_sha == first
-    pull.push({"b.py": "x = 3\n"})
-    pull.publish(pull.bundle())
-    assert read_memory(host, REPO, pull.number).head_sha == pull.head != first
 
 
 # What does not stand on a line
@@ -283,14 +259,6 @@ def test_changes_are_requested_only_where_policy_says_so(world: World) -> None:
     pull.publish(pull.bundle(finding(severity=Severity.MINOR)))
     pull.publish(pull.bundle(finding("b.py", 1, severity=Severity.CRITICAL)))
     assert [one["state"] for one in pull.reviews()] == ["COMMENTED", "CHANGES_REQUESTED"]
-
-
-def test_on_our_own_pull_request_it_stays_a_comment(world: World) -> None:
-    pull = Reviewed.begin(world, "version: 1\nreview:\n  request_changes: true\n")
-    bundle = pull.bundle(finding(severity=Severity.CRITICAL))
-    pull.publish(bundle, token=world.forge.token("ann"))
-    assert [one["state"] for one in pull.reviews()] == ["COMMENTED"]
-    assert len(pull.remarks()) == 1
 
 
 # Hostile bundles
@@ -392,12 +360,3 @@ def test_with_the_permission_for_checks_the_findings_are_annotations_too(pull: R
     assert (found[0]["path"], found[0]["annotation_level"]) == ("c.txt", "failure")
     pull.publish(bundle, token=token(pull, checks="write"))
     assert len(checks(pull)) == 1
-
-
-def test_in_a_dry_run_all_is_said_and_nothing_written(pull: Reviewed) -> None:
-    before = pull.world.writes()
-    pull.publish(pull.bundle(finding(text="ten", suggestion="TEN")), dry_run=True)
-    said = "\n".join(pull.world.said)
-    assert pull.world.writes() == before
-    assert f"would review {REPO}#{pull.number} at" in said
-    assert "```suggestion" in said

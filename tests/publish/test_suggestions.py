@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from bot.checkout.git import Git
 from bot.contracts.errors import GateError
-from bot.contracts.request import Trigger
 from bot.publish.bundle.write import Bundle
 from bot.publish.result import PublishResult
 from tests.publish.conftest import REPO, World
@@ -119,20 +118,6 @@ def test_published_again_when_things_went_on_it_is_still_found(pull: Forked, the
     assert len(pull.world.pulls()) == 1
 
 
-@pytest.mark.slow
-def test_a_label_may_ask_again_and_for_something_else(pull: Forked) -> None:
-    """Its requests have no comment that tells them apart."""
-    for changes in (FITS, {"b.py": "x = 1\ny = 4\n"}):
-        bundle = pull.bundle(changes)
-        url = f"{pull.world.forge.url}/{REPO}/pull/{pull.number}"
-        request = replace(
-            bundle.outcome.request, trigger=Trigger("pull_request", 0, url, "2026-01-02T03:04:05Z")
-        )
-        for _ in range(2):
-            pull.publish(replace(bundle, outcome=replace(bundle.outcome, request=request)))
-    assert len(pull.reviews()) == 2
-
-
 # What does not fit goes the other way, all of it
 
 
@@ -193,14 +178,6 @@ def test_where_suggestions_are_of_no_use_it_is_a_pull_request(
     before = pull.world.writes()
     assert pull.publish(bundle).pr_number == published.pr_number
     assert (pull.reviews(), pull.world.writes()) == ([], before)
-
-
-@pytest.mark.slow
-def test_where_a_push_to_the_fork_is_refused_it_is_suggestions(pull: Forked) -> None:
-    pull.world.forge.commit(REPO, {".github/agent.yml": "forks: push\n"})
-    published = pull.publish(pull.bundle(FITS))
-    assert published.suggested
-    assert "could not be pushed to bob/hello" in pull.reviews()[0]["body"]
 
 
 @pytest.mark.slow

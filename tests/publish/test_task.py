@@ -10,7 +10,7 @@ import pytest
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.request import Actor, Tier
 from bot.publish.bundle.write import Bundle
-from bot.publish.thread.markers import PULL_REQUEST, mark, marked, read_mark
+from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from tests.publish.conftest import FIXED, REPO, World
 
 TASK = "---\npaths: [invoice.py]\nlabels: [maintenance]\n---\nRound totals.\n"
@@ -68,15 +68,6 @@ def test_no_more_are_opened_than_may_be_open_whatever_the_plan_counted(world: Wo
     assert set(world.branches()) == {"main", BRANCH}
     world.base_sha = world.forge.commit(REPO, {"README.md": "newer\n"})
     assert world.publish(scheduled(world)).pr_number == first.pr_number
-
-
-@pytest.mark.slow
-def test_peoples_pull_requests_take_no_room(world: World) -> None:
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "maintenance: { open_pulls: 1 }\n"})
-    world.forge.commit(REPO, {"README.md": "mine\n"}, branch="mine", author="ann")
-    body = marked("Mine.", mark(PULL_REQUEST, task="rounding"))
-    world.forge.open_pull(REPO, "ann", "mine", title="Mine", body=body)
-    assert world.publish(scheduled(world)).created
 
 
 @pytest.mark.slow

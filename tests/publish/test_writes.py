@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from bot.contracts.writes import (
     AddReply,
     CloseThread,
     EditThread,
-    RemoveLabel,
     Write,
     Writes,
 )
@@ -32,7 +30,7 @@ from bot.gate.secrets import Finder
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import WRITES, Bundle, write_bundle
 from bot.publish.result import PublishResult
-from bot.publish.thread.markers import WRITE, marked, read_mark
+from bot.publish.thread.markers import WRITE, read_mark
 from tests.publish.conftest import REPO, World
 
 TASK = """---
@@ -96,10 +94,6 @@ def publish(world: World, *writes: Write, outcome: Outcome | None = None, **opti
 def words(world: World, number: int = 0) -> list[str]:
     """What was written in the thread by us."""
     return [body for body in world.comments(number) if read_mark(body, WRITE) is not None]
-
-
-def names(world: World, number: int = 0) -> list[str]:
-    return [label["name"] for label in world.api(f"/issues/{number or world.issue}")["labels"]]
 
 
 def test_what_happened_in_the_second_of_the_look_itself_was_not_seen(world: World) -> None:
@@ -187,13 +181,6 @@ def test_more_than_the_task_allows(world: World) -> None:
     assert words(world) == []
 
 
-def test_a_lower_cap_of_the_policy_counts_now(world: World) -> None:
-    bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
-    world.forge.commit(REPO, {".github/agent.yml": "writes: { comment: 0 }"})
-    with pytest.raises(PublishError, match="no write of the kind `comment`"):
-        world.publish(bundle)
-
-
 @pytest.mark.parametrize(
     "fields",
     [
@@ -256,15 +243,6 @@ def test_a_file_that_is_not_as_the_schema_says_is_no_bundle(
         read_bundle(folder)
 
 
-def test_writes_come_back_as_they_were_written(world: World) -> None:
-    writes = (
-        AddComment(1, "a"), AddReply(1, 2, "b"), AddLabel(3, "c"), RemoveLabel(3, "d"), CloseThread(4),
-        EditThread(5, "e", "f"),
-    )  # fmt: skip
-    assert bundled(world, triaged(world), *writes).writes == Writes(writes)
-    assert {write.kind for write in writes} == {data["kind"] for data in asdict(Writes(writes))["writes"]}
-
-
 def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World) -> None:
     world.forge.commit(REPO, {"README.md": "Bye\n"}, branch="topic")
     number = world.open("topic")
@@ -275,32 +253,11 @@ def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World) -> No
     assert world.api(f"/pulls/{number}")["state"] == "open"
 
 
-def test_what_this_bot_opened_is_no_thread_of_a_tasks(world: World) -> None:
-    own = world.github().create_issue(REPO, title="Maintenance", body="").number
-    published = publish(world, EditThread(own, "Mine"), outcome=triaged(world, own))
-    assert "opened by this bot" in published.withheld[0]
-
-
-def test_more_threads_than_the_task_is_shown(world: World) -> None:
-    outcome = triaged(world, *range(100, 130))
-    with pytest.raises(PublishError, match="is shown 30 threads"):
-        publish(world, AddComment(world.issue, "Hello"), outcome=outcome)
-
-
 def test_a_run_that_failed_writes_nothing_and_that_is_said(world: World) -> None:
     outcome = replace(triaged(world), status=Status.FAILED)
     published = publish(world, AddComment(world.issue, "Hello"), outcome=outcome)
     assert published.withheld == (f"comment on #{world.issue}: the run failed",)
     assert words(world) == []
-
-
-@pytest.mark.slow
-def test_a_mark_that_somebody_copied_is_not_ours(world: World) -> None:
-    bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
-    world.publish(bundle, dry_run=True)
-    [ours] = re.findall(r"<!-- slash-agent write .*-->", "".join(world.said))
-    world.forge.comment(REPO, world.issue, "bob", marked("Hello", ours), at="2026-01-01T00:00:00Z")
-    assert world.publish(bundle).written == (f"comment on #{world.issue}",)
 
 
 def test_what_github_did_not_take_is_an_error_and_the_rest_is_made_by_publishing_again(
@@ -321,24 +278,6 @@ def test_what_github_did_not_take_is_an_error_and_the_rest_is_made_by_publishing
 
 
 REVIEWS = "writes: { verbs: [explain, fix], labels: [needs tests] }"
-
-
-def asked(world: World, **fields: Any) -> Outcome:
-    outcome = world.outcome(status=Status.ANSWERED, answer="It sums.")
-    assert outcome.request.trigger is not None
-    trigger = replace(outcome.request.trigger, at=now())
-    request = replace(outcome.request, verb="explain", trigger=trigger)
-    return replace(outcome, request=replace(request, **fields))
-
-
-@pytest.mark.slow
-def test_a_verb_writes_only_where_policy_names_it(world: World) -> None:
-    label = AddLabel(world.issue, "needs tests")
-    with pytest.raises(PublishError, match="`/agent explain` may make none"):
-        publish(world, label, outcome=asked(world))
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": REVIEWS})
-    assert publish(world, label, outcome=asked(world)).written
-    assert names(world) == ["needs tests"]
 
 
 def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) -> None:
