@@ -73,7 +73,6 @@ class LoopHooks:
         )
 
     def _request_sent(self, turn: int) -> None:
-        self.parts.workspace.scan_meanwhile()
         self.calls.turn = turn
         if turn == 1:
             self.parts.rounds.start_before()

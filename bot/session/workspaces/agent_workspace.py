@@ -1,7 +1,7 @@
 """The agent's own workspace: started when first needed, closed for the gate, started anew after it.
 
-Every tool call of the model passes here. After a command the tree is scanned, while the model thinks or before the next
-call, and the changes are journalled: the checkpoint that a dead run is salvaged from.
+Every tool call of the model passes here. After a command the tree is scanned,
+and the changes are journalled: the checkpoint that a dead run is salvaged from.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import SHELL_TOOLS, WRITING
@@ -51,8 +50,7 @@ TakeDiagnostics = Callable[[CallPosition | None, ToolOutcome], ToolOutcome]
 
 
 class AgentWorkspace:
-    """One live workspace at a time. Calls from the loop's thread and from subagents run one after another; scans are
-    collected on a thread of their own."""
+    """One live workspace at a time. Calls from the loop's thread and from subagents run one after another."""
 
     def __init__(
         self,
@@ -67,9 +65,6 @@ class AgentWorkspace:
         self._take_diagnostics = take_diagnostics
         self._changed = changed
         self._live: Workspace | None = None
-        self._collector: threading.Thread | None = None
-        self._failure: Exception | None = None
-        self._unscanned: CallPosition | None = None
         self._last: CallPosition | None = None
         self._in_background = False
         self._failed_starts = 0
@@ -106,8 +101,6 @@ class AgentWorkspace:
     def _call(
         self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, position: CallPosition | None
     ) -> ToolOutcome:
-        self.scan_meanwhile()
-        self._settle()
         try:
             live = self.open()
         except (WorkspaceError, NoSandboxError) as error:
@@ -120,35 +113,23 @@ class AgentWorkspace:
             self._changed(self._last, live.scan())
         if position is not None:
             self._last = position
-            self._unscanned = position if self._in_background or tool in SHELL_TOOLS else None
         agent, more_edits = (position.agent, position.more_edits) if position else ("", False)
         outcome = live.call(tool, arguments, cancel, agent, more_edits=more_edits)
         running = outcome.metadata.get("running")
         if type(running) is int:
             self._in_background = running > 0
+        if position is not None and (self._in_background or tool in SHELL_TOOLS):
+            self._changed(position, live.scan())
         outcome = self._take_diagnostics(position, outcome)
         return outcome._replace(content=self._mask(outcome.content))
 
-    def scan_meanwhile(self) -> None:
-        """Start a scan for the changes of the last command, on a thread, if there was none yet."""
-        if self._live is None or self._unscanned is None:
-            return
-        collector = threading.Thread(
-            target=self._collect, args=(self._live, self._unscanned), name="scan", daemon=True
-        )
-        retry_at_capacity(collector.start)
-        self._collector, self._unscanned = collector, None
-
     def close(self) -> None:
-        """Scan a last time, then end every process of the workspace. The next call starts a new one."""
+        """End every process of the workspace; the next call starts a new one. What runs in the background ends first,
+        and its last changes are recorded."""
         try:
-            self._settle()  # first, so that what was found before is told before
-            if self._live is not None and self._in_background:
-                # So that nothing changes after the scan.
+            if self._live is not None and self._in_background and self._last is not None:
                 self._live.call("bash_kill", {}, CancelToken())
-                self._unscanned = self._last
-            self.scan_meanwhile()
-            self._settle()
+                self._changed(self._last, self._live.scan())
         finally:
             self.kill()
 
@@ -156,20 +137,5 @@ class AgentWorkspace:
         """End every process of the workspace at once."""
         if self._live is not None:
             live, self._live = self._live, None
-            self._in_background, self._unscanned = False, None
+            self._in_background = False
             live.close()
-
-    def _settle(self) -> None:
-        """Wait for a running scan. Raises its error."""
-        if self._collector is not None:
-            self._collector.join()
-            self._collector = None
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
-
-    def _collect(self, live: Workspace, position: CallPosition) -> None:
-        try:
-            self._changed(position, live.scan())
-        except Exception as error:  # noqa: BLE001 - carried to the loop's thread and raised there
-            self._failure = error
