@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from bot import __version__
 from bot.agent.compaction import SummaryCompaction
@@ -17,15 +16,20 @@ from bot.providers.models import cost
 from bot.publish.bundle.write import JOURNAL
 from bot.run.loop_hooks import LoopHooks, StopHook
 from bot.run.parts import Parts
+from bot.run.resume import (
+    EarlierConversation,
+    NewRun,
+    Resumed,
+    earlier_conversation,
+    last_todo,
+    read_recording,
+)
 from bot.session.context.profiles import masking_of
 from bot.session.context.run import Run
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.subagents import RunSubagents
 from bot.session.tools.toolbox import CallTracker, RunToolbox
-
-if TYPE_CHECKING:
-    from bot.run.resume import EarlierConversation, Resumed
 
 
 def new_conversation(
@@ -97,14 +101,12 @@ def _earlier(
     """The conversation of the last run if this one continues it, and notes for the journal."""
     if run.last is None or run.resume is None:
         return None, ()
-    from bot.run.resume import NewRun, conversation, last_todo, read_recording
-
     recorded = read_recording(run.resume / JOURNAL)
     if isinstance(recorded, str):
         earlier: EarlierConversation | str = recorded
     else:
         results.todo.items = last_todo(recorded)
-        earlier = conversation(recorded, NewRun(run.request, model, system, tools))
+        earlier = earlier_conversation(recorded, NewRun(run.request, model, system, tools))
     notes = (earlier,) if isinstance(earlier, str) else earlier.notes
     run.note(*notes)
     return None if isinstance(earlier, str) else earlier, notes

@@ -12,7 +12,8 @@ from bot.contracts import journal as lines
 from bot.contracts.messages import Image
 from bot.contracts.workspace_tools import SHELL
 from bot.run.parts import Parts
-from bot.session.context.attachments import Attachments
+from bot.run.resume import RESUMPTION
+from bot.session.context.attachments import Attachments, has_attachments
 from bot.session.context.git_trees import pull_diff
 from bot.session.context.instructions import instructions, paths_of
 from bot.session.context.run import Run
@@ -31,18 +32,18 @@ def opening(
     conversation: ConversationContext,
     results: ResultTools,
     last: LastRun | None,
-    loaded: Attachments | None,
 ) -> tuple[str, tuple[Image, ...]]:
     """Return the first message and its pictures. The journal gets a line on each attachment."""
-    attached = (loaded or Attachments(run.for_model)).without_shown(conversation.before)
+    attached = Attachments(run.for_model)
+    if run.load_attachments is not None and has_attachments(run.for_model):
+        attached = run.load_attachments(run, conversation.provider.info.vision)
+    attached = attached.without_shown(conversation.before)
     for note in (*attached.image_notes, *attached.omitted):
         run.journal.write(lines.Note(note))
     for file in attached.files:
         run.journal.write(file)
     facts = _facts(run, parts, attached)
     if conversation.before:
-        from bot.run.resume import RESUMPTION
-
         facts = facts._replace(notes=(*facts.notes, RESUMPTION))
     elif last and results.todo.items:
         last = last._replace(todo=render_list(results.todo.items))

@@ -43,6 +43,7 @@ from bot.maintenance.due_tasks import OpenPull
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
 from bot.session.context.profiles import recorded_profile
+from bot.session.context.run import Run
 
 _LINK = "120000"
 
@@ -72,6 +73,15 @@ def last_bundle(folder: Path, request: Request) -> Bundle:
             "The bundle that was to be gone on from belongs to another thread: nothing was done."
         )
     return bundle
+
+
+def put_earlier_change(run: Run, may_write: MayWrite) -> Resumed | None:
+    """Put the change of the run that `run` continues into the work tree, or that of its task's pull request."""
+    if run.last is not None:
+        return resume(run.last, run.checkout, run.source, may_write)
+    if run.open_pull is not None and not run.profile.read_only:
+        return resume_pull(run.open_pull, run.checkout, run.source, may_write)
+    return None
 
 
 def resume(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWrite) -> Resumed:
@@ -253,7 +263,7 @@ def read_recording(path: Path) -> JournalFile | str:
         return f"The last run's conversation is not continued. Its journal cannot be read: {error.strerror}."
 
 
-def conversation(recorded: JournalFile, now: NewRun) -> EarlierConversation | str:
+def earlier_conversation(recorded: JournalFile, now: NewRun) -> EarlierConversation | str:
     """The conversation of a journal, or a sentence on why it cannot be continued."""
     try:
         if reason := _mismatch(recorded.header, now):

@@ -24,7 +24,7 @@ from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.loop import run_loop
 from bot.agent.title import title_change
-from bot.checkout.clone import Checkout, History, prepare
+from bot.checkout.clone import prepare
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts import journal as lines
@@ -47,7 +47,7 @@ from bot.run.conversation import new_conversation
 from bot.run.environment import granted_profile
 from bot.run.opening import opening
 from bot.run.parts import Parts, budget_notes, make_parts
-from bot.session.context.attachments import Attachments, has_attachments
+from bot.run.resume import last_bundle, put_earlier_change
 from bot.session.context.base import base_finder, base_policy, base_task, check_brought
 from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.context.secrets import known_secrets
@@ -105,7 +105,7 @@ def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
     require_git()
     provider = spec.connecting or Background(spec.connect, "connect")
     backends = candidates(spec.sandbox)
-    last = _last_bundle(spec)
+    last = last_bundle(spec.resume, spec.request) if spec.resume else None
     redactor = Redactor(known_secrets(spec.environment))
     detector = Background(Detector(redactor).prepare, "detector")
     sandbox = Background(lambda: first_that_holds(*backends), "sandbox")
@@ -141,7 +141,9 @@ def _read_base(
     if task is not None and task.threads is not None:
         request = _with_threads(spec, task)
         say(f"{count_of(request.triage.threads if request.triage else (), 'thread')} to look at")
-    whole = checkout if policy.history == 1 else _with_history(spec, policy.history)
+    whole = checkout
+    if policy.history != 1:
+        whole = prepare(spec.source, spec.folder.history, history=policy.history)
     journal = stack.enter_context(Journal(spec.folder.journal, detector.masked))
     if spec.view is not None:
         journal.watch = ProgressReporter(
@@ -179,16 +181,7 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     stack.callback(trees.wait)
     stack.callback(parts.rounds.settle)
     stack.callback(parts.workspace.kill)
-    pictures = _load_attachments(run, connecting)
-    resumed = None
-    if run.last is not None:
-        from bot.run.resume import resume
-
-        resumed = resume(run.last, run.checkout, run.source, parts.gate.may_write)  # before a workspace opens
-    elif run.open_pull is not None and not run.profile.read_only:
-        from bot.run.resume import resume_pull
-
-        resumed = resume_pull(run.open_pull, run.checkout, run.source, parts.gate.may_write)
+    resumed = put_earlier_change(run, parts.gate.may_write)  # before a workspace opens
     trees.begin(run.stop)
     run.note(*trees.left_out())
     if not trees.need_preparing:
@@ -205,9 +198,8 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
             if nothing := _nothing_to_do(run, parts):
                 end = LoopEnd(StopReason.END_TURN, nothing, 0, Usage(), 0.0, nothing)
             else:
-                loaded = pictures.result() if pictures else None
                 last = resumed.last if resumed else None
-                end = run_loop(conversation, *opening(run, parts, conversation, results, last, loaded))
+                end = run_loop(conversation, *opening(run, parts, conversation, results, last))
             end = _with_title(run, conversation, lambda: model.small() or model.provider, results, end)
     finally:
         forget()
@@ -227,14 +219,6 @@ def _nothing_to_do(run: Run, parts: Parts) -> str:
     return ""
 
 
-def _last_bundle(spec: RunSpec) -> Bundle | None:
-    if spec.resume is None:
-        return None
-    from bot.run.resume import last_bundle
-
-    return last_bundle(spec.resume, spec.request)
-
-
 def _leftovers(spec: RunSpec) -> tuple[str, ...]:
     """On a runner, notes on credentials that earlier steps left: the sandbox hides them, later steps can read them."""
     if not spec.environment.get("RUNNER_TEMP"):
@@ -247,22 +231,6 @@ def _with_threads(spec: RunSpec, task: Task) -> Request:
     if spec.threads is None:
         raise UsageError(f"The task {task.name} is about threads on GitHub, and there are none here.")
     return replace(spec.request, triage=spec.threads(task))
-
-
-def _with_history(spec: RunSpec, commits: History) -> Checkout:
-    return prepare(spec.source, spec.folder.history, history=commits)
-
-
-def _load_attachments(run: Run, provider: Background[Provider]) -> Background[Attachments] | None:
-    """Start loading the request's pictures and files on a thread; `None` without any."""
-    load = run.load_attachments
-    if load is None or not has_attachments(run.for_model):
-        return None
-
-    def load_on_thread() -> Attachments:
-        return load(run, apply_overrides(provider.result(), run.policy.models).info.vision)
-
-    return Background(load_on_thread, "pictures")
 
 
 def _with_title(

@@ -14,7 +14,7 @@ from bot.contracts.journal import Note, Record, Response, UserText
 from bot.contracts.messages import Text
 from bot.contracts.request import Request, Tier
 from bot.contracts.workspace_tools import TOOL_SPECS
-from bot.run.resume import EarlierConversation, NewRun, conversation, read_recording
+from bot.run.resume import EarlierConversation, NewRun, earlier_conversation, read_recording
 from tests.support.sessions import header
 
 REQUEST = header().request
@@ -44,7 +44,7 @@ def asked(request: Request = LOCAL, **changes: Any) -> NewRun:
 
 
 def test_what_fits_is_gone_on_with_as_it_was_begun(tmp_path: Path) -> None:
-    kept = conversation(_journal(tmp_path, system="as it was"), asked())
+    kept = earlier_conversation(_journal(tmp_path, system="as it was"), asked())
     assert isinstance(kept, EarlierConversation)
     assert ([message.text for message in kept.messages], kept.system) == (["mend it", "Done."], "as it was")
     assert kept.tools == SPECS
@@ -61,7 +61,7 @@ def test_what_fits_is_gone_on_with_as_it_was_begun(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named(tmp_path: Path, changes: dict[str, Any], now: NewRun, said: str) -> None:
-    found = conversation(_journal(tmp_path, **changes), now)
+    found = earlier_conversation(_journal(tmp_path, **changes), now)
     assert isinstance(found, str)
     assert said in found
 
@@ -79,13 +79,13 @@ def test_a_journal_from_an_artifact_brings_no_system_text_and_no_tools_of_its_ow
     ):
         folder = tmp_path / str(number)
         folder.mkdir()
-        found = conversation(_journal(folder, **changes), asked(REQUEST))
+        found = earlier_conversation(_journal(folder, **changes), asked(REQUEST))
         assert isinstance(found, EarlierConversation) is fits, found
         assert fits or "not those of this program" in str(found)
 
 
 def test_a_conversation_that_never_began_is_not_gone_on_with(tmp_path: Path) -> None:
-    assert "ended before it began" in str(conversation(_journal(tmp_path, Note("x")), asked()))
+    assert "ended before it began" in str(earlier_conversation(_journal(tmp_path, Note("x")), asked()))
 
 
 def test_a_journal_that_is_missing_or_damaged_is_named(tmp_path: Path) -> None:

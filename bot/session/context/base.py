@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.checkout.clone import Checkout
-from bot.checkout.git import GitError
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import UsageError
 from bot.contracts.request import CHECK, NO_CHECKS, Request
@@ -87,23 +86,9 @@ def check_brought(task: Task | None, origin: Path | None) -> None:
         )
 
 
-def with_task_instruction(request: Request, task: Task | None) -> Request:
-    """The request with the instruction of its task's file."""
-    if task is None:
-        return request
-    return apply.with_task_instruction(request, task)
-
-
 def _read_base(checkout: Checkout, path: str) -> str | None:
-    return _read_at(checkout, checkout.policy_sha or checkout.base_sha, path)
-
-
-def _read_at(checkout: Checkout, sha: str, path: str) -> str | None:
-    """The text of a file of a commit; `None` where there is none. One stray byte hides no policy."""
-    try:
-        return checkout.git.run("cat-file", "blob", f"{sha}:{path}").decode(errors="replace")
-    except GitError:
-        return None
+    """The text of a file of the base, `None` if there is none. One stray byte hides no policy."""
+    return GitTrees(checkout).read(path, checkout.policy_sha)
 
 
 def checks_of(policy: Policy, task: Task | None, detected: Detection) -> tuple[Check, ...]:
@@ -145,7 +130,7 @@ def detected_at(checkout: Checkout) -> Detection:
     def read(path: str) -> str | None:
         if path in known:
             return known[path].decode(errors="replace")
-        return _read_at(checkout, sha, path)
+        return GitTrees(checkout).read(path, sha)
 
     return detect(paths, read)
 
