@@ -9,8 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,28 +52,6 @@ class _Proposal(NamedTuple):
         if self.data is None:
             return "delete"
         return "change" if self.change.before else "create"
-
-
-@contextmanager
-def counted(context: Context, paths: Callable[[], Sequence[Path]]) -> Iterator[str]:
-    """Count a try to change the files. Yields the note for its result, empty for a first try; a `ToolFailure` inside
-    gets the note too. `paths` is called only if a try failed, now or before."""
-    failed = context.failed
-    tried = paths() if failed else ()
-    most = max(tried, key=lambda path: failed.get(path, 0), default=None)
-    tries = 1 + (failed.get(most, 0) if most else 0)
-    note = ""
-    if most is not None and tries > 1:
-        where = "this file" if len(tried) == 1 else relative(context, most)
-        note = f"(attempt {tries} on {where})"
-    try:
-        yield note
-    except ToolFailure as failure:
-        for path in paths():
-            failed[path] = failed.get(path, 0) + 1
-        raise ToolFailure(f"{failure} {note}" if note else str(failure)) from None
-    for path in tried:
-        failed.pop(path, None)
 
 
 def commit(context: Context, tool: str, changes: Sequence[Change]) -> Committed:

@@ -39,8 +39,8 @@ class Context:
     inside, by name.
 
     `seq` numbers the running call, for spill files; `cancelled` is set when it should stop at once. `echo`, if set,
-    receives the last line of a command's output while it runs. `failed` counts, by path, the failed tries to change a
-    file since the last success. `originals` are the files that tools changed as they were before, by name.
+    receives the last line of a command's output while it runs. `originals` are the files that tools changed as they
+    were before, by name.
     """
 
     root: Path
@@ -58,7 +58,6 @@ class Context:
         self.seq = 0
         self.cwd: Path | None = None
         self.cancelled = Cancellation()
-        self.failed: dict[Path, int] = {}
         self.originals: dict[str, bytes | None] = {}
         self.echo: Callable[[str], None] | None = None
         self.real_root = os.path.realpath(self.root)

@@ -71,13 +71,9 @@ def test_in_a_file_that_changed_since_only_a_text_that_is_there_once_is_replaced
     path.write_text("zero\none\none\ntwo\n")
     assert "occurs 2 times" in bench.refusal("edit", path="a.py", old="one", new="1")
     message = bench.refusal("edit", path="a.py", old="one", new="1", replace_all=True)
-    assert message == (
-        'a.py changed since it was viewed. Call view {"path": "a.py"}, then send this again. (attempt 2 on this file)'
-    )
+    assert message == ('a.py changed since it was viewed. Call view {"path": "a.py"}, then send this again.')
     said = bench.text("edit", path="a.py", old="two", new="2")
-    assert said.startswith(
-        "Edited a.py (+1 -1). (attempt 3 on this file) (a.py changed since it was viewed.)\n"
-    )
+    assert said.startswith("Edited a.py (+1 -1). (a.py changed since it was viewed.)\n")
     assert path.read_text() == "zero\none\none\n2\n"
 
 
@@ -503,17 +499,6 @@ def test_an_edit_that_is_in_already_is_told_so(bench: Bench) -> None:
     viewed(bench, "a.py", "total = price * 2\n")
     message = bench.refusal("edit", path="a.py", old="total = cost + 1", new="total = price * 2")
     assert '"new" already is, at line 1' in message
-
-
-def test_attempts_that_failed_are_counted_until_one_succeeds(bench: Bench) -> None:
-    viewed(bench, "a.txt", "one\n")
-    viewed(bench, "b.txt", "one\n")
-    assert "attempt" not in bench.refusal("edit", path="a.txt", old="two", new="2")
-    assert bench.refusal("edit", path="a.txt", old="two", new="2").endswith("(attempt 2 on this file)")
-    assert "attempt" not in bench.text("edit", path="b.txt", old="one", new="1")
-    said = bench.text("edit", path="a.txt", old="one", new="1")
-    assert said.startswith("Edited a.txt (+1 -1). (attempt 3 on this file)\n")
-    assert "attempt" not in bench.text("edit", path="a.txt", old="1", new="2")
 
 
 def test_a_read_only_file_is_edited_and_that_is_said(bench: Bench) -> None:

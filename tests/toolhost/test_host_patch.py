@@ -501,13 +501,3 @@ def test_without_a_failure_as_many_things_are_done(bench: Bench, monkeypatch: py
     apply(bench, *OPERATIONS)
     assert done == ["write"] * 3 + ["put"] * 5
     assert files(bench.root) == {"a.txt": b"1\n", "new/b.txt": b"b\n", "moved/d.txt": b"d\n"}
-
-
-def test_attempts_at_one_file_are_counted(bench: Bench) -> None:
-    fill(bench, {"a.txt": "one\n"})
-    bad = ("*** Update File: a.txt", "@@", "-two", "+2")
-    assert "attempt" not in refuse(bench, *bad)
-    assert refuse(bench, *bad).endswith("(attempt 2 on this file)")
-    said = apply(bench, "*** Update File: a.txt", "@@", "-one", "+1")
-    assert said.startswith("Patched: M a.txt (+1 -1) at line 1 (attempt 3 on this file)")
-    assert "attempt" not in apply(bench, "*** Update File: a.txt", "@@", "-1", "+2")

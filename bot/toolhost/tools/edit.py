@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.commit import Change, Committed, commit, counted
+from bot.toolhost.commit import Change, Committed, commit
 from bot.toolhost.context import Context, flag_argument, text_argument
 from bot.toolhost.file_excerpt import changed_part, excerpt
 from bot.toolhost.files import (
@@ -32,15 +32,8 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     new = text_argument(arguments, "new")
     everywhere = flag_argument(arguments, "replace_all")
     path = resolve(context, raw_path)
-    with counted(context, lambda: [path]) as note:
-        if not old:
-            return _fill(context, path, raw_path, new, note)
-        return _replace(context, path, raw_path, old, new, note=note, everywhere=everywhere)
-
-
-def _replace(
-    context: Context, path: Path, raw_path: str, old: str, new: str, *, note: str, everywhere: bool
-) -> ToolOutcome:
+    if not old:
+        return _fill(context, path, raw_path, new)
     file = load(context, path, raw_path)
     if old == new:
         return _unchanged(file.name, '"old" and "new" are the same')
@@ -62,11 +55,10 @@ def _replace(
     count = f", {replaced.spans} occurrences" if everywhere else ""
     counts = f"+{metadata['additions']} -{metadata['removals']}{count}"
     excerpt = changed_part(to_lf(after.content), *lines)
-    note = " ".join(filter(None, [note, f"({stale}.)" if stale else ""]))
-    return edit_outcome("Edited", file.name, counts, note, done, excerpt=excerpt)
+    return edit_outcome("Edited", file.name, counts, done, f"({stale}.)" if stale else "", excerpt)
 
 
-def _fill(context: Context, path: Path, raw_path: str, new: str, note: str) -> ToolOutcome:
+def _fill(context: Context, path: Path, raw_path: str, new: str) -> ToolOutcome:
     """Handle an empty `old`: create a file, or fill an empty one."""
     before = None
     if path.exists():
@@ -81,11 +73,11 @@ def _fill(context: Context, path: Path, raw_path: str, new: str, note: str) -> T
     after = Text(new, before.text.encoding) if before else Text(new)
     done = commit(context, "edit", [Change(path, before, after)])
     counts = f"+{done.files[0]['additions']} -0"
-    return edit_outcome("Filled" if before else "Created", relative(context, path), counts, note, done)
+    return edit_outcome("Filled" if before else "Created", relative(context, path), counts, done)
 
 
 def edit_outcome(
-    verb: str, name: str, counts: str, note: str, done: Committed, *, excerpt: str = ""
+    verb: str, name: str, counts: str, done: Committed, note: str = "", excerpt: str = ""
 ) -> ToolOutcome:
     """The result of a change of one file, with an `excerpt` of it."""
     head = f"{verb} {name} ({counts}). {note}".rstrip()

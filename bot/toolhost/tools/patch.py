@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.commit import Change, commit, counted
+from bot.contracts.tools import ToolOutcome
+from bot.toolhost.commit import Change, commit
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.diff import Block, compare
 from bot.toolhost.file_excerpt import AROUND, ends, within_echo
-from bot.toolhost.files import resolve
-from bot.toolhost.patch.grammar import Operation, Update, parse
+from bot.toolhost.patch.grammar import parse
 from bot.toolhost.patch.overlay import plan
 from bot.toolhost.text import split_lines, to_lf
 
@@ -22,9 +20,8 @@ _RANGES = 4
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     operations = parse(text_argument(arguments, "patch"))
-    with counted(context, lambda: list(_paths(operations, context))) as note:
-        planned = plan(context, operations)
-        done = commit(context, "patch", planned.changes)
+    planned = plan(context, operations)
+    done = commit(context, "patch", planned.changes)
     additions = sum(file["additions"] for file in done.files)
     removals = sum(file["removals"] for file in done.files)
     files = list(zip(_listed(done.files), planned.changes, strict=True))
@@ -38,20 +35,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         lines += within_echo(_places(files), "[further changed places are not shown]")
     metadata: dict[str, Any] = {"additions": additions, "removals": removals, "files": list(done.files)}
     rest = [line for line in (*lines, done.note) if line]
-    return ToolOutcome("\n".join([f"{head} {note}".rstrip(), *rest]), metadata=metadata)
-
-
-def _paths(operations: Sequence[Operation], context: Context) -> Iterator[Path]:
-    """The files that the operations name, without those outside: the plan reports them."""
-    named: dict[Path, None] = {}
-    for operation in operations:
-        target = operation.move_to if isinstance(operation, Update) else None
-        for path in filter(None, (operation.path, target)):
-            try:
-                named[resolve(context, path)] = None
-            except ToolFailure:
-                continue
-    yield from named
+    return ToolOutcome("\n".join([head, *rest]), metadata=metadata)
 
 
 def _listed(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

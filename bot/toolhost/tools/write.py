@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.commit import Change, commit, counted
+from bot.toolhost.commit import Change, commit
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import LoadedFile, display_name, load, relative, require_shown, resolve, view_call
 from bot.toolhost.text import Text, count_lines, encode, line_ends, to_lf
@@ -23,11 +22,6 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
             f"{display_name(raw_path)} names a folder. Give a file in it; folders are made as needed."
         )
     path = resolve(context, raw_path)
-    with counted(context, lambda: [path]) as note:
-        return _write(context, path, raw_path, content, note)
-
-
-def _write(context: Context, path: Path, raw_path: str, content: str, note: str) -> ToolOutcome:
     name = relative(context, path)
     before = load(context, path, raw_path) if os.path.lexists(path) else None
     after = _like(before, content) if before else Text(content)
@@ -42,7 +36,7 @@ def _write(context: Context, path: Path, raw_path: str, content: str, note: str)
     done = commit(context, "write", [Change(path, before, after)])
     metadata = done.files[0]
     counts = f"{_size(after, before)}; +{metadata['additions']} -{metadata['removals']}"
-    return edit_outcome("Wrote" if before else "Created", name, counts, note, done)
+    return edit_outcome("Wrote" if before else "Created", name, counts, done)
 
 
 def _require_all_shown(context: Context, file: LoadedFile) -> None:
