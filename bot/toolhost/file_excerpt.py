@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bot.toolhost.text import split_lines
@@ -47,56 +47,35 @@ def window_of(lf: str, first: int, limit: int) -> Window:
     return Window(first, tuple(taken), len(every), cut)
 
 
-AROUND = 2
+_AROUND = 2
 """Unchanged lines that an edit's result shows on each side of the change."""
 
-_ENDS = 3
-_ECHO = 900
-"""Characters of the file in an edit's result: the model has just sent most of it."""
-
-_ECHO_LINE = 100
-_MAX_LINES = 40
-_MAX_LINE = 200
+_MAX_LINES, _MAX_WIDTH = 40, 200
+_MAX_ECHO, _ECHO_WIDTH = 7, 100
+"""Of an edit's result: the model has just sent most of it."""
 
 
 def excerpt(lines: Sequence[str], first: int, last: int) -> str:
     """Lines `first` to `last` (1-based, cut to what exists), numbered as a view numbers them; a long piece keeps
     its two ends."""
-    numbers = range(max(1, first), min(last, len(lines)) + 1)
-    if len(numbers) <= _MAX_LINES:
-        return "\n".join(_numbered(lines, number) for number in numbers)
-    half = _MAX_LINES // 2
-    top, end = numbers[:half], numbers[-half:]
-    left_out = f"[{len(numbers) - 2 * half} lines]"
-    return "\n".join([*(_numbered(lines, n) for n in top), left_out, *(_numbered(lines, n) for n in end)])
+    return _both_ends(lines, first, last, _MAX_LINES, _MAX_WIDTH)
 
 
 def changed_part(lf: str, first: int, last: int) -> str:
     """The lines that changed, with a few around them, so that the next edit needs no view."""
-    return ends(split_lines(lf), first - AROUND, last + AROUND) or "[the file is empty now]"
+    part = _both_ends(split_lines(lf), first - _AROUND, last + _AROUND, _MAX_ECHO, _ECHO_WIDTH)
+    return part or "[the file is empty now]"
 
 
-def ends(lines: Sequence[str], first: int, last: int) -> str:
-    """Lines `first` to `last`, numbered; of more than a few, the three at each end."""
-    numbers = range(max(1, first), min(last, len(lines)) + 1)
-    if len(numbers) <= 2 * _ENDS + 1:
-        return "\n".join(_numbered(lines, number, _ECHO_LINE) for number in numbers)
-    parts = [_numbered(lines, number, _ECHO_LINE) for number in (*numbers[:_ENDS], *numbers[-_ENDS:])]
-    parts.insert(_ENDS, f"[{len(numbers) - 2 * _ENDS} lines]")
-    return "\n".join(parts)
+def _both_ends(lines: Sequence[str], first: int, last: int, most: int, width: int) -> str:
+    def numbered(numbers: Sequence[int]) -> list[str]:
+        texts = ((number, lines[number - 1]) for number in numbers)
+        return [
+            f"{n}|{line}" if len(line) <= width else f"{n}|{line[:width]}[line goes on]" for n, line in texts
+        ]
 
-
-def within_echo(pieces: Iterable[str], rest: str) -> Iterator[str]:
-    """The first pieces that fit into an edit's result, then `rest` where some did not."""
-    left = _ECHO
-    for piece in pieces:
-        left -= len(piece) + 1
-        if left < 0:
-            yield rest
-            return
-        yield piece
-
-
-def _numbered(lines: Sequence[str], number: int, most: int = _MAX_LINE) -> str:
-    line = lines[number - 1]
-    return f"{number}|{line}" if len(line) <= most else f"{number}|{line[:most]}[line goes on]"
+    numbers, half = range(max(1, first), min(last, len(lines)) + 1), most // 2
+    if len(numbers) <= most:
+        return "\n".join(numbered(numbers))
+    left_out = f"[{len(numbers) - 2 * half} lines]"
+    return "\n".join([*numbered(numbers[:half]), left_out, *numbered(numbers[-half:])])

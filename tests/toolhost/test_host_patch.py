@@ -351,27 +351,11 @@ def test_the_result_of_a_patch_that_fits_does_not_repeat_it(bench: Bench) -> Non
     assert said == "Patched: M a.txt (+75 -0) at line 3-77"
 
 
-def test_the_result_of_a_patch_that_fits_only_almost_shows_both_ends(bench: Bench) -> None:
-    fill(bench, {"a.txt": "one\ntwo  \nthree\nfour\n"})
-    said = apply(bench, "*** Update File: a.txt", "@@", " two", *(f"+line {n}" for n in range(75)), " three")
-    assert said.partition("a.txt:\n")[2] == (
-        "1|one\n2|two  \n3|line 0\n[73 lines]\n77|line 74\n78|three\n79|four"
-    )
-
-
 def test_the_result_of_many_changes_is_short(bench: Bench) -> None:
     fill(bench, {"a.txt": "".join(f"line {n} {'x' * 90} \n" for n in range(300))})
     sections = [line for n in range(5, 300, 10) for line in ("@@", f"-line {n} {'x' * 90} ", f"+{'y' * 150}")]
     said = apply(bench, "*** Update File: a.txt", *sections)
     assert said == "Patched: M a.txt (+30 -30) at 30 places in 6-296"
-
-
-def test_what_a_result_repeats_is_short(bench: Bench) -> None:
-    fill(bench, {"a.txt": "".join(f"line {n} {'x' * 90} \n" for n in range(30))})
-    sections = [line for n in range(5, 30, 10) for line in ("@@", f"-line {n} {'x' * 90}", f"+{'y' * 150}")]
-    said = apply(bench, "*** Update File: a.txt", *sections)
-    assert len(said) < 1000
-    assert said.endswith("[further changed places are not shown]")
 
 
 def test_a_file_that_was_moved_is_known_under_its_new_name(bench: Bench) -> None:

@@ -90,15 +90,10 @@ FORBIDDEN: dict[str, tuple[str | bytes, str]] = {
     "in output": ('<testsuite><testcase name="a"><system-out><![CDATA[\x08&#2;]]></system-out></testcase>{}', "a"),
     "half a pair": (b'<testsuite><testcase name="a\xed\xa0\x80b"/>{}', "a\ufffd\ufffd\ufffdb"),
     "no UTF-8": (b'<?xml version="1.0" encoding="utf-8"?><testsuite><testcase name="a\xff"/>{}', "a\ufffd"),
-    "an encoding of others": (
-        '<?xml version="1.0" encoding="shift_jis"?><testsuite><testcase name="テスト"/>{}'.encode("shift_jis"), "テスト"
-    ),
     "an unknown encoding": ('<?xml version="1.0" encoding="no-such"?><testsuite><testcase name="ü"/>{}', "ü"),
     "an encoding of bytes": ('<?xml version="1.0" encoding="hex"?><testsuite><testcase name="ü"/>{}', "ü"),
     "UTF-8 that calls itself UTF-16": ('<?xml version="1.0" encoding="UTF-16"?><testsuite><testcase name="ü"/>{}', "ü"),
     "UTF-8 that calls itself ASCII": ('<?xml version="1" encoding="us-ascii"?><testsuite><testcase name="ü"/>{}', "ü"),
-    "UTF-16": ('<testsuite><testcase name="a\x01ü"/>{}'.encode("utf-16"), "aü"),
-    "UTF-16 without a mark": ('<testsuite><testcase name="a\x01ü"/>{}'.encode("utf-16-be"), "aü"),
     "a declaration after a line": ('\n<?xml version="1.0"?><testsuite><testcase name="a"/>{}', "a"),
     "XML 1.1": ('<?xml version="1.1"?><testsuite><testcase name="a&#1;"/>{}', "a"),
 }  # fmt: skip
@@ -109,8 +104,7 @@ def test_what_xml_forbids_costs_no_test(kind: str) -> None:
     text, name = FORBIDDEN[kind]
     content = text if isinstance(text, bytes) else str(text).encode("utf-8", "surrogatepass")
     end = '<testcase name="z"/></testsuite>'
-    encoding = {"UTF-16": "utf-16-le", "UTF-16 without a mark": "utf-16-be"}.get(kind, "utf-8")
-    found = parsed(content.replace("{}".encode(encoding), end.encode(encoding)))
+    found = parsed(content.replace(b"{}", end.encode()))
     assert found.names["passed"] == [name, "z"]
 
 

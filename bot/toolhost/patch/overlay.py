@@ -44,12 +44,10 @@ class _File:
 
 
 class Plan(NamedTuple):
-    """`changes` in the order of the patch; `notes` say which files were stale or stay unchanged;
-    `exact` is whether every section was found as written."""
+    """`changes` in the order of the patch; `notes` say which files were stale or stay unchanged."""
 
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
-    exact: bool
 
 
 def plan(context: Context, operations: Sequence[Operation]) -> Plan:
@@ -66,7 +64,6 @@ class _Overlay:
         self._files: dict[Path, _File] = {}
         self._problems: list[Problem] = []
         self._notes: list[str] = []
-        self._exact = True
 
     def take(self, operation: Operation) -> None:
         try:
@@ -85,7 +82,7 @@ class _Overlay:
         changes = self._changes()
         if not changes:
             raise PatchError([Problem(1, "", "The patch changes nothing: every file would be as it is")])
-        return Plan(tuple(changes), tuple(self._notes), self._exact)
+        return Plan(tuple(changes), tuple(self._notes))
 
     def _add(self, operation: Add) -> None:
         path = self._resolved(operation.path)
@@ -139,7 +136,6 @@ class _Overlay:
                 )
             else:
                 places.append(result)
-                self._exact = self._exact and result.exact
         return places
 
     def _existing(self, raw_path: str, *, anew: bool = False) -> _File:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 import stat
@@ -154,35 +153,15 @@ def _feed(parser: expat.XMLParserType, content: bytes) -> None:
         raise ReportError("is nested too deeply") from error
 
 
-_DECLARATION = re.compile(r"\s*<\?xml\s(?:[^>]*?\bencoding\s*=\s*[\"']([\w.:-]+))?[^>]*\?>")
+_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]+)|([0-9]+));")
-_STARTS = (
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-    (b"<\0", "utf-16-le"),
-    (b"\0<", "utf-16-be"),
-)
 
 
 def _without_forbidden(content: bytes) -> bytes:
     """Return a document in UTF-8 without the characters that XML forbids, as they are or as references."""
-    text = _FORBIDDEN.sub("", _DECLARATION.sub("", _decoded(content).lstrip("\ufeff"), count=1))
-    return _REFERENCE.sub(_allowed_reference, text).lstrip().encode()
-
-
-def _decoded(content: bytes) -> str:
-    """Decode by the declaration, if that fits, or else as UTF-8, in which bytes that do not fit become U+FFFD."""
-    for start, encoding in _STARTS:
-        if content.startswith(start):
-            return content.decode(encoding, "replace")
-    declared = _DECLARATION.match(content[:200].decode("latin-1"))
-    name = (declared and declared[1]) or "utf-8"
-    try:
-        # A declaration that could be read is not in one of these.
-        return content.decode("utf-8" if re.match(r"(?i)utf-?(16|32)|ucs", name) else name)
-    except (LookupError, UnicodeError):
-        return content.decode("utf-8", "replace")
+    text = _DECLARATION.sub("", content.decode("utf-8", "replace").lstrip("\ufeff"), count=1)
+    return _REFERENCE.sub(_allowed_reference, _FORBIDDEN.sub("", text)).lstrip().encode()
 
 
 def _allowed_reference(match: re.Match[str]) -> str:

@@ -9,10 +9,9 @@ from bot.contracts.tools import ToolOutcome
 from bot.toolhost.commit import Change, commit
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.diff import Block, compare
-from bot.toolhost.file_excerpt import AROUND, ends, within_echo
 from bot.toolhost.patch.grammar import parse
 from bot.toolhost.patch.overlay import plan
-from bot.toolhost.text import split_lines, to_lf
+from bot.toolhost.text import to_lf
 
 _RANGES = 4
 """Places of one file that the result names."""
@@ -31,8 +30,6 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     else:
         head = f"Patched {len(named)} files (+{additions} -{removals})."
     lines = [*named, *planned.notes]
-    if not planned.exact:  # else the result would repeat what was sent
-        lines += within_echo(_places(files), "[further changed places are not shown]")
     metadata: dict[str, Any] = {"additions": additions, "removals": removals, "files": list(done.files)}
     rest = [line for line in (*lines, done.note) if line]
     return ToolOutcome("\n".join([head, *rest]), metadata=metadata)
@@ -66,28 +63,3 @@ def _blocks(change: Change) -> Sequence[Block]:
     if before is None or change.after is None:
         return ()
     return compare(before.lf, to_lf(change.after.content), "").blocks
-
-
-def _places(files: Sequence[tuple[Mapping[str, Any], Change]]) -> Iterator[str]:
-    """The changed lines of a patch that did not fit exactly, so that the model sees the result."""
-    for file, change in files:
-        lines = split_lines(to_lf(change.after.content)) if change.after else []
-        mark = f"{file['path']}:\n"
-        for window in _windows(_blocks(change)):
-            yield f"{mark}{ends(lines, *window) or '[the file is empty now]'}"
-            mark = "--\n"
-
-
-def _windows(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
-    """First and last line to show of each place; places that would touch are one."""
-    window: tuple[int, int] | None = None
-    for _, _, first, last in blocks:
-        low, high = first + 1 - AROUND, last + AROUND
-        if window is not None and low <= window[1] + 1:
-            window = (window[0], high)
-            continue
-        if window is not None:
-            yield window
-        window = (low, high)
-    if window is not None:
-        yield window
