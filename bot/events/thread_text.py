@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -22,12 +22,9 @@ MAX_BODY = 30_000
 MAX_TITLE = 1_000
 
 
-@dataclass(slots=True)
-class _Counts:
-    present: int = 0
-    after: int = 0
-    edited: int = 0
-    own: int = 0
+_AFTER = ("comment", "written after the command")
+_EDITED = ("comment", "edited after the command")
+_OWN = ("comment", "of this bot's own")
 
 
 def build_thread(
@@ -39,30 +36,38 @@ def build_thread(
     trigger are left out, and so are the bot's own; the rest is taken from its newest end until `COMMENTS_BUDGET` is
     spent, and not read further. Raises `EditedTextError`.
     """
-    counts, cleaner = _Counts(), TextCleaner()
+    omitted: Counter[tuple[str, str]] = Counter()
     newest: deque[CommentData] = deque()
-    size, complete = 0, True
+    size = present = 0
+    older: tuple[str, ...] = ()
     for comment in newest_first:
-        if not _is_context(comment, trigger, counts):
-            continue
-        size += _size(comment)
-        if size > COMMENTS_BUDGET:
-            complete = False
-            break
-        newest.appendleft(comment)
-    older = () if complete else (_omitted_older(subject.comments, counts),)
+        time = comment_time(trigger, ISSUE_COMMENT, comment.id, comment.created_at, comment.updated_at)
+        present += time is not CommentTime.AFTER
+        if reason := _left_out(comment, time):
+            omitted[reason] += 1
+        elif time is CommentTime.BEFORE:
+            size += min(len(comment.body), MAX_COMMENT)
+            if size > COMMENTS_BUDGET:
+                # The payload may have the number of comments. The one at which reading ended is left out, too.
+                why = f"older than the newest {COMMENTS_BUDGET} characters of the thread"
+                number = subject.comments - present + 1 if subject.comments else 0
+                older = count_notes((number, "comment", why)) if number > 0 else (f"all comments {why}",)
+                break
+            newest.appendleft(comment)
+    cleaner = TextCleaner()
     thread = bare_thread(subject, cleaner, html)
     comments = tuple(_context_comment(comment, cleaner, html) for comment in newest)
-    left_out = (*_omission_notes(counts), *older, *cleaner.notes())
-    return replace(thread, comments=comments, left_out=left_out)
+    notes = count_notes(*((omitted[one], *one) for one in (_AFTER, _EDITED, _OWN)))
+    return replace(thread, comments=comments, left_out=(*notes, *older, *cleaner.notes()))
 
 
-def _omitted_older(total: int, counts: _Counts) -> str:
-    """`total` is the number of comments in the payload, 0 if it has none."""
-    why = f"older than the newest {COMMENTS_BUDGET} characters of the thread"
-    # The comment at which reading ended is left out, too.
-    number = total - counts.present + 1
-    return count_notes((number, "comment", why))[0] if total and number > 0 else f"all comments {why}"
+def _left_out(comment: CommentData, time: CommentTime) -> tuple[str, str] | None:
+    """Return why a comment is no part of the context; `None` for one that is, and for the command."""
+    if time is CommentTime.AFTER:
+        return _AFTER
+    if is_own(comment.body) and time is not CommentTime.TRIGGER:
+        return _OWN
+    return _EDITED if time is CommentTime.EDITED else None
 
 
 def bare_thread(
@@ -83,37 +88,10 @@ def bare_thread(
     )
 
 
-def _is_context(comment: CommentData, trigger: Trigger, counts: _Counts) -> bool:
-    """Whether a comment is part of the context. Counts each that is not."""
-    time = comment_time(trigger, ISSUE_COMMENT, comment.id, comment.created_at, comment.updated_at)
-    counts.present += time is not CommentTime.AFTER
-    if time is CommentTime.AFTER:
-        counts.after += 1
-    elif time is CommentTime.EDITED and not is_own(comment.body):
-        counts.edited += 1
-    elif time is not CommentTime.TRIGGER and is_own(comment.body):
-        counts.own += 1
-    else:
-        return time is CommentTime.BEFORE
-    return False
-
-
-def _size(comment: CommentData) -> int:
-    return min(len(comment.body), MAX_COMMENT)
-
-
 def _context_comment(comment: CommentData, cleaner: TextCleaner, html: ThreadHtml) -> Comment:
     shown = html.shown(TextKind.COMMENT, comment.id, comment.body)
     body = cleaner.shortened(shown, MAX_COMMENT, f"a comment by {comment.author.login}")
     return Comment(comment.id, comment.author.login, body, comment.created_at, comment.updated_at)
-
-
-def _omission_notes(counts: _Counts) -> tuple[str, ...]:
-    return count_notes(
-        (counts.after, "comment", "written after the command"),
-        (counts.edited, "comment", "edited after the command"),
-        (counts.own, "comment", "of this bot's own"),
-    )
 
 
 _MAX_LOCATIONS = 4

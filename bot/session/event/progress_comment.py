@@ -11,6 +11,7 @@ from types import MappingProxyType
 from bot.agent.loop import TurnInfo
 from bot.contracts.formatting import money, sentence
 from bot.contracts.outcome import Outcome, Status
+from bot.contracts.progress import NoteEvent
 from bot.gate.disguised_secrets import Detector
 from bot.gate.outbound import add_rules
 from bot.gate.redact import Redactor
@@ -115,6 +116,28 @@ class JobLog:
     def safe(self, text: str) -> str:
         """`text` as the journal keeps it."""
         return self._detector.masked(text) if text else text
+
+
+class RunReport:
+    """Reports a run's turns and waits to its comment, and to the job's log or what replaces it."""
+
+    def __init__(self, context: EventContext, progress: ProgressComment) -> None:
+        self._progress = progress
+        self._view = context.options.view
+        self._log = JobLog(context.watch, context.environment, context.finder)
+
+    def turn(self, info: TurnInfo) -> None:
+        self._progress.turn(info)
+        if self._view is None:
+            self._log.turn(info)
+
+    def waiting(self, text: str) -> None:
+        safe = self._log.safe(text)
+        self._progress.show(safe)
+        if self._view is None:
+            self._log.waiting(safe)
+        else:
+            self._view.tell(NoteEvent(safe))
 
 
 def post_answer(

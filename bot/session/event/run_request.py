@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from bot.agent.loop import TurnInfo
 from bot.checkout.clone import Source
 from bot.checkout.pull import PullHead
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import Outcome, exit_code
-from bot.contracts.progress import NoteEvent
 from bot.contracts.request import Request, Tier
 from bot.events.event_request import RefusedError
 from bot.github.client import GitHub
@@ -40,7 +38,7 @@ from bot.session.event.other_runs import (
     existing_result_url,
     resolve_progress_comment,
 )
-from bot.session.event.progress_comment import JobLog, ProgressComment
+from bot.session.event.progress_comment import ProgressComment, RunReport
 from bot.session.event.quota import check_quota, usd_left
 from bot.session.event.triage import gather
 from bot.session.run_folder import new_folder
@@ -160,38 +158,17 @@ def _run(context: EventContext, request: Request, *, usd_today: float | None, co
 def _spec(
     context: EventContext, request: Request, progress: ProgressComment, budget: float | None
 ) -> RunSpec:
-    options, environment, where, github = (
-        context.options,
-        context.environment,
-        context.where,
-        context.github,
-    )
-    log, view = JobLog(context.watch, environment, context.finder), options.view
-
-    def turn_done(info: TurnInfo) -> None:
-        progress.turn(info)
-        if view is None:
-            log.turn(info)
-
-    def waiting(text: str) -> None:
-        progress.show(log.safe(text))
-        if view is None:
-            log.waiting(text)
-        else:
-            view.tell(NoteEvent(log.safe(text)))
-
+    options, environment, github = context.options, context.environment, context.github
     check_machine()
     check_folder(options.out)
     model = _model(request, options, context.policy, environment)
-    folder, source = new_folder(environment), _source(request, where)
-    resumes = needs(request.verb, Earlier.RUN) and request.resumes
-    request, resume, notes = (
-        resume_bundle(context, request, source, folder) if resumes else (request, None, ())
-    )
-    open_pull = (
-        open_pull_of(request.task, request.repository, github, context.policy) if request.task else None
-    )
-    at = request.trigger.at if request.trigger else ""
+    folder, source = new_folder(environment), _source(request, context.where)
+    resume, open_pull, notes = None, None, tuple[str, ...]()
+    if needs(request.verb, Earlier.RUN) and request.resumes:
+        request, resume, notes = resume_bundle(context, request, source, folder)
+    if request.task:
+        open_pull = open_pull_of(request.task, request.repository, github, context.policy)
+    at, report = request.trigger.at if request.trigger else "", RunReport(context, progress)
     return RunSpec(
         request=request,
         source=source,
@@ -209,11 +186,11 @@ def _spec(
         notes=notes,
         memory=_memory(github, request),
         threads=lambda task: gather(task, request.repository, github, at),
-        load_attachments=github_attachments(where),
-        watch=turn_done,
-        say=waiting,
+        load_attachments=github_attachments(context.where),
+        watch=report.turn,
+        say=report.waiting,
         asking=progress.asking,
-        view=view,
+        view=options.view,
         killed=progress.fail,
     )
 
