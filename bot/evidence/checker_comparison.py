@@ -7,7 +7,6 @@ it, and the same problem from two projects counts once. Each other kind of outco
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -15,7 +14,7 @@ from posixpath import join
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.contracts.formatting import count_of
-from bot.ecosystems.checker import Checker, above, is_in
+from bot.ecosystems.checker import Checker, above
 from bot.evidence.problems import Delta, compare
 
 STOPPED = "it stopped at errors of syntax, so what else is wrong is not known"
@@ -273,64 +272,28 @@ class ProjectPair:
 
 
 def pair_projects(
-    before: Sequence[Checker], after: Sequence[Checker], renamed: Mapping[str, str], paths: Collection[str]
+    before: Sequence[Checker], after: Sequence[Checker], paths: Collection[str]
 ) -> tuple[ProjectPair, ...]:
-    """Pair the projects `before` with those `after` the change; new ones come last. `renamed` maps new paths to old
-    ones, `paths` are all files after the change. Arguments stay those of the base: changed settings make a project
-    incomparable."""
+    """Pair the projects `before` with those `after` the change; new ones come last. `paths` are all files after the
+    change. Arguments stay those of the base: changed settings make a project incomparable. A project whose folder was
+    renamed is one that is gone and a new one; its files keep their problems."""
     by_key = {checker.key: checker for checker in after}
-    new = set(by_key).difference(checker.key for checker in before)
-    paths_after = set(paths)
-    folders = {"", *(folder for path in paths for folder in above(path))}
-    moved_folders: dict[tuple[str, str], str | None] = {}
-    for checker in before:
-        if (
-            checker.folder in folders
-            if not checker.manifest
-            else join(checker.folder, checker.file or checker.manifest) in paths_after
-        ):
-            moved_folders[checker.key] = checker.folder
-            continue
-        alike = [
-            by_key[key].folder for key in new if (key[0], by_key[key].file) == (checker.name, checker.file)
-        ]
-        folder = moved_folders[checker.key] = _moved_to(checker, alike, renamed)
-        if folder is not None:
-            new.discard(replace(checker, folder=folder).key)
+    known = {checker.key for checker in before}
     tools = {checker.name for checker in before if checker.manifest}
-    added = [checker for checker in after if checker.key in new and checker.name in tools]
-    return (
-        *(ProjectPair(checker, _checker_after(checker, moved_folders, by_key)) for checker in before),
-        *(ProjectPair(None, checker) for checker in added),
-    )
+    there = {"", *paths, *(folder for path in paths for folder in above(path))}
+    pairs = [ProjectPair(checker, _checker_after(checker, by_key, there)) for checker in before]
+    added = [one for one in after if one.key not in known and one.name in tools]
+    return (*pairs, *(ProjectPair(None, checker) for checker in added))
 
 
 def _checker_after(
-    checker: Checker,
-    moved_folders: Mapping[tuple[str, str], str | None],
-    by_key: Mapping[tuple[str, str], Checker],
+    checker: Checker, by_key: Mapping[tuple[str, str], Checker], there: Collection[str]
 ) -> Checker | None:
-    folder = moved_folders[checker.key]
-    if folder is None:
+    """Return the checker of a project that the change leaves. Where no file defines projects, the parent's covers a
+    folder that is gone."""
+    own = join(checker.folder, checker.file or checker.manifest) if checker.manifest else checker.folder
+    if own not in there:
         return None
-    match = by_key.get(replace(checker, folder=folder).key)
-    if match and checker.manifest:
-        return replace(checker, folder=folder, excluded_folders=match.excluded_folders)
-    excluded = (moved_folders.get((checker.name, other), other) for other in checker.excluded_folders)
-    return replace(
-        checker,
-        folder=folder,
-        excluded_folders=tuple(folder_after for folder_after in excluded if folder_after),
-    )
-
-
-def _moved_to(checker: Checker, folders: Sequence[str], renamed: Mapping[str, str]) -> str | None:
-    """Return the new project that has most of the files that moved out of this one, at the same relative paths."""
-    counts: Counter[str] = Counter()
-    for new, old in renamed.items():
-        if is_in(old, checker.folder):
-            relative = old[len(checker.folder) + 1 :] if checker.folder else old
-            for folder in folders:
-                if new == (f"{folder}/{relative}" if folder else relative):
-                    counts[folder] += 1
-    return counts.most_common(1)[0][0] if counts else None
+    match = by_key.get(checker.key)
+    excluded = match.excluded_folders if match else checker.excluded_folders
+    return replace(checker, excluded_folders=tuple(folder for folder in excluded if folder in there))

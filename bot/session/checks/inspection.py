@@ -343,7 +343,7 @@ class TreeChanges:
         self.edited = [path for path in self.paths if path not in moved and path not in moved.values()]
         self._names = frozenset(history.paths(tree_sha))
         chosen = choose_checkers(self._names, lambda path: history.read(path, tree_sha), wanted)
-        self.pairs = pair_projects(checkers, chosen, self._renamed, self._names)
+        self.pairs = pair_projects(checkers, chosen, self._names)
 
     @cached_property
     def change(self) -> Change:
