@@ -31,7 +31,7 @@ from bot.report.build_timeline import build_timeline
 from bot.report.calls import people_see
 from bot.report.diffs import Colours, diff_of
 from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of
-from bot.report.plots import plots_of, points_of
+from bot.report.plots import costs_so_far, plots_of
 from bot.report.text import blocks, make_visible, safe_link
 from bot.report.timeline import TextEntry, Timeline
 
@@ -119,8 +119,8 @@ def _render(
     journal: JournalFile, timeline: Timeline, handover: Handover, first_screen: FirstScreen, detail: Detail
 ) -> str:
     colours = Colours()
-    points = points_of(timeline)
-    plots = plots_of(points, journal.header.info.context_window)
+    turns = timeline.turns
+    plots = plots_of(turns, journal.header.info.context_window)
     sections = {
         "change": first_screen.files,
         "question": handover.question,
@@ -137,7 +137,7 @@ def _render(
         notices=list(_notices(journal)),
         parts=[(anchor, name) for anchor, name in _PARTS if sections.get(anchor, True)],
         view=first_screen.view,
-        points=points,
+        points=list(zip(turns, costs_so_far(turns), strict=True)),
         plots=plots,
         longest=min(detail.text, words.longest_for(_sizes(timeline))),
         diff_of=partial(diff_of, colours=colours, most=detail.rows),

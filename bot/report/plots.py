@@ -5,32 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from itertools import accumulate
+from typing import NamedTuple
 
 from bot.contracts.formatting import duration
-from bot.contracts.messages import Usage
 from bot.report.text import seconds_on_axis, tokens, usd
-from bot.report.timeline import Timeline
+from bot.report.timeline import Turn
 
 WIDTH, HEIGHT = 460, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 34
 MOST_MARKS = 240
 """The most points. With more turns, several share a point, which shows the largest value."""
-
-
-class Point(NamedTuple):
-    """One turn. `held` is the size of the request in tokens, `cached` a percentage of it, `cost_so_far` is in USD."""
-
-    turn: int
-    key: str
-    at: float
-    model_seconds: float
-    tool_seconds: float
-    held: int
-    cached: int
-    usage: Usage
-    cost: float
-    cost_so_far: float
 
 
 class Tick(NamedTuple):
@@ -49,21 +34,26 @@ class Mark(NamedTuple):
     description: str
 
 
+class Layer(NamedTuple):
+    """One value a turn. `kind` is the CSS class of its bars, empty for a line."""
+
+    kind: str
+    name: str
+    values: Sequence[float]
+
+
 @dataclass(frozen=True, slots=True)
 class Plot:
     """`description` is one sentence. `limit` is the position of a line that marks a limit."""
 
-    key: str
     title: str
     description: str
     x_ticks: Sequence[Tick]
     y_ticks: Sequence[Tick]
-    bars: Sequence[Mark] = ()
-    dots: Sequence[Mark] = ()
-    line: str = ""
-    area: str = ""
-    limit: Tick | None = None
-    legend: Sequence[tuple[str, str]] = ()
+    bars: Sequence[Mark]
+    dots: Sequence[Mark]
+    limit: Tick | None
+    legend: Sequence[tuple[str, str]]
     left: float = _LEFT
     right: float = WIDTH - _RIGHT
     top: float = _TOP
@@ -71,170 +61,97 @@ class Plot:
     width: int = WIDTH
     height: int = HEIGHT
 
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """Converts values to positions in the plot."""
-
-    count: int
-    top: float
-
-    def x(self, index: float) -> float:
-        return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * (index + 0.5) / max(1, self.count), 1)
-
-    def y(self, value: float) -> float:
-        plot_height = HEIGHT - _TOP - _BOTTOM
-        return round(_TOP + plot_height * (1 - max(0.0, min(1.0, value / self.top))), 1)
+    @property
+    def line(self) -> str:
+        return "M" + " L".join(f"{dot.x} {dot.y}" for dot in self.dots) if self.dots else ""
 
     @property
-    def step(self) -> float:
-        return (WIDTH - _LEFT - _RIGHT) / max(1, self.count)
+    def area(self) -> str:
+        floor = HEIGHT - _BOTTOM
+        return f"{self.line} L{self.dots[-1].x} {floor} L{self.dots[0].x} {floor} Z" if self.dots else ""
 
 
-def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
+def plots_of(turns: Sequence[Turn], window: int) -> list[Plot]:
     """Return the plots of a run; none without a response."""
-    if not points:
+    if not turns:
         return []
-    held = max(point.held for point in points)
-    share = sum(point.usage.cache_read for point in points) / max(1, sum(point.held for point in points))
-    seconds = sum(point.model_seconds for point in points), sum(point.tool_seconds for point in points)
+    numbers = [turn.number for turn in turns]
+    held = [turn.held for turn in turns]
+    share = sum(turn.usage.cache_read for turn in turns) / max(1, sum(held))
+    costs = costs_so_far(turns)
+    model, tools = [turn.thinking_seconds for turn in turns], [turn.working_seconds for turn in turns]
+    token_layers = (
+        Layer("a", "from cache", [turn.usage.cache_read for turn in turns]),
+        Layer("b", "read without the cache", [turn.usage.input + turn.usage.cache_write for turn in turns]),
+        Layer("c", "written", [turn.usage.output for turn in turns]),
+    )
+    second_layers = (Layer("b", "model", model), Layer("d", "tools", tools))
+    cached = (Layer("", "", [turn.cached for turn in turns]),)
+    at_most = f"At most {tokens(max(held))} of {tokens(window)} tokens."
+    from_cache = f"{100 * share:.0f} % of all tokens read came from the cache."
+    took = f"The model took {duration(sum(model))}, tools took {duration(sum(tools))}."
     return [
-        _line(
-            "held",
-            "Context held",
-            f"At most {tokens(held)} of {tokens(window)} tokens.",
-            [(point.turn, point.held) for point in points],
-            tokens,
-            limit=window,
-        ),
-        _line(
-            "cached",
-            "Share from cache",
-            f"{100 * share:.0f} % of all tokens read came from the cache.",
-            [(point.turn, point.cached) for point in points],
-            lambda value: f"{value:.0f} %",
-            top=100,
-        ),
-        _stacked(
-            "tokens",
-            "Tokens a turn",
-            "Read and written.",
-            points,
-            word=tokens,
-            layers=(
-                ("a", "from cache", lambda point: point.usage.cache_read),
-                ("b", "read without the cache", lambda point: point.usage.input + point.usage.cache_write),
-                ("c", "written", lambda point: point.usage.output),
-            ),
-        ),
-        _line(
-            "spent",
-            "Cost so far",
-            f"{usd(points[-1].cost_so_far)} at the end.",
-            [(point.turn, point.cost_so_far) for point in points],
-            usd,
-        ),
-        _stacked(
-            "seconds",
-            "Seconds a turn",
-            f"The model took {duration(seconds[0])}, tools took {duration(seconds[1])}.",
-            points,
-            word=seconds_on_axis,
-            layers=(
-                ("b", "model", lambda point: point.model_seconds),
-                ("d", "tools", lambda point: point.tool_seconds),
-            ),
-        ),
+        _plot("Context held", at_most, numbers, (Layer("", "", held),), tokens, limit=window),
+        _plot("Share from cache", from_cache, numbers, cached, lambda value: f"{value:.0f} %", top=100),
+        _plot("Tokens a turn", "Read and written.", numbers, token_layers, tokens),
+        _plot("Cost so far", f"{usd(costs[-1])} at the end.", numbers, (Layer("", "", costs),), usd),
+        _plot("Seconds a turn", took, numbers, second_layers, seconds_on_axis),
     ]
 
 
-_Value = Callable[[Point], float]
-_Item = TypeVar("_Item")
+def costs_so_far(turns: Sequence[Turn]) -> list[float]:
+    return list(accumulate(turn.cost for turn in turns))
 
 
-def _line(
-    key: str,
+def _plot(
     title: str,
     description: str,
-    values: Sequence[tuple[int, float]],
+    numbers: Sequence[int],
+    layers: Sequence[Layer],
     word: Callable[[float], str],
-    *,
     top: float = 0,
     limit: float = 0,
 ) -> Plot:
-    """`values` are turns with their values."""
-    shown = [max(group, key=lambda pair: pair[1]) for group in _groups(values)]
-    most = top or max(value for _, value in shown) * 1.05
-    ticks = steps(most)
-    near = 0 < limit <= most * 2
-    frame = _Frame(len(shown), max(most, ticks[-1], limit * 1.05 if near else 0))
-    if near:
-        ticks = steps(frame.top)
-    positions = [(frame.x(index), frame.y(value)) for index, (_, value) in enumerate(shown)]
-    line = "M" + " L".join(f"{x} {y}" for x, y in positions)
-    floor = HEIGHT - _BOTTOM
+    """Draw the layers on top of each other, or a single one without a class as a line. `numbers` are those of the
+    turns."""
+    rows = list(zip(numbers, zip(*(layer.values for layer in layers), strict=True), strict=True))
+    size = math.ceil(len(rows) / MOST_MARKS)
+    shown = [max(rows[at : at + size], key=lambda row: sum(row[1])) for at in range(0, len(rows), size)]
+    most = top or max(sum(values) for _, values in shown) * 1.05
+    is_near = 0 < limit <= most * 2
+    highest = max(most, steps(most)[-1], limit * 1.05 if is_near else 0)
+    step = (WIDTH - _LEFT - _RIGHT) / len(shown)
+    is_line = not layers[0].kind
+    wide = 0 if is_line else round(max(0.6, min(26, step * 0.8)), 1)
+
+    def height(value: float) -> float:
+        return round(_TOP + (HEIGHT - _TOP - _BOTTOM) * (1 - max(0.0, min(1.0, value / highest))), 1)
+
+    marks: list[Mark] = []
+    middles = [round(_LEFT + step * (index + 0.5), 1) for index in range(len(shown))]
+    for middle, (turn, values) in zip(middles, shown, strict=True):
+        named = ", ".join(
+            f"{layer.name} {word(value)}".lstrip() for layer, value in zip(layers, values, strict=True)
+        )
+        ends = list(accumulate(values))
+        for layer, value, end in zip(layers, values, ends, strict=True):
+            upper, lower = height(end), height(end if is_line else end - value)
+            mark = Mark(
+                round(middle - wide / 2, 1), upper, wide, round(lower - upper, 1), layer.kind or "dot",
+                f"Turn {turn}: {named}",
+            )  # fmt: skip
+            marks += [mark] if value or is_line else []
+    every = max(1, math.ceil(len(shown) / 8))
     return Plot(
-        key,
         title,
         description,
-        _x_ticks([turn for turn, _ in shown], frame),
-        [Tick(frame.y(tick), word(tick)) for tick in ticks],
-        dots=[
-            Mark(x, y, 0, 0, "dot", f"Turn {turn}: {word(value)}")
-            for (x, y), (turn, value) in zip(positions, shown, strict=True)
-        ],
-        line=line,
-        area=f"{line} L{positions[-1][0]} {floor} L{positions[0][0]} {floor} Z",
-        limit=Tick(frame.y(limit), f"window, {word(limit)}") if near else None,
+        [Tick(middles[index], str(shown[index][0])) for index in range(0, len(shown), every)],
+        [Tick(height(tick), word(tick)) for tick in steps(highest if is_near else most)],
+        bars=() if is_line else marks,
+        dots=marks if is_line else (),
+        limit=Tick(height(limit), f"window, {word(limit)}") if is_near else None,
+        legend=[(layer.kind, layer.name) for layer in layers if layer.kind],
     )
-
-
-def _stacked(
-    key: str,
-    title: str,
-    description: str,
-    points: Sequence[Point],
-    *,
-    word: Callable[[float], str],
-    layers: Sequence[tuple[str, str, _Value]],
-) -> Plot:
-    points_shown = [
-        max(group, key=lambda point: sum(value(point) for *_, value in layers)) for group in _groups(points)
-    ]
-    most = max(sum(value(point) for *_, value in layers) for point in points_shown)
-    ticks = steps(most)
-    frame = _Frame(len(points_shown), max(most, ticks[-1]))
-    bars = []
-    wide = round(max(0.6, min(26, frame.step * 0.8)), 1)
-    for index, point in enumerate(points_shown):
-        below = 0.0
-        words = ", ".join(f"{name} {word(value(point))}" for _, name, value in layers)
-        for kind, _, value in layers:
-            if not value(point):
-                continue
-            top, floor = frame.y(below + value(point)), frame.y(below)
-            left = round(frame.x(index) - wide / 2, 1)
-            bars.append(Mark(left, top, wide, round(floor - top, 1), kind, f"Turn {point.turn}: {words}"))
-            below += value(point)
-    return Plot(
-        key,
-        title,
-        description,
-        _x_ticks([point.turn for point in points_shown], frame),
-        [Tick(frame.y(tick), word(tick)) for tick in ticks],
-        bars=bars,
-        legend=[(kind, name) for kind, name, _ in layers],
-    )
-
-
-def _groups(points: Sequence[_Item]) -> list[Sequence[_Item]]:
-    size = math.ceil(len(points) / MOST_MARKS)
-    return [points[at : at + size] for at in range(0, len(points), size)]
-
-
-def _x_ticks(turns: Sequence[int], frame: _Frame) -> list[Tick]:
-    every = max(1, math.ceil(len(turns) / 8))
-    return [Tick(frame.x(index), str(turns[index])) for index in range(0, len(turns), every)]
 
 
 def steps(most: float) -> list[float]:
@@ -244,25 +161,3 @@ def steps(most: float) -> list[float]:
     size = 10 ** math.floor(math.log10(most))
     step = next(part * size for part in (0.2, 0.25, 0.5, 1, 2) if most <= part * size * 5.0001)
     return [round(step * number, 10) for number in range(math.ceil(most / step - 1e-9) + 1)]
-
-
-def points_of(timeline: Timeline) -> Sequence[Point]:
-    points = []
-    cost_so_far = 0.0
-    for turn in timeline.turns:
-        cost_so_far += turn.cost
-        points.append(
-            Point(
-                turn.number,
-                turn.key,
-                turn.at,
-                turn.thinking_seconds,
-                turn.working_seconds,
-                turn.held,
-                turn.cached,
-                turn.usage,
-                turn.cost,
-                cost_so_far,
-            )
-        )
-    return points

@@ -16,8 +16,8 @@ from bot.report import page, plots
 from bot.report.calls import Field, fields_of, people_see, subject_of
 from bot.report.diffs import MOST_ROWS, Colours, diff_of
 from bot.report.page import Pictures
-from bot.report.plots import Point
 from bot.report.text import LONGEST, longest_for, seconds_on_axis, shortened, tokens, usd
+from bot.report.timeline import Turn
 from tests.support.report_runs import png
 
 DIFF = '''--- a/x.py
@@ -135,8 +135,10 @@ def test_axes_reach_over_the_largest_figure_in_a_few_steps(most: float) -> None:
     assert ticks[-1] >= most * 0.999
 
 
-def point(turn: int, held: int = 1_000) -> Point:
-    return Point(turn, f"turn-{turn}", 0.0, 1.0, 2.0, held, 50, Usage(500, 500, 0, 100), 0.01, 0.01 * turn)
+def point(turn: int, held: int = 1_000) -> Turn:
+    return Turn(
+        turn, 0.0, usage=Usage(held - held // 2, held // 2, 0, 100), cost=0.01, answered=1.0, ended=3.0
+    )
 
 
 def test_of_very_many_turns_the_largest_are_plotted() -> None:
