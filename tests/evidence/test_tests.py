@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.contracts.evidence import TestChanges, TestCounts
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState
+from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.check import Check
 from bot.evidence.failing_checks import failing_checks_message, is_failing
 from bot.evidence.reruns import (
@@ -189,11 +189,6 @@ def test_times_of_counts_each_state() -> None:
 S = CheckState
 
 
-def moved_in(result: CheckResult) -> dict[str, tuple[str, ...]]:
-    assert result.tests is not None
-    return moved(result.tests)
-
-
 def ran(
     state: CheckState, states: dict[str, str] | None = None, again: dict[str, str] | None = None
 ) -> CheckExecution:
@@ -234,55 +229,50 @@ def test_all_of_a_check_is_run_again_where_it_got_worse_and_not_for_certain(
     assert needs_rerun(before, after) is wanted
 
 
-def test_a_check_that_passes_the_second_time_is_flaky_and_not_failing() -> None:
+BOTH = ran(S.FAILED, {"a": "f", "b": "f"})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "second", "moves", "flaky", "fails"),
+    [
+        (GREEN, RED, GREEN, {"flaky": ("a",)}, True, False),
+        (GREEN, RED, RED, {"broken": ("a",)}, False, True),
+        # Of a check that fails twice, a test that passed once is flaky, also if it failed before.
+        (GREEN, BOTH, ran(S.FAILED, {"a": "p", "b": "f"}), {"broken": ("b",), "flaky": ("a",)}, False, True),
+        (RED, BOTH, ran(S.FAILED, {"a": "p", "b": "f"}), {"broken": ("b",), "flaky": ("a",)}, False, True),
+        # One that fails and passes on the base is not mended by the change.
+        (
+            ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "p", "b": "f"}), GREEN, None,
+            {"mended": ("b",), "flaky": ("a",)}, False, False,
+        ),
+        (ran(S.PASSED), ran(S.FAILED), ran(S.PASSED), {}, True, False),
+    ],
+)  # fmt: skip
+def test_what_a_second_run_shows(
+    before: CheckExecution,
+    after: CheckExecution,
+    second: CheckExecution | None,
+    moves: dict[str, tuple[str, ...]],
+    flaky: bool,
+    fails: bool,
+) -> None:
+    result = check_result(CHECK, before, after, second)
+    assert (moved(result.tests) if result.tests else {}) == moves
+    assert (result.flaky, is_failing(result, "")) == (flaky, fails)
+
+
+def test_a_check_that_passes_the_second_time_says_so_and_is_not_published_as_failing() -> None:
     result = check_result(CHECK, GREEN, RED, GREEN)
-    assert result.flaky
     assert (result.after.state, result.after.note) == (S.FAILED, PASSED_AGAIN)
-    assert result.tests is not None
-    assert moved(result.tests) == {"flaky": ("a",)}
     assert not is_failing(result, "make the tests pass")
     assert failing_when_published([result]) == ()
     assert failing_when_published([replace(result, flaky=False)])
-
-
-def test_a_check_that_fails_the_second_time_is_failing() -> None:
-    result = check_result(CHECK, GREEN, RED, RED)
-    assert not result.flaky
-    assert result.tests is not None
-    assert moved(result.tests) == {"broken": ("a",)}
-    assert is_failing(result, "")
-
-
-def test_of_a_check_that_fails_twice_a_test_that_passed_once_is_flaky() -> None:
-    after, second = ran(S.FAILED, {"a": "f", "b": "f"}), ran(S.FAILED, {"a": "p", "b": "f"})
-    result = check_result(CHECK, GREEN, after, second)
-    assert result.tests is not None
-    assert moved(result.tests) == {"broken": ("b",), "flaky": ("a",)}
-    assert (result.flaky, is_failing(result, "")) == (False, True)
-
-
-def test_a_test_that_failed_before_too_is_flaky_where_it_passes_once() -> None:
-    after, second = ran(S.FAILED, {"a": "f", "b": "f"}), ran(S.FAILED, {"a": "p", "b": "f"})
-    assert moved_in(check_result(CHECK, RED, after, second)) == {"broken": ("b",), "flaky": ("a",)}
-
-
-def test_a_check_without_names_can_be_flaky_too() -> None:
-    result = check_result(CHECK, ran(S.PASSED), ran(S.FAILED), ran(S.PASSED))
-    assert (result.flaky, result.tests) == (True, None)
 
 
 def test_a_check_that_could_not_be_run_again_is_failing_and_says_why() -> None:
     result = check_result(CHECK, GREEN, RED, None, NO_TIME)
     assert (result.flaky, result.after.note) == (False, NO_TIME)
     assert is_failing(result, "")
-
-
-def test_a_test_that_fails_and_passes_on_the_base_is_not_mended_by_the_change() -> None:
-    before = ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "p", "b": "f"})
-    result = check_result(CHECK, before, GREEN)
-    assert result.tests is not None
-    assert moved(result.tests) == {"mended": ("b",), "flaky": ("a",)}
-    assert not result.flaky
 
 
 def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_before() -> None:

@@ -157,19 +157,76 @@ def read(page: str) -> _Reader:
     return reader
 
 
-def test_the_page_tells_who_asked_for_what_and_how_it_ended(tmp_path: Path) -> None:
-    text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
-    for part in (
-        "The mean is wrong",
-        "fix the mean",
-        "ada (maintainer)",
-        "#12",
-        "acme/calc at 4f2a",
-        "changed (end turn)",
-    ):
-        assert part in text
-    assert "anthropic/claude-sonnet-5-5" in text
-    assert "bubblewrap 0.8.0" in text
+FAILED_RESPONSE = ResponseFailed(1, "the stream ended early", None, False, (Text("Half"),), Usage(5), 0.1)
+KILLED = (
+    RequestSent(1, 1),
+    Delta(1, "text", "I was just"),
+    CallOpened(1, 0, "c1", "bash"),
+    Delta(1, "arguments", '{"comm', 0),
+)
+ASKED_AGAIN = (
+    RequestSent(1, 1),
+    CallOpened(1, 0, "c1", "bash"),
+    Delta(1, "text", "Halved"),
+    ProviderRetry(1, 1, 0.5, "the stream ended"),
+    Delta(1, "text", "Anew"),
+)
+
+
+@pytest.mark.parametrize(
+    ("records", "shown"),
+    [
+        # Who asked for what, and how it ended.
+        (RUN, ["The mean is wrong", "fix the mean", "ada (maintainer)", "#12", "acme/calc at 4f2a"]),
+        (
+            RUN,
+            [
+                "changed (end turn)",
+                "anthropic/claude-sonnet-5-5",
+                "bubblewrap 0.8.0",
+                "History was not fetched.",
+            ],
+        ),
+        # Every turn with its calls and results.
+        (
+            RUN,
+            [
+                "Where is the division?",
+                "I will divide.",
+                "path: calc.py",
+                "new",
+                "a b",
+                "Edited calc.py.",
+                "Done.",
+            ],
+        ),
+        (RUN, ["Sent again after 2.5 s: the server is overloaded (529)", "end_turn (stop_sequence)"]),
+        # What was decided of each call, by which rule.
+        (RUN, ["allowed by rule write-code for calc.py", "denied by rule no-deleting – use git instead"]),
+        (RUN, ["allowed no rule forbids it"]),
+        (RUN, ["✓ python3 -m unittest fixed failed, exit 1, 0.4 s passed, exit 0, 0.3 s"]),
+        (RUN, ["Output of python3 -m unittest before the change AssertionError: 6 != 2"]),
+        # Usage and cost.
+        (RUN, ["1,617 tokens, 19 % of the input from cache, $0.0123, first token after 1.2 s"]),
+        (RUN, ["1,605 tokens, 93 % of the input from cache", "$0.0143, 2 turns"]),
+        (RUN, ["1,300 tokens read, 1,800 from cache, 40 into cache, 82 written"]),
+        # Runs that were killed, and answers that failed or were cut.
+        (KILLED, ["The run did not end", "I was just", '{"comm', "The call was cut off and not run."]),
+        ((RequestSent(1, 1), FAILED_RESPONSE), ["Failed: the stream ended early", "Half"]),
+        (ASKED_AGAIN, ["Sent again after 0.5 s: the stream ended", "Anew"]),
+    ],
+)
+def test_the_page_shows(tmp_path: Path, records: tuple[Record, ...], shown: list[str]) -> None:
+    text = " ".join(read(page_of(tmp_path, *records)).text.split())
+    assert [part for part in shown if part not in text] == []
+    assert "Halved" not in text
+
+
+def test_the_page_shows_turns_in_order_and_each_decision_once(tmp_path: Path) -> None:
+    text = read(page_of(tmp_path, *RUN)).text
+    assert text.count("Decision") == 3
+    text = text[text.rindex("What happened") :]
+    assert text.index("Turn 1") < text.index("The check still fails.") < text.index("Turn 2")
 
 
 @pytest.mark.parametrize(("stop", "colour"), [("end_turn", "good"), ("checks_failing", "bad")])
@@ -178,43 +235,6 @@ def test_a_change_with_a_failing_check_does_not_look_like_a_good_one(
 ) -> None:
     page = page_of(tmp_path, RunEnded("changed", stop, "", "ab" * 32))
     assert f'<b class="{colour}">Changed</b>' in page
-
-
-def test_the_page_shows_every_turn_with_its_calls_and_results(tmp_path: Path) -> None:
-    text = read(page_of(tmp_path, *RUN)).text
-    for part in (
-        "Where is the division?",
-        "I will divide.",
-        "path: calc.py",
-        "new",
-        "a\nb",
-        "Edited calc.py.",
-        "Done.",
-    ):
-        assert part in text
-    text = text[text.rindex("What happened") :]
-    assert text.index("Turn 1") < text.index("The check still fails.") < text.index("Turn 2")
-    assert "Sent again after 2.5 s: the server is overloaded (529)" in text
-    assert "end_turn (stop_sequence)" in text
-    assert "History was not fetched." in text
-
-
-def test_the_page_shows_who_allowed_and_denied_what_by_which_rule(tmp_path: Path) -> None:
-    text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
-    assert "allowed by rule write-code for calc.py" in text
-    assert "denied by rule no-deleting – use git instead" in text
-
-
-def test_each_call_says_what_was_decided_of_it(tmp_path: Path) -> None:
-    text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
-    assert "allowed no rule forbids it" in text
-    assert text.count("Decision") == 3
-
-
-def test_the_page_shows_checks_before_and_after(tmp_path: Path) -> None:
-    text = " ".join(read(page_of(tmp_path, *RUN)).text.split())
-    assert "✓ python3 -m unittest fixed failed, exit 1, 0.4 s passed, exit 0, 0.3 s" in text
-    assert "Output of python3 -m unittest before the change AssertionError: 6 != 2" in text
 
 
 def test_problems_are_counted_in_words_by_what_became_of_them(tmp_path: Path) -> None:
@@ -249,32 +269,6 @@ def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Pa
     }
 
 
-def test_each_turn_says_how_much_of_its_input_a_cache_served(tmp_path: Path) -> None:
-    text = read(page_of(tmp_path, *RUN)).text
-    assert "1,617 tokens, 19 % of the input from cache, $0.0123, first token after 1.2 s" in text
-    assert "1,605 tokens, 93 % of the input from cache" in text
-
-
-def test_usage_and_cost_are_summed_over_the_turns(tmp_path: Path) -> None:
-    text = read(page_of(tmp_path, *RUN)).text
-    assert "$0.0143, 2 turns" in text
-    assert "1,300 tokens read, 1,800 from cache, 40 into cache, 82 written" in text
-
-
-def test_a_run_that_was_killed_shows_what_had_come(tmp_path: Path) -> None:
-    begun = (
-        RequestSent(1, 1),
-        Delta(1, "text", "I was just"),
-        CallOpened(1, 0, "c1", "bash"),
-        Delta(1, "arguments", '{"comm', 0),
-    )
-    text = read(page_of(tmp_path, *begun)).text
-    assert "The run did not end" in text
-    assert "I was just" in text
-    assert '{"comm' in text
-    assert "The call was cut off and not run." in text
-
-
 def test_a_call_the_run_died_in_says_so(tmp_path: Path) -> None:
     text = read(page_of(tmp_path, *RUN[:9])).text
     assert text.count("no result: the run ended here") == 3
@@ -285,25 +279,6 @@ def test_a_half_written_last_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(path.read_bytes()[:-9])
     assert "is cut off" in read(render_page(path)).text
-
-
-def test_a_failed_response_shows_its_reason_and_its_part(tmp_path: Path) -> None:
-    failed = ResponseFailed(1, "the stream ended early", None, False, (Text("Half"),), Usage(5), 0.1)
-    text = read(page_of(tmp_path, RequestSent(1, 1), failed)).text
-    assert "Failed: the stream ended early" in text
-    assert "Half" in text
-
-
-def test_an_answer_that_was_cut_and_asked_for_again_is_not_shown(tmp_path: Path) -> None:
-    cut = (
-        CallOpened(1, 0, "c1", "bash"),
-        Delta(1, "text", "Halved"),
-        ProviderRetry(1, 1, 0.5, "the stream ended"),
-    )
-    text = read(page_of(tmp_path, RequestSent(1, 1), *cut, Delta(1, "text", "Anew"))).text
-    assert "Sent again after 0.5 s: the stream ended" in text
-    assert "Anew" in text
-    assert "Halved" not in text
 
 
 def test_a_very_long_result_is_shortened_and_says_by_how_much(tmp_path: Path) -> None:

@@ -34,37 +34,27 @@ def suggested(
     return to_suggestions([ChangedFile(file, head, after)], git_diff(folder, base, head))
 
 
-def test_a_changed_line_is_one_suggestion(tmp_path: Path) -> None:
-    after = HEAD.replace("line 21\n", "twenty-one\n")
-    assert suggested(tmp_path, after) == (Suggestion("a.txt", 21, 21, "line 21", "twenty-one"),)
-
-
-def test_lines_put_in_between_stand_on_the_line_above(tmp_path: Path) -> None:
-    after = HEAD.replace("line 21\n", "line 21\nmore\n")
-    assert suggested(tmp_path, after) == (Suggestion("a.txt", 21, 21, "line 21", "line 21\nmore"),)
-
-
-def test_at_the_edge_of_what_is_shown_they_stand_on_the_line_below(tmp_path: Path) -> None:
-    after = HEAD.replace("line 17\n", "more\nline 17\n")
-    assert suggested(tmp_path, after) == (Suggestion("a.txt", 17, 17, "line 17", "more\nline 17"),)
-
-
-def test_removed_lines_are_an_empty_suggestion(tmp_path: Path) -> None:
-    after = HEAD.replace("line 21\nline 22\n", "")
-    assert suggested(tmp_path, after) == (Suggestion("a.txt", 21, 22, "line 21\nline 22", ""),)
-
-
-def test_an_empty_line_is_no_empty_suggestion(tmp_path: Path) -> None:
-    after = HEAD.replace("line 21\n", "\n")
-    assert suggested(tmp_path, after) == (Suggestion("a.txt", 20, 21, "twenty\nline 21", "twenty\n"),)
-
-
-def test_what_is_near_is_one_suggestion(tmp_path: Path) -> None:
-    after = HEAD.replace("line 18\n", "x\n").replace("line 21\n", "line 21\ny\n")
-    text = "line 18\nline 19\ntwenty\nline 21"
-    assert suggested(tmp_path, after) == (
-        Suggestion("a.txt", 18, 21, text, "x\nline 19\ntwenty\nline 21\ny"),
-    )
+@pytest.mark.parametrize(
+    ("old", "new", "suggestion"),
+    [
+        ("line 21\n", "twenty-one\n", (21, 21, "line 21", "twenty-one")),
+        # Lines in between stand on the line above, at the edge of what is shown on the line below.
+        ("line 21\n", "line 21\nmore\n", (21, 21, "line 21", "line 21\nmore")),
+        ("line 17\n", "more\nline 17\n", (17, 17, "line 17", "more\nline 17")),
+        ("line 21\nline 22\n", "", (21, 22, "line 21\nline 22", "")),
+        # An empty suggestion would remove the line.
+        ("line 21\n", "\n", (20, 21, "twenty\nline 21", "twenty\n")),
+        # What is near is one suggestion.
+        (
+            "line 18\nline 19\ntwenty\nline 21\n", "x\nline 19\ntwenty\nline 21\ny\n",
+            (18, 21, "line 18\nline 19\ntwenty\nline 21", "x\nline 19\ntwenty\nline 21\ny"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_change_is_one_suggestion(
+    tmp_path: Path, old: str, new: str, suggestion: tuple[int, int, str, str]
+) -> None:
+    assert suggested(tmp_path, HEAD.replace(old, new)) == (Suggestion("a.txt", *suggestion),)
 
 
 @pytest.mark.parametrize(
