@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.table import Row
-from bot.ecosystems.record import Launch
+from bot.ecosystems.language_server import Launch
 from bot.toolhost.lsp.client import LanguageServer, SourceFile
 
 EDITS = 20

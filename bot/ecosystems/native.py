@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.outline import NOT_CALLS, TYPES
-from bot.ecosystems.record import Ecosystem, Files, Server, Suite, server_beside, uses
+from bot.ecosystems.record import Ecosystem, Files
+from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
+from bot.ecosystems.uses import uses
 
 _CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")
 

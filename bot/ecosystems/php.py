@@ -8,9 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bot.ecosystems.checker import table
+from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.outline import CLASSES
-from bot.ecosystems.record import Action, Dependencies, Ecosystem, Files, Suite, uses
+from bot.ecosystems.record import Action, Ecosystem, Files
+from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
+from bot.ecosystems.uses import uses
 
 
 def _checks(files: Files) -> Iterator[str]:

@@ -3,161 +3,24 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from bot.contracts.name_patterns import is_one_of
-from bot.ecosystems import python_commands, python_environments
+from bot.ecosystems import python_commands, python_environments, python_setup
 from bot.ecosystems.checker import table
-from bot.ecosystems.place import Place
+from bot.ecosystems.dependencies import HOST, Dependencies
 from bot.ecosystems.python_checkers import CHECKERS, FORMS
 from bot.ecosystems.python_outline import definitions
 from bot.ecosystems.python_related import related
+from bot.ecosystems.python_servers import SERVERS
 from bot.ecosystems.python_tests import RUNNERS
-from bot.ecosystems.record import (
-    HOST,
-    Action,
-    Added,
-    Dependencies,
-    Ecosystem,
-    Files,
-    Launch,
-    Pin,
-    Server,
-    Setup,
-    Suite,
-    uses,
-)
-from bot.ecosystems.suite_files import Role, named_as_test, role_of
-
-VENV = ".venv"
-_MANAGERS = ("uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox")
-_GROUPS = ("test", "tests", "testing", "dev", "develop")
-_REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
-_VERSION_TOOLS = {
-    "setuptools-scm": (
-        r"setuptools[_-]scm|use_scm_version|vcs[_-]versioning|setuptools-git-versioning|source\s*=\s*[\"']scm[\"']"
-    ),
-    "hatch-vcs": r"hatch-vcs|\[tool\.hatch\.version\][^\[]*source\s*=\s*[\"']vcs",
-    "versioneer": r"\bversioneer\b",
-    "poetry-dynamic-versioning": "poetry-dynamic-versioning",
-    **{name: rf"\b{name.replace('-', '[-_]')}\b" for name in ("versioningit", "dunamai", "flit-scm", "pbr")},
-}
-
-
-def _checks(files: Files) -> Iterator[str]:
-    tests = sorted(path for path in files.paths if path.endswith(".py") and named_as_test(path))
-    if not tests:
-        return
-    if any(path.rpartition("/")[2] in ("pytest.ini", "conftest.py") for path in files.paths) or _uses_pytest(
-        tests, files
-    ):
-        yield "python3 -m pytest -q"
-        return
-    folder = next((one for one in ("tests", "test") if any(path.startswith(f"{one}/") for path in tests)), "")
-    start = "" if not folder or f"{folder}/__init__.py" in files.paths else f" discover -s {folder}"
-    yield f"python3 -m unittest{start}"
-
-
-def _uses_pytest(tests: Sequence[str], files: Files) -> bool:
-    named = ("pyproject.toml", "setup.cfg", "tox.ini", "requirements-dev.txt", "requirements.txt")
-    some = tests[:: max(1, len(tests) // 8)][:8]  # each read is a process of git's
-    return any("pytest" in (files.text(name) or "") for name in named) or any(
-        "import pytest" in (files.text(name) or "") for name in some
-    )
-
-
-def _setup(files: Files, checks: Sequence[str]) -> Setup | None:
-    """Return the install, in a virtual environment of the tree."""
-    lines = _from_manifests(files, checks)
-    if not lines:
-        return None
-    used = " ".join((*lines, *checks))
-    managers = [name for name in _MANAGERS if re.search(rf"(^|[\s&]){name} ", used)]
-    first = [f"python -m pip install -q {' '.join(managers)}"] if managers else []
-    scm = [_NEWEST_TAG] if version_tools(lambda name: files.text(name) or "") else []
-    make = [f"python3 -m venv {VENV}", f". {VENV}/bin/activate"]
-    return Setup(" && ".join((*scm, *make, *first, *lines)), ("python",), VENV)
-
-
-def _from_manifests(files: Files, checks: Sequence[str]) -> list[str]:
-    content = table(files.parsed("pyproject.toml", tomllib.loads))
-    for lock, command in (
-        ("uv.lock", "uv sync --frozen"),
-        ("poetry.lock", "poetry install --no-interaction"),
-        ("pdm.lock", "pdm sync"),
-    ):
-        if lock in files.paths:
-            return [command]
-    if table(content, "tool", "poetry") and not content.get("project"):
-        return ["poetry install --no-interaction"]
-    groups = [f"--group {name}" for name in table(content, "dependency-groups") if name in _GROUPS]
-    extras = [name for name in table(content, "project", "optional-dependencies") if name in _GROUPS]
-    wanted = [
-        f"-r {shlex.quote(path)}"
-        for path in sorted(files.paths)
-        if _REQUIREMENTS.fullmatch(path) and "doc" not in path
-    ]
-    if "setup.py" in files.paths or content.get("project") or content.get("build-system"):
-        project = f".[{','.join(extras)}]" if extras else "."
-        wanted.insert(0, f"-e {shlex.quote(project)}")
-    texts = (
-        files.text(name) or "" for name in ("pyproject.toml", "setup.cfg", "setup.py", *_read_by(wanted))
-    )
-    if any("pytest" in check for check in checks) and not any(
-        re.search(r"\bpytest\b", text) for text in texts
-    ):
-        wanted.append("pytest")
-    return [f"python -m pip install -q {' '.join((*wanted, *groups))}"] if wanted or groups else []
-
-
-def _read_by(wanted: Sequence[str]) -> list[str]:
-    return [shlex.split(one)[1] for one in wanted if one.startswith("-r ")]
-
-
-_NEWEST_TAG = (
-    'export SETUPTOOLS_SCM_PRETEND_VERSION="$(git describe --tags --abbrev=0 2>/dev/null'
-    " | sed 's/^[^0-9]*//')\""
-)
-
-
-def version_tools(read: Callable[[str], str]) -> list[str]:
-    text = "\n".join(map(read, ("pyproject.toml", "setup.cfg", "setup.py")))
-    return [tool for tool, sign in _VERSION_TOOLS.items() if re.search(sign, text)]
-
-
-_FILES = {".py": "python", ".pyi": "python"}
-# Syntax errors, misplaced statements, undefined names: reported in any project.
-_RUFF_FATAL = ("E9", "F63", "F7", "F82")
-
-
-def _ty(place: Place) -> Launch | str:
-    """Only if the project uses it: other projects break its strict rules by the hundred."""
-    if not (place.configured or place.uses("ty")):
-        return ""
-    program = place.bundled("ty") or place.in_project("ty") or place.on_path("ty")
-    if not program:
-        return "it is not installed"
-    # ty looks for an environment only beside the settings; several projects may share one above them.
-    in_the_project = next((str(folder) for folder in place.environments()), "")
-    environment = place.environment.get("VIRTUAL_ENV", "") or in_the_project
-    marker = place.above("ty.toml", "pyproject.toml")
-    variables = {"VIRTUAL_ENV": environment} if environment else {}
-    return Launch((program, "server"), root=marker and marker.parent, variables=variables)
-
-
-def _ruff(place: Place) -> Launch | str:
-    program = place.bundled("ruff") or place.in_project("ruff") or place.on_path("ruff")
-    if not program:
-        return "it is not installed"
-    # Without a configuration ruff would enable hundreds of rules that the project does not use.
-    select = ["E9", "F"] if place.uses("ruff") else list(_RUFF_FATAL)
-    options = None if place.has_settings("ruff") else {"settings": {"lint": {"select": select}}}
-    return Launch((program, "server"), options)
-
+from bot.ecosystems.record import Action, Added, Ecosystem, Pin
+from bot.ecosystems.suite import Suite
+from bot.ecosystems.suite_files import Role, role_of
+from bot.ecosystems.uses import uses
 
 _FRAMEWORK_FILES = "unittest*.py pytest*.py coverage.py _pytest.py"
 _HELPERS = "__init__.py setup.* setup-*.*"
@@ -284,8 +147,8 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(
         r"--(collect-only|co|setup-plan|fixtures|notest|listenvs?|list|version|help|install-only|markers)\b"
     ),
-    checks=_checks,
-    setup=_setup,
+    checks=python_setup.checks,
+    setup=python_setup.setup,
     locks=("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "*requirements*.txt", "environment.y*ml"),
     kept=(".local/lib", ".cache/pre-commit"),
     installed=(
@@ -319,10 +182,7 @@ ECOSYSTEM = Ecosystem(
     offline={"PIP_RETRIES": "0", "UV_OFFLINE": "1"},
     folders=(".venv", "venv", "env", ".conda", ".tox", ".nox"),
     copies="An installed package is not the tree: install it with `pip install -e .`",
-    servers=(
-        Server("ty", _FILES, _ty, commands=("ty server",), missing=frozenset({"import-not-found"})),
-        Server("ruff", _FILES, _ruff, {"RUFF_CACHE_DIR": "{tmp}/ruff"}, ("ruff server",)),
-    ),
+    servers=SERVERS,
     runners=RUNNERS,
     checkers=CHECKERS,
     forms=FORMS,
@@ -426,7 +286,7 @@ ECOSYSTEM = Ecosystem(
     },
     online={"PIP_ONLY_BINARY": ":all:"},
     authorities=("REQUESTS_CA_BUNDLE", "PIP_CERT"),
-    version_tools=version_tools,
+    version_tools=python_setup.version_tools,
     index="PIP_INDEX_URL",
     build_caches=("~/.cache/mypy",),
     downloads=("~/.cache/pip", "~/.cache/uv"),

@@ -5,29 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from bot.ecosystems.checker import Checker
 from bot.ecosystems.checker_output import Form
+from bot.ecosystems.dependencies import Dependencies
+from bot.ecosystems.language_server import Server
 from bot.ecosystems.outline import Definition
-from bot.ecosystems.place import Place
+from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import Runner
-
-Words = Sequence[str]
-
-
-class Use(IntEnum):
-    """What a command is for. Of several commands, the highest decides."""
-
-    SYSTEM = 1
-    INSTALL = 2
-    BUILD = 3
-    LINT = 4
-    TYPES = 5
-    TESTS = 6
+from bot.ecosystems.uses import Use
 
 
 class Files(Protocol):
@@ -68,160 +57,17 @@ class Pin(NamedTuple):
     pattern: str = r"^\s*(?P<version>[\w.+-]+)"
 
 
-def no_report(command: str, words: list[str], report: str) -> CheckCommand | None:
-    return None
-
-
-def no_rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
-    return None
-
-
-def selects_nothing(words: list[str], read: Callable[[str], str | None]) -> bool:
-    return False
-
-
-def no_related(command: str, words: list[str], related: Related) -> str:
-    return ""
-
-
-def is_none(folder: str) -> bool:
-    return False
-
-
-def no_environments(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[str]:
-    return iter(())
-
-
-def no_version_tools(read: Callable[[str], str]) -> list[str]:
-    return []
-
-
-def no_checks(files: Files) -> Iterator[str]:
-    return iter(())
-
-
-def no_setup(files: Files, checks: Sequence[str]) -> Setup | None:
-    return None
+def nothing(*arguments: Any) -> Any:
+    """For what an ecosystem does not have."""
+    return ()
 
 
 def no_definitions(lines: Sequence[str]) -> list[Definition] | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """The command line of a language server. `options` go with `initialize`; `runs` are files of the project that it
-    executes; `root` is the project's folder, the repository's where it is None; `variables` are added to its
-    environment."""
-
-    argv: tuple[str, ...]
-    options: object = None
-    runs: tuple[str, ...] = ()
-    root: Path | None = None
-    variables: Mapping[str, str] = field(default_factory=dict)
-
-
-Find = Callable[[Place], "Launch | str"]
-"""Return how the server is started at a place, else a clause why not; empty if the project does not use it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A language server. `files` maps suffixes to language ids of the protocol. In `variables` of its environment
-    `{tmp}` is a folder outside the tree. It is refused where a rule denies one of `commands`, its own if there are
-    none. Problems with one of the codes `missing` may only mean that a package is not installed: they are not news."""
-
-    name: str
-    files: Mapping[str, str]
-    find: Find
-    variables: Mapping[str, str] = field(default_factory=dict)
-    commands: tuple[str, ...] = ()
-    missing: frozenset[str] = frozenset()
-
-
-def server_beside(
-    markers: Sequence[str],
-    missing: str,
-    name: str,
-    *arguments: str,
-    own: bool = True,
-    top: bool = False,
-    runs: Sequence[str] = (),
-    options: object = None,
-) -> Find:
-    """Return the `find` of a server for projects with one of the files `markers`, the best first; `missing` says why
-    there is none without. Its root is the folder of the nearest such file, or the topmost, `{root}` in its arguments.
-    `own`: it may be the project's own program. `runs` are files that it executes."""
-
-    def find(place: Place) -> Launch | str:
-        marker = next((path for one in markers if (path := place.above(one, top=top))), None)
-        if marker is None:
-            return missing
-        program = (place.in_project(name) if own else "") or place.on_path(name)
-        if not program:
-            return "it is not installed"
-        words = (argument.replace("{root}", str(marker.parent)) for argument in arguments)
-        executed = tuple(str(path) for one in runs if (path := place.above(one)))
-        return Launch((program, *words), options, executed, marker.parent)
-
-    return find
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suite:
-    """The tests of a language. `suffixes` are of source files, `tests` patterns of their names without the suffix.
-    `settings` are patterns of the names of test runners' settings, `mixed` of those of settings beside others. `inside`
-    matches tests in source files, which do not run by themselves if they are `optional`. With `beside` a source file
-    may have all of its tests; with `collected_by_name` tests in files without such a name are not run. `assertion`,
-    `skip` and `test` match lines, `test` the one where a test begins, whose name may follow on a later line. With
-    `hash_comments` comments begin with `#`."""
-
-    suffixes: str
-    tests: str
-    settings: str = ""
-    mixed: str = ""
-    inside: str = ""
-    optional: bool = False
-    beside: bool = False
-    collected_by_name: bool = False
-    assertion: str = (
-        r"\bassert\w*|\bexpect\w*\s*\(|\.should\b|\b(?:EXPECT|ASSERT|CHECK|REQUIRE)(?:_\w+)?\s*\("
-    )
-    skip: str = (
-        r"\b(?:skip|xfail|ignore|disabled|pending)\b\s*[(:]|\b(?:GTEST_SKIP|DISABLED_)"
-        r"|\bmarkTest(?:Skipped|Incomplete)\b"
-    )
-    test: str = (
-        r"\b(?:TEST|TEST_F|TEST_P|TEST_CASE|SCENARIO)\s*\(([^)]*)|^\s*(?:public\s+)?function\s+(test\w*)"
-        r"|^@test\s+(.*)"
-    )
-    hash_comments: bool = False
-
-
 Added = Sequence[bytes]
 """The lines that a change adds to a file."""
-
-
-def steers_nothing(path: str, added: Added, content: bytes | None, is_new: bool) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependencies:
-    """How dependencies look in files, by patterns of names in lower case. `manifests` are read as data: the parser, and
-    the function that yields the names. In `lines` and `locks` a pattern matches the line that declares or pins one, in
-    `sources` the line that names where packages come from, of which `usual` are the registries' own. `settings` are
-    files with settings of package managers. `lists` has a pattern of paths, and those of lines of both kinds."""
-
-    manifests: Mapping[str, tuple[Callable[[str], Any], Callable[[Any], Iterator[str]]]] = field(
-        default_factory=dict
-    )
-    lines: Mapping[str, str] = field(default_factory=dict)
-    locks: Mapping[str, str] = field(default_factory=dict)
-    sources: Mapping[str, str] = field(default_factory=dict)
-    settings: str = ""
-    usual: str = ""
-    lists: tuple[str, str, str] = ("(?!)", "", "")
 
 
 class Action(NamedTuple):
@@ -231,10 +77,6 @@ class Action(NamedTuple):
     pin: str
     inputs: str
     off: Mapping[str, str] = {}
-
-
-HOST = r"[^'\"]{0,8}['\"]?(?:[a-z]+\+)?https?://(?:[^/@\s'\"]*@)?([^/'\"\s?#]+)"
-"""Matches an address in a lock file, and the host in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,8 +137,8 @@ class Ecosystem:
     launchers: tuple[str, ...] = ()
     values: frozenset[str] = frozenset()
     runs_no_test: re.Pattern[str] | None = None
-    checks: Callable[[Files], Iterable[str]] = no_checks
-    setup: Callable[[Files, Sequence[str]], Setup | None] = no_setup
+    checks: Callable[[Files], Iterable[str]] = nothing
+    setup: Callable[[Files, Sequence[str]], Setup | None] = nothing
     locks: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     installed: tuple[str, ...] = ()
@@ -324,11 +166,11 @@ class Ecosystem:
     checkers: tuple[Checker, ...] = ()
     forms: Mapping[str, Form] = field(default_factory=dict)
     related: Callable[[Path, Sequence[str]], list[str]] | None = None
-    report: Callable[[str, list[str], str], CheckCommand | None] = no_report
+    report: Callable[[str, list[str], str], CheckCommand | None] = nothing
     reporting: Mapping[str, str] = field(default_factory=dict)
-    rerun: Callable[[str, list[str], Rerun], CheckCommand | None] = no_rerun
-    selects: Callable[[list[str], Callable[[str], str | None]], bool] = selects_nothing
-    related_command: Callable[[str, list[str], Related], str] = no_related
+    rerun: Callable[[str, list[str], Rerun], CheckCommand | None] = nothing
+    selects: Callable[[list[str], Callable[[str], str | None]], bool] = nothing
+    related_command: Callable[[str, list[str], Related], str] = nothing
     absent: tuple[str, ...] = ()
     ran: str = ""
     importers: str = ""
@@ -336,19 +178,17 @@ class Ecosystem:
     measures: str = ""
     measured: Mapping[str, str] = field(default_factory=dict)
     installed_beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    environments_outside: Callable[[Path, Collection[str], Mapping[str, str]], Iterator[str]] = (
-        no_environments
-    )
+    environments_outside: Callable[[Path, Collection[str], Mapping[str, str]], Iterator[str]] = nothing
     environments: tuple[str, ...] = ()
-    is_environment: Callable[[str], bool] = is_none
+    is_environment: Callable[[str], bool] = nothing
     linked: str = ""
     linked_without: tuple[str, ...] = ()
     built: str = ""
     beside: Mapping[str, str] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()
     suites: tuple[Suite, ...] = ()
-    steers_tests: Callable[[str, Added, bytes | None, bool], bool] = steers_nothing
-    dependencies: Dependencies = Dependencies()
+    steers_tests: Callable[[str, Added, bytes | None, bool], bool] = nothing
+    dependencies: Dependencies = field(default_factory=Dependencies)
     sensitive: Mapping[str, str] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
     leftovers: tuple[str, ...] = ()
@@ -361,7 +201,7 @@ class Ecosystem:
     online: Mapping[str, str] = field(default_factory=dict)
     authorities: tuple[str, ...] = ()
     index: str = ""
-    version_tools: Callable[[Callable[[str], str]], list[str]] = no_version_tools
+    version_tools: Callable[[Callable[[str], str]], list[str]] = nothing
     build_caches: tuple[str, ...] = ()
     forget: str = ""
     downloads: tuple[str, ...] = ()
@@ -375,55 +215,3 @@ class Ecosystem:
             name in files.paths if name[0] != "*" else any(path.endswith(name[1:]) for path in files.paths)
             for name in self.manifests
         )
-
-
-def uses(**groups: str) -> dict[str, Use | None]:
-    """Return a table for `Ecosystem.uses`: `uses(TESTS="pytest; coverage run", NONE="ruff format")`."""
-    return {
-        command.strip(): Use[name] if name != "NONE" else None
-        for name, commands in groups.items()
-        for command in commands.split(";")
-        if command.strip()
-    }
-
-
-_BY_NAME = tuple(
-    (use, re.compile(pattern, re.IGNORECASE | re.VERBOSE))
-    for use, pattern in (
-        (
-            Use.TYPES,
-            r"""mypy | pyright | typing | (vue-)?tsc | typescript | types | check-?types?
-            | ((ts|check|test|lint|validate)[-:_]?)?(type-?check|types?|ts|tsc|dts) | ts[-:]check""",
-        ),
-        (
-            Use.LINT,
-            r"""lint([-:_]\w+)? | eslint | prettier | standard | xo | oxlint | biome | style | vet | ruff | flake8
-            | clippy | pre-commit | (fmt|format|style)[-:_]?check
-            | (check|test)[-:_]?(fmt|format|lint|style|eslint|prettier)""",
-        ),
-        (
-            Use.TESTS,
-            r"""(run[-_])?tests? | (run[-_])?unit([-:_]?tests?)? | tests?[\w:.-]+ | specs? | check | verify
-            | ci([-:_]tests?)? | cov(erage)? | richtest | py[\d.]*([-:_].*)? | pytest | vitest | jest | mocha""",
-        ),
-        (Use.BUILD, r"all | (build|compile|prepare|generate|configure)([-:_].*)?"),
-    )
-)
-_OTHER = re.compile(
-    r"(?i)docs?\b|site\b|publish|release|deploy|bench|e2e|playwright|cypress|browser|perf\b|fuzz|watch|storybook|preview|"
-    r"serve|start\b|fix\b|docker|integration|nightly|audit|upload|dist\b|wasm|deno|update"
-)
-
-
-def use_of_name(name: str) -> Use | None:
-    """Classify a script, target or session by its name."""
-    return (
-        next((use for use, pattern in _BY_NAME if pattern.fullmatch(name)), None)
-        if not is_other_name(name)
-        else None
-    )
-
-
-def is_other_name(name: str) -> bool:
-    """Whether a script of this name checks no change, or needs more than a sandbox has."""
-    return bool(_OTHER.search(name))

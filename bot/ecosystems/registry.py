@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -10,7 +11,11 @@ from typing import cast
 from bot.ecosystems.checker import Checker
 from bot.ecosystems.checker_output import FORMS, Form
 from bot.ecosystems.checkers import CHECKER_NAMES
-from bot.ecosystems.record import Ecosystem, Server, Use, Words, is_other_name, use_of_name
+from bot.ecosystems.language_server import Server
+from bot.ecosystems.record import Ecosystem
+from bot.ecosystems.uses import Use, is_other_name, use_of_name
+
+Words = Sequence[str]
 
 NAMES = ("python", "javascript", "go", "rust", "jvm", "ruby", "php", "dotnet", "native", "general")
 """The files beside this one, in the order of their checks."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.outline import MODULES
-from bot.ecosystems.record import Action, Dependencies, Ecosystem, Files, Pin, Setup, Suite, uses
+from bot.ecosystems.record import Action, Ecosystem, Files, Pin, Setup
+from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_results import (
     FAILED,
     NUMBERED,
@@ -17,6 +19,7 @@ from bot.ecosystems.test_results import (
     Reason,
     Runner,
 )
+from bot.ecosystems.uses import uses
 
 
 def _checks(files: Files) -> Iterator[str]:

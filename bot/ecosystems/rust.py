@@ -25,21 +25,13 @@ from bot.ecosystems.checker import (
     table,
 )
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
-from bot.ecosystems.record import (
-    Action,
-    Added,
-    Dependencies,
-    Ecosystem,
-    Files,
-    Pin,
-    Server,
-    Setup,
-    Suite,
-    server_beside,
-    uses,
-)
+from bot.ecosystems.dependencies import Dependencies
+from bot.ecosystems.language_server import Server, server_beside
+from bot.ecosystems.record import Action, Added, Ecosystem, Files, Pin, Setup
+from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
+from bot.ecosystems.uses import uses
 
 
 def _checks(files: Files) -> Iterator[str]:

@@ -9,8 +9,8 @@ from enum import StrEnum
 from functools import cache
 
 from bot.contracts.name_patterns import is_one_of
-from bot.ecosystems.record import Suite
 from bot.ecosystems.registry import ecosystems
+from bot.ecosystems.suite import Suite
 
 
 class Role(StrEnum):

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from bot.ecosystems.record import Use, use_of_name
 from bot.ecosystems.registry import ecosystem_of, ecosystems, use_of
+from bot.ecosystems.uses import Use, use_of_name
 from bot.environment.detection import (
     CIStep,
     DetectedCheck,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bot.ecosystems.record import Use
+from bot.ecosystems.uses import Use
 from bot.parsing.parser import ParseError, Parser
 
 LONGEST_COMMAND = 4_000

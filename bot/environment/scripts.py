@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from bot.ecosystems.record import Use
 from bot.ecosystems.registry import ecosystem_of, named, use_of
+from bot.ecosystems.uses import Use
 from bot.policy.shell import parse_shell, syntax_tree
 
 if TYPE_CHECKING:

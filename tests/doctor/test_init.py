@@ -20,7 +20,7 @@ from bot.doctor.propose import (
     propose,
     workflow_text,
 )
-from bot.ecosystems.record import Use
+from bot.ecosystems.uses import Use
 from bot.environment.detect import detect
 from bot.environment.detection import DetectedCheck, Detection, Omission, Step
 from bot.maintenance.task_file import read_task

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.ecosystems.record import Launch
+from bot.ecosystems.language_server import Launch
 from bot.toolhost.lsp.client import LanguageServer, SourceFile
 from tests.support.workspaces import eventually
 

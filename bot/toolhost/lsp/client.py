@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bot.contracts.evidence import Problem
-from bot.ecosystems.record import Launch
+from bot.ecosystems.language_server import Launch
 from bot.toolhost import descendants
 from bot.toolhost.lsp.protocol import (
     FrameError,

@@ -17,7 +17,7 @@ from typing import Any
 from bot.contracts.evidence import Answer, Problem, ServerUse
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.ecosystems.checkers import CHECKED_SUFFIXES
-from bot.ecosystems.record import Server
+from bot.ecosystems.language_server import Server
 from bot.ecosystems.registry import servers
 from bot.toolhost import files
 from bot.toolhost.context import Context

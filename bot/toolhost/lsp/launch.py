@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bot.ecosystems.language_server import Launch, Server
 from bot.ecosystems.place import Place
-from bot.ecosystems.record import Launch, Server
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.ecosystems.record import Launch
+from bot.ecosystems.language_server import Launch
 from bot.toolhost.context import Answer, Context
 from bot.toolhost.lsp.launch import Settings, refusal
 from bot.toolhost.records import Records

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.ecosystems.checkers import CHECKED_SUFFIXES, LANGUAGE_SERVERS
+from bot.ecosystems.language_server import Launch, Server
 from bot.ecosystems.place import Place
-from bot.ecosystems.record import Launch, Server
 from bot.ecosystems.registry import ecosystems, servers
 from bot.toolhost.lsp.diagnosing import is_checked
 from bot.toolhost.lsp.launch import replace_command

@@ -1,0 +1,68 @@
+"""`Server`: a language server, and how it is started at a place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.ecosystems.place import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The command line of a language server. `options` go with `initialize`; `runs` are files of the project that it
+    executes; `root` is the project's folder, the repository's where it is None; `variables` are added to its
+    environment."""
+
+    argv: tuple[str, ...]
+    options: object = None
+    runs: tuple[str, ...] = ()
+    root: Path | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+Find = Callable[[Place], "Launch | str"]
+"""Return how the server is started at a place, else a clause why not; empty if the project does not use it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A language server. `files` maps suffixes to language ids of the protocol. In `variables` of its environment
+    `{tmp}` is a folder outside the tree. It is refused where a rule denies one of `commands`, its own if there are
+    none. Problems with one of the codes `missing` may only mean that a package is not installed: they are not news."""
+
+    name: str
+    files: Mapping[str, str]
+    find: Find
+    variables: Mapping[str, str] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
+    missing: frozenset[str] = frozenset()
+
+
+def server_beside(
+    markers: Sequence[str],
+    missing: str,
+    name: str,
+    *arguments: str,
+    own: bool = True,
+    top: bool = False,
+    runs: Sequence[str] = (),
+    options: object = None,
+) -> Find:
+    """Return the `find` of a server for projects with one of the files `markers`, the best first; `missing` says why
+    there is none without. Its root is the folder of the nearest such file, or the topmost, `{root}` in its arguments.
+    `own`: it may be the project's own program. `runs` are files that it executes."""
+
+    def find(place: Place) -> Launch | str:
+        marker = next((path for one in markers if (path := place.above(one, top=top))), None)
+        if marker is None:
+            return missing
+        program = (place.in_project(name) if own else "") or place.on_path(name)
+        if not program:
+            return "it is not installed"
+        words = (argument.replace("{root}", str(marker.parent)) for argument in arguments)
+        executed = tuple(str(path) for one in runs if (path := place.above(one)))
+        return Launch((program, *words), options, executed, marker.parent)
+
+    return find
