@@ -263,16 +263,17 @@ def project(folder: str, *errors: str) -> dict[str, str]:
 OLD, NEW, SYNTAX = "1,1): error TS2322: m", "2,1): error TS2304: n", "1,1): error TS1005: ; expected"
 
 
-def test_each_project_in_a_folder_is_compared_with_itself_under_its_new_name_too(begin: Begin) -> None:
+def test_a_project_under_a_new_name_keeps_its_problems(begin: Begin) -> None:
     trial = begin(SHARED | project("web", OLD) | project("api", OLD) | project("zero", OLD), named=("tsc",))
     site = {name.replace("web", "site"): text for name, text in project("web", OLD).items()}
     without = dict.fromkeys([*project("web"), *project("zero")])
     tree = trial.change({**without, **site, **project("api", OLD, NEW)})
     tsc = trial.compare(tree)["tsc"]
-    assert (tsc.named, tsc.before.problems, tsc.after.problems) == ("tsc 5 in 3 projects", 3, 3)
+    assert (tsc.named, tsc.before.problems, tsc.after.problems) == ("tsc 5 in 4 projects", 3, 3)
     assert [(each.path, each.line) for each in tsc.new] == [("api/a.ts", 2)]
     assert [each.path for each in tsc.fixed] == ["zero/a.ts"]
-    assert (tsc.remaining, tsc.after.note) == (2, "gone with the change: zero")
+    assert tsc.remaining == 2
+    assert tsc.after.note == "new with the change: site; gone with the change: web, zero"
 
 
 def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(begin: Begin) -> None:
