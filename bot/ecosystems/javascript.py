@@ -18,7 +18,7 @@ from bot.ecosystems.outline import METHOD, TYPES
 from bot.ecosystems.place import Place
 from bot.ecosystems.record import Action, Added, Ecosystem, Files, Pin, Setup
 from bot.ecosystems.suite import Suite
-from bot.ecosystems.uses import uses
+from bot.ecosystems.uses import listed, uses
 
 MODULES = "node_modules"
 _PLACEHOLDER = "no test specified"
@@ -160,22 +160,9 @@ ECOSYSTEM = Ecosystem(
             vitest; jest; mocha; ava; tap; jasmine; uvu; karma; borp; node --test; deno test; bun test;
             npm test; npm t; npm tst; pnpm test; pnpm t; yarn test""",
     ),
-    scripts=(
-        "npm run",
-        "npm run-script",
-        "pnpm run",
-        "pnpm -r",
-        "pnpm -r run",
-        "pnpm",
-        "yarn run",
-        "yarn",
-        "bun run",
-        "nr",
-        "turbo run",
-        "turbo",
-        "nx run-many -t",
-        "nx",
-    ),
+    scripts=listed("""
+        npm run; npm run-script; pnpm run; pnpm -r; pnpm -r run; pnpm; yarn run; yarn; bun
+        run; nr; turbo run; turbo; nx run-many -t; nx"""),
     launchers=("npx", "bunx", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx", "c8", "nyc", "cross-env"),
     values=frozenset(("-p", "--package", "--filter", "-w", "--workspace")),
     runs_no_test=re.compile(r"--(listTests|list|dry-run|showConfig|passWithNoTests --listTests)\b"),

@@ -35,6 +35,7 @@ from bot.ecosystems.checker_output import (
     number_of,
     parsed,
 )
+from bot.ecosystems.uses import listed
 
 
 def _oxlint(output: str) -> Iterator[Find]:
@@ -273,14 +274,9 @@ CHECKERS: tuple[Checker, ...] = (
         "eslint",
         PROJECT,
         unit="utf-16",
-        settings=(
-            "**/eslint.config.*",
-            "**/.eslintrc*",
-            "**/.eslintignore",
-            "package.json",
-            "**/tsconfig*.json",
-            "**/.prettierrc*",
-        ),
+        settings=listed("""
+            **/eslint.config.*; **/.eslintrc*; **/.eslintignore; package.json;
+            **/tsconfig*.json; **/.prettierrc*"""),
         hides=_NOT_PARSED,
         exclude_option="--ignore-pattern={}/**",
         unread=f"{_NOT_PARSED}:",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from bot.ecosystems.outline import CLASSES
 from bot.ecosystems.record import Action, Ecosystem, Files, Setup
 from bot.ecosystems.suite import Suite
-from bot.ecosystems.uses import uses
+from bot.ecosystems.uses import listed, uses
 
 _TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
 _ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
@@ -73,14 +73,9 @@ ECOSYSTEM = Ecosystem(
     ),
     checks=_checks,
     setup=_setup,
-    locks=(
-        "pom.xml",
-        "*.gradle",
-        "*.gradle.kts",
-        "gradle.lockfile",
-        "*.versions.toml",
-        "*-wrapper.properties",
-    ),
+    locks=listed("""
+        pom.xml; *.gradle; *.gradle.kts; gradle.lockfile; *.versions.toml;
+        *-wrapper.properties"""),
     kept=(".m2/repository", ".m2/wrapper", ".gradle/caches/modules-2", ".gradle/wrapper"),
     compiles=True,
     suffixes=(".java", ".kt", ".kts", ".scala", ".groovy"),

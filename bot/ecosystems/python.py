@@ -20,7 +20,7 @@ from bot.ecosystems.python_tests import RUNNERS
 from bot.ecosystems.record import Action, Added, Ecosystem, Pin
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.suite_files import Role, role_of
-from bot.ecosystems.uses import uses
+from bot.ecosystems.uses import listed, uses
 
 _FRAMEWORK_FILES = "unittest*.py pytest*.py coverage.py _pytest.py"
 _HELPERS = "__init__.py setup.* setup-*.*"
@@ -86,15 +86,8 @@ def _in_pipfile(data: Any) -> Iterator[str]:
 
 ECOSYSTEM = Ecosystem(
     name="python",
-    manifests=(
-        "pyproject.toml",
-        "setup.py",
-        "setup.cfg",
-        "tox.ini",
-        "noxfile.py",
-        "Pipfile",
-        "requirements.txt",
-    ),
+    manifests=listed("""
+        pyproject.toml; setup.py; setup.cfg; tox.ini; noxfile.py; Pipfile; requirements.txt"""),
     uses=uses(
         NONE="""
             ruff format; pip; black; isort; poetry publish; hatch version; hatch publish; pdm publish;
@@ -114,35 +107,13 @@ ECOSYSTEM = Ecosystem(
             hatch test; hatch run; molecule test; molecule""",
     ),
     scripts=("tox -e", "tox run -e", "nox -s", "hatch run", "invoke", "poe", "pdm run", "pixi run"),
-    launchers=(
-        "python -m",
-        "uv run",
-        "poetry run",
-        "pdm run",
-        "pipenv run",
-        "rye run",
-        "uvx",
-        "pipx run",
-        "coverage run -m",
-    ),
+    launchers=listed("""
+        python -m; uv run; poetry run; pdm run; pipenv run; rye run; uvx; pipx run; coverage
+        run -m"""),
     values=frozenset(
-        [
-            "--with",
-            "--group",
-            "--extra",
-            "--python",
-            "-p",
-            "--from",
-            "--package",
-            "--only-group",
-            "--directory",
-            "--no-group",
-            "--env-file",
-            "-w",
-            "-e",
-            "--environment",
-            "--source",
-        ]
+        listed("""
+        --with; --group; --extra; --python; -p; --from; --package; --only-group;
+        --directory; --no-group; --env-file; -w; -e; --environment; --source""")
     ),
     runs_no_test=re.compile(
         r"--(collect-only|co|setup-plan|fixtures|notest|listenvs?|list|version|help|install-only|markers)\b"
@@ -151,13 +122,9 @@ ECOSYSTEM = Ecosystem(
     setup=python_setup.setup,
     locks=("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "*requirements*.txt", "environment.y*ml"),
     kept=(".local/lib", ".cache/pre-commit"),
-    installed=(
-        ".cache/pypoetry/virtualenvs",
-        ".local/share/virtualenvs",
-        ".local/share/pipx",
-        ".local/share/uv",
-        ".local/bin",
-    ),
+    installed=listed("""
+        .cache/pypoetry/virtualenvs; .local/share/virtualenvs; .local/share/pipx;
+        .local/share/uv; .local/bin"""),
     packages=("bin", "lib/python3.*/site-packages"),
     suffixes=(".py", ".pyi"),
     test="python3 -m pytest",
@@ -244,16 +211,9 @@ ECOSYSTEM = Ecosystem(
         ("pyproject.toml", "setup.cfg", "tox.ini"),
         r"(?:tool[.:])?\"?(ruff|mypy|ty|pyright|basedpyright|pylint|flake8|coverage|pytest|bandit|pyre|vulture)\b",
     ),
-    leftovers=(
-        "__pycache__/",
-        "*.pyc",
-        ".pytest_cache/",
-        ".mypy_cache/",
-        ".ruff_cache/",
-        ".hypothesis/",
-        ".tox/",
-        ".venv/",
-    ),
+    leftovers=listed("""
+        __pycache__/; *.pyc; .pytest_cache/; .mypy_cache/; .ruff_cache/; .hypothesis/;
+        .tox/; .venv/"""),
     hosts=("pypi.org", "files.pythonhosted.org"),
     runs={
         **dict.fromkeys(("poetry", "pdm", "hatch", "conda", "mamba", "coverage"), "run"),

@@ -8,16 +8,7 @@ from dataclasses import replace
 from posixpath import join
 
 from bot.ecosystems.checker import CONSIDERED, IGNORED, NO_CODE, OURS, Checker, Tree, above, beside, topmost
-from bot.ecosystems.checker_output import (
-    ERROR,
-    WARNING,
-    Find,
-    Form,
-    entries,
-    from_one,
-    mapping,
-    parsed,
-)
+from bot.ecosystems.checker_output import ERROR, WARNING, Find, Form, entries, from_one, mapping, parsed
 from bot.ecosystems.checkers import SETTINGS, has_settings
 
 

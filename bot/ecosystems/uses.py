@@ -17,13 +17,17 @@ class Use(IntEnum):
     TESTS = 6
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """Return the entries of a list that is separated by semicolons."""
+    return tuple(entry for one in text.split(";") if (entry := " ".join(one.split())))
+
+
 def uses(**groups: str) -> dict[str, Use | None]:
     """Return a table for `Ecosystem.uses`: `uses(TESTS="pytest; coverage run", NONE="ruff format")`."""
     return {
-        command.strip(): Use[name] if name != "NONE" else None
+        command: Use[name] if name != "NONE" else None
         for name, commands in groups.items()
-        for command in commands.split(";")
-        if command.strip()
+        for command in listed(commands)
     }
 
 

@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Literal, NamedTuple
 
-from bot.contracts.evidence import (
-    Answer,
-    CheckerComparison,
-    Coverage,
-    CoveredFile,
-    TestCounts,
-    ToolRun,
-)
+from bot.contracts.evidence import Answer, CheckerComparison, Coverage, CoveredFile, TestCounts, ToolRun
 from bot.contracts.formatting import count_of, duration, exit_text
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
 from bot.evidence.failing_checks import fails_as_they_were, more_failing

@@ -55,11 +55,7 @@ def _diff(file: FileVersion) -> str:
     if "\0" in before + after:
         return ""
     rows = difflib.unified_diff(
-        before.split("\n"),
-        after.split("\n"),
-        f"a/{file.path}",
-        f"b/{file.path}",
-        lineterm="",
+        before.split("\n"), after.split("\n"), f"a/{file.path}", f"b/{file.path}", lineterm=""
     )
     return "\n".join(rows)
 

@@ -77,11 +77,7 @@ def test_a54_no_file_name_becomes_an_option_a_path_elsewhere_or_code(command: st
         "tests/a b/test_c.py",
     ]
     narrowed = related_command(
-        command,
-        [*names, "web/a b.ts", "a b/x.go"],
-        names,
-        {*names, "web/a b.ts", "a b/x.go"},
-        {}.get,
+        command, [*names, "web/a b.ts", "a b/x.go"], names, {*names, "web/a b.ts", "a b/x.go"}, {}.get
     )
     words = shlex.split(narrowed)[len(shlex.split(command.replace(" ./...", ""))) :]
     assert set(words) <= {

@@ -168,10 +168,7 @@ INSTALL = "python3 -m venv .venv && .venv/bin/python -m pip install -e . pytest"
 
 @pytest.mark.parametrize(
     ("tier", "remedy"),
-    [
-        (Tier.MAINTAINER, f'setup: [{{command: "{INSTALL}", egress: [python]}}]'),
-        (Tier.LOCAL, INSTALL),
-    ],
+    [(Tier.MAINTAINER, f'setup: [{{command: "{INSTALL}", egress: [python]}}]'), (Tier.LOCAL, INSTALL)],
 )
 def test_a_missing_tool_is_named_with_what_installs_it(tier: Tier, remedy: str) -> None:
     run = CheckRun(

@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.contracts.journal import (
-    FilesChanged,
-    FileVersion,
-    RequestSent,
-    Response,
-    Result,
-    RunEnded,
-)
+from bot.contracts.journal import FilesChanged, FileVersion, RequestSent, Response, Result, RunEnded
 from bot.contracts.messages import ToolCall
 from bot.report.page import LARGEST, render_page
 from bot.report.text import blocks

@@ -40,10 +40,7 @@ def rows(diff: Diff, path: str = "a.js") -> list[str]:
     return [row.kind + row.text for hunk in file.hunks for row in hunk.rows()]
 
 
-@pytest.mark.parametrize(
-    "codec",
-    ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"],
-)
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
 def test_text_with_a_mark_is_shown_as_text(tmp_path: Path, codec: str) -> None:
     mark = {
         "utf-16-le": codecs.BOM_UTF16_LE,
