@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,13 @@ REPO = {
 }
 ACTIONS = {"enabled": True, "allowed_actions": "all"}
 WORKFLOW = {"default_workflow_permissions": "read", "can_approve_pull_request_reviews": True}
+NO_PULLS = WORKFLOW | {"can_approve_pull_request_reviews": False}
+NO_SECRETS: dict[str, Any] = {"total_count": 0, "secrets": []}
+MISSING, WARNING, UNKNOWN = State.MISSING, State.WARNING, State.UNKNOWN
+
+
+def rule(kind: str) -> dict[str, object]:
+    return {"rules": [{"type": kind}]}
 
 
 def check(**changed: object) -> dict[str, Finding]:
@@ -63,100 +69,47 @@ def test_a_repository_that_is_not_seen_is_the_one_finding() -> None:
     assert [finding.state for finding in found.values()] == [State.MISSING]
 
 
-def test_whoever_may_not_look_is_told_that_an_app_needs_the_setting_as_well() -> None:
-    assert "A GitHub App does not make up for it" in check(actions=403)["Actions"].message
-
-
-def test_a_reading_token_is_enough_for_one_job() -> None:
-    found = check(repository=REPO | {"permissions": {"push": False, "pull": True}})["token"]
-    assert (found.state, "contents and pull-requests: write" in found.fix) == (State.WARNING, True)
-
-
 @pytest.mark.parametrize(
-    ("changed", "name", "state", "fix"),
+    ("changed", "name", "state", "said", "fix"),
     [
         (
-            {"workflow": WORKFLOW | {"can_approve_pull_request_reviews": False}},
-            "Actions",
-            State.MISSING,
-            "turn on",
+            {"repository": REPO | {"permissions": {"pull": True}}},
+            "token",
+            WARNING,
+            "",
+            "pull-requests: write",
         ),
-        ({"actions": {"enabled": False}}, "Actions", State.MISSING, "Settings, Actions"),
-        ({"actions": 403}, "Actions", State.UNKNOWN, ""),
-        ({"workflow": 404}, "Actions", State.UNKNOWN, ""),
-        ({"rules": [{"type": "creation"}]}, "branch rules", State.MISSING, "agent/**"),
-        ({"rules": [{"type": "required_signatures"}]}, "branch rules", State.WARNING, "signed: true"),
-        ({"rules": [{"type": "branch_name_pattern"}]}, "branch rules", State.WARNING, "takes agent/..."),
-        ({"rules": [{"type": "non_fast_forward"}]}, "branch rules", State.OK, ""),
-        ({"secrets": {"total_count": 0, "secrets": []}}, "secrets", State.WARNING, "Settings, Secrets"),
-        ({"secrets": 403}, "secrets", State.UNKNOWN, ""),
-        ({"rules": 401}, "branch rules", State.UNKNOWN, ""),
+        ({"workflow": NO_PULLS}, "Actions", MISSING, "A GitHub App does not make up for it", "turn on"),
+        ({"workflow": NO_PULLS}, "Actions", MISSING, "", "of the organisation"),
+        ({"actions": {"enabled": False}}, "Actions", MISSING, "", "Settings, Actions"),
+        ({"actions": 403}, "Actions", UNKNOWN, "A GitHub App does not make up for it", ""),
+        ({"workflow": 404}, "Actions", UNKNOWN, "", ""),
+        (rule("creation"), "branch rules", MISSING, "no branch may be made", "agent/**"),
+        (rule("update"), "branch rules", MISSING, "no branch may be pushed to", "agent/**"),
+        (rule("required_signatures"), "branch rules", WARNING, "must be signed", "signed: true"),
+        (rule("branch_name_pattern"), "branch rules", WARNING, "", "takes agent/..."),
+        (rule("non_fast_forward"), "branch rules", State.OK, "", ""),
+        (
+            {"secrets": NO_SECRETS},
+            "secrets",
+            WARNING,
+            "no secret named ANTHROPIC_API_KEY",
+            "Settings, Secrets",
+        ),
+        ({"secrets": 403}, "secrets", UNKNOWN, "", ""),
+        ({"rules": 401}, "branch rules", UNKNOWN, "", ""),
     ],
 )
 def test_what_is_amiss_comes_with_its_fix(
-    changed: dict[str, object], name: str, state: State, fix: str
+    changed: dict[str, object], name: str, state: State, said: str, fix: str
 ) -> None:
-    found = check(**changed)[name]
+    """It alone: all else is as in a sound repository."""
+    findings = check(**changed)
+    found = findings.pop(name)
     assert found.state is state
-    assert fix in found.fix
-
-
-# One thing is missing on a repository that is sound otherwise: that one is named, with its fix, and no other
-
-
-def no_pull_requests(stage: Stage) -> None:
-    stage.forge.allow_actions_pull_requests(stage.repo, False)
-
-
-def no_new_branches(stage: Stage) -> None:
-    stage.forge.add_rule(stage.repo, "agent/*", "creation")
-
-
-def no_pushes(stage: Stage) -> None:
-    stage.forge.add_rule(stage.repo, "*", "update")
-
-
-def signatures(stage: Stage) -> None:
-    stage.forge.add_rule(stage.repo, "*", "required_signatures")
-
-
-@pytest.mark.parametrize(
-    ("miss", "name", "state", "said", "fix"),
-    [
-        (
-            no_pull_requests,
-            "Actions",
-            State.MISSING,
-            "A GitHub App does not make up for it",
-            "of the organisation",
-        ),
-        (no_new_branches, "branch rules", State.MISSING, "no branch may be made", "agent/**"),
-        (no_pushes, "branch rules", State.MISSING, "no branch may be pushed to", "agent/**"),
-        (signatures, "branch rules", State.WARNING, "must be signed", "signed: true"),
-        (None, "secrets", State.WARNING, "no secret named ANTHROPIC_API_KEY", "Settings, Secrets"),
-    ],
-)
-def test_what_alone_is_missing_is_named_with_its_fix(
-    stage: Stage, miss: Callable[[Stage], None] | None, name: str, state: State, said: str, fix: str
-) -> None:
-    if miss is not None:
-        stage.forge.add_secret(stage.repo, "ANTHROPIC_API_KEY")
-        miss(stage)
-    [found] = [one for one in of_forge(stage, owners(stage)) if one.state is not State.OK]
-    assert (found.name, found.state) == (name, state)
     assert said in found.message
     assert fix in found.fix
-
-
-def owners(stage: Stage) -> str:
-    """A fine-grained token of whoever owns the repository."""
-    granted: dict[str, Any] = {
-        "administration": "write",
-        "contents": "write",
-        "actions": "write",
-        "secrets": "read",
-    }
-    return stage.forge.token(stage.repo.partition("/")[0], granted, repo=stage.repo)
+    assert {one.state for one in findings.values()} == {State.OK}
 
 
 def of_forge(stage: Stage, token: str) -> list[Finding]:

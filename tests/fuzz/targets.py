@@ -42,173 +42,48 @@ Target = Callable[[st.DataObject, Path], None]
 
 _SHELL_ROWS = [*RUNNING, *LOOKING, *PLAIN]
 _HTML = [
-    *[
-        "<!--",
-        "-->",
-        "<!",
-        "--",
-        ">",
-        "<",
-        "&#60;",
-        "&lt;",
-        "&",
-        ";",
-        "<b hidden>",
-        "</b>",
-        "![",
-        "](",
-        "```",
-    ],
-    *["\u200b", "\u200d", "\ufe0f", "\U000e0041", "\u202e", "a", "\n"],
-]
+    "<!--", "-->", "<!", "--", ">", "<", "&#60;", "&lt;", "&", ";", "<b hidden>", "</b>", "![", "](", "```",
+    "\u200b", "\u200d", "\ufe0f", "\U000e0041", "\u202e", "a", "\n",
+]  # fmt: skip
 # What opens or ends a block, a span of code or a tag; and elements that nobody sees, with a word in each.
 _MARKDOWN = [
-    *["`", "``", "```", "```\n", "~~~\n", "  ```\n", "> ```\n", "- ```\n", "```html v\n", "\n", "\n\n"],
-    *["- ", "1. ", "1) ", "10. ", "* ", "+ ", "> ", "  ", "   ", "    ", "\t", "\\", "_", "*", "$", "v"],
-    *["[^1]: ", "[^1]", "[a]: b\n", "[a](", "](", "[", "]", "![", ")", ' "', '" ', "|", "-|-\n", "--|--\n"],
-    *["# ", "---\n", "-\n", "==\n", "***\n", "- a\n", "- a\n\n  ", "http://a/", "www.a.b/", "&#8203;"],
-    *["<div>\n", "</div>\n", "<pre>\n", "</pre>\n", "<script>\n", "</script>\n", "<b>\n", "<td>", "<x-y>\n"],
-    *['<b a="', '">', "<b a='", "'>", "<a\n", ">", "<!-- ", " -->", "<!--\n", "-->\n", "<?", "?>", "<!X"],
-    *["<http:", "<a@b", "<textarea>\n", *["<i hidden>WORD</i>"] * 9, *["\n<p hidden>WORD</p>\n"] * 3],
+    "`", "``", "```", "```\n", "~~~\n", "  ```\n", "> ```\n", "- ```\n", "```html v\n", "\n", "\n\n", "- ",
+    "1. ", "1) ", "10. ", "* ", "+ ", "> ", "  ", "   ", "    ", "\t", "\\", "_", "*", "$", "v", "[^1]: ",
+    "[^1]", "[a]: b\n", "[a](", "](", "[", "]", "![", ")", ' "', '" ', "|", "-|-\n", "--|--\n", "# ",
+    "---\n", "-\n", "==\n", "***\n", "- a\n", "- a\n\n  ", "http://a/", "www.a.b/", "&#8203;", "<div>\n",
+    "</div>\n", "<pre>\n", "</pre>\n", "<script>\n", "</script>\n", "<b>\n", "<td>", "<x-y>\n", '<b a="',
+    '">', "<b a='", "'>", "<a\n", ">", "<!-- ", " -->", "<!--\n", "-->\n", "<?", "?>", "<!X", "<http:",
+    "<a@b", "<textarea>\n", *["<i hidden>WORD</i>"] * 9, *["\n<p hidden>WORD</p>\n"] * 3,
     *["<rp>WORD</rp>"] * 3,
-]
+]  # fmt: skip
 _WORD = re.compile(r"w\d+w")
 _PATCH = [
-    *[
-        "*** Begin Patch\n",
-        "*** End Patch\n",
-        "*** Add File: a\n",
-        "*** Update File: b\n",
-        "*** Delete File: c\n",
-    ],
-    *[
-        "*** Move to: d\n",
-        "*** End of File\n",
-        "@@",
-        "@@ def f():\n",
-        "+x\n",
-        "-y\n",
-        " z\n",
-        "\n",
-        "\r\n",
-        "é",
-    ],
-    *["```\n", "<<'EOF'\n", "EOF\n"],
-]
+    "*** Begin Patch\n", "*** End Patch\n", "*** Add File: a\n", "*** Update File: b\n",
+    "*** Delete File: c\n", "*** Move to: d\n", "*** End of File\n", "@@", "@@ def f():\n", "+x\n", "-y\n",
+    " z\n", "\n", "\r\n", "é", "```\n", "<<'EOF'\n", "EOF\n",
+]  # fmt: skip
 _CONNECT = [
-    *[
-        "CONNECT ",
-        "pypi.org",
-        "evil.example",
-        ":443",
-        ":",
-        ".",
-        "@",
-        "\0",
-        "%00",
-        "[::1]",
-        "127.0.0.1",
-        "0x7f.1",
-    ],
-    *["xn--", "é", "-", "/", "2130706433", " "],
-]
+    "CONNECT ", "pypi.org", "evil.example", ":443", ":", ".", "@", "\0", "%00", "[::1]", "127.0.0.1",
+    "0x7f.1", "xn--", "é", "-", "/", "2130706433", " ",
+]  # fmt: skip
 _EVENTS = [
-    "issue_comment",
-    "pull_request_review_comment",
-    "pull_request_review",
-    "issues",
-    "pull_request_target",
-    "workflow_dispatch",
-    "schedule",
-    "workflow_run",
-]
+    "issue_comment", "pull_request_review_comment", "pull_request_review", "issues", "pull_request_target",
+    "workflow_dispatch", "schedule", "workflow_run",
+]  # fmt: skip
 _FIELDS = [
-    "action",
-    "comment",
-    "issue",
-    "pull_request",
-    "repository",
-    "sender",
-    "id",
-    "login",
-    "body",
-    "number",
-    "user",
-    "full_name",
-    "head",
-    "sha",
-    "inputs",
-]
+    "action", "comment", "issue", "pull_request", "repository", "sender", "id", "login", "body", "number",
+    "user", "full_name", "head", "sha", "inputs",
+]  # fmt: skip
 
 
 _PARSERS = [json.loads, tomllib.loads, yaml_texts, compose]
 _DATA = [
-    *[
-        "[",
-        "]",
-        "{",
-        "}",
-        "(",
-        ")",
-        ":",
-        ",",
-        "-",
-        "?",
-        "=",
-        ".",
-        "a.",
-        "[[",
-        "]]",
-        '"',
-        "'",
-        '"""',
-        "\\",
-        "#",
-        "//",
-    ],
-    *[
-        "- ",
-        "? ",
-        ": ",
-        "a: ",
-        "a = ",
-        "\n",
-        "\n  ",
-        "\t",
-        "&a ",
-        "*a",
-        "<<: *a",
-        "!!set ",
-        "!!binary ",
-        "!!float ",
-        "|\n",
-    ],
-    *[
-        "[a]\n",
-        "[DEFAULT]\n",
-        "k=%(k)s\n",
-        "1e9",
-        "0x",
-        "1:1",
-        "2026-01-02",
-        "true",
-        "null",
-        "NaN",
-        "9" * 99,
-        "\ud800",
-    ],
-    *[
-        "@nox.session\ndef f(s):\n",
-        " s.run('a')\n",
-        "lambda:",
-        "not ",
-        "x if x else ",
-        "/*",
-        "*/",
-        "\ufeff",
-        "---\n",
-    ],
-]
+    "[", "]", "{", "}", "(", ")", ":", ",", "-", "?", "=", ".", "a.", "[[", "]]", '"', "'", '"""', "\\", "#",
+    "//", "- ", "? ", ": ", "a: ", "a = ", "\n", "\n  ", "\t", "&a ", "*a", "<<: *a", "!!set ", "!!binary ",
+    "!!float ", "|\n", "[a]\n", "[DEFAULT]\n", "k=%(k)s\n", "1e9", "0x", "1:1", "2026-01-02", "true", "null",
+    "NaN", "9" * 99, "\ud800", "@nox.session\ndef f(s):\n", " s.run('a')\n", "lambda:", "not ",
+    "x if x else ", "/*", "*/", "\ufeff", "---\n",
+]  # fmt: skip
 
 
 def shell_grammar(data: st.DataObject, folder: Path) -> None:

@@ -29,12 +29,6 @@ def commit(git: Run, work: Path, name: str = "new.txt", text: str = "new\n") -> 
     return git("rev-parse", "HEAD", cwd=work).stdout.strip()
 
 
-@pytest.mark.parametrize("suffix", ["", ".git"])
-def test_the_suffix_may_be_left_out(forge: Forge, git: Run, suffix: str) -> None:
-    listing = git("ls-remote", f"{forge.url}/{REPO}{suffix}", "HEAD").stdout
-    assert listing.split()[0] == forge.branch_sha(REPO)
-
-
 def test_a_push_larger_than_the_post_buffer_comes_in_chunks(forge: Forge, git: Run, work: Path) -> None:
     (work / "noise").write_bytes(os.urandom(3_000_000))
     sha = commit(git, work)
@@ -131,14 +125,3 @@ def test_an_existing_repository_is_taken_over_with_its_history(
     name = forge.create_repository("acme", "old", old, default_branch="trunk")
     assert forge.branch_sha(name) == sha
     assert "refs/tags/v1" in git("ls-remote", forge.clone_url(name)).stdout
-
-
-def test_ignored_files_do_not_get_into_the_first_commit(forge: Forge, git: Run, tmp_path: Path) -> None:
-    source = tmp_path / "files"
-    source.mkdir()
-    (source / ".gitignore").write_text("*.pyc\n")
-    (source / "a.pyc").write_bytes(b"x")
-    (source / "with space ü.txt").write_text("x")
-    name = forge.create_repository("acme", "files", source)
-    git("clone", "-q", forge.clone_url(name), "copy")
-    assert {path.name for path in (tmp_path / "copy").iterdir()} == {".git", ".gitignore", "with space ü.txt"}

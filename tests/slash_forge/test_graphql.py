@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from slash_forge import Forge
-from slash_forge.graphql import Unparsable, parse
 from tests.slash_forge import graphql
 from tests.slash_forge.conftest import REPO, Wire
 
@@ -122,46 +121,6 @@ def test_resolving_needs_the_right_to(forge: Forge, ask: Ask, number: int) -> No
 def test_what_is_not_there_is_null_and_an_error(ask: Ask, changed: dict[str, object], kind: str) -> None:
     answer = ask(THREADS, **{**VARIABLES, **changed})
     assert answer["errors"][0]["type"] == kind
-
-
-@pytest.mark.parametrize(
-    ("bounds", "kind"),
-    [("", "MISSING_PAGINATION_BOUNDARIES"), ("(first: 101)", "EXCESSIVE_PAGINATION"), ("(last: 1)", None)],
-)
-def test_pages_have_bounds(ask: Ask, bounds: str, kind: str | None) -> None:
-    query = (
-        f'{{repository(owner:"acme",name:"lib"){{pullRequest(number:1){{reviews{bounds}{{totalCount}}}}}}}}'
-    )
-    answer = ask(query)
-    assert answer.get("errors", [{"type": None}])[0]["type"] == kind
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        '{ repository(owner: "acme", name: "lib") { colour } }',
-        '{ repository(owner: "acme", name: "lib") }',
-        '{ repository(owner: "acme" name: $unknown) { name } }',
-        "{ ...nothing }",
-        "{",
-        "",
-        "fragment a on User { login }",
-        "{ viewer { login } } { viewer { login } }",
-        "{ viewer { \u0000 } }",
-        3,
-    ],
-)
-def test_a_wrong_query_is_an_error_without_data(ask: Ask, query: Any) -> None:
-    answer = ask(query)
-    assert "data" not in answer
-    assert answer["errors"][0]["message"]
-
-
-@pytest.mark.parametrize("text", ['{ a(b: "\\"}") }', "{ a(b: {c: [1, -2.5, true, null, RED, $d]}) }"])
-def test_values_of_every_kind_are_read(text: str) -> None:
-    assert parse(text).selections
-    with pytest.raises(Unparsable):
-        parse(text[:-3])
 
 
 @pytest.mark.node

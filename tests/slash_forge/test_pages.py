@@ -83,23 +83,6 @@ def test_reviews_stand_where_they_were_made_with_their_threads(forge: Forge, pag
     assert html.count("tom</b> reviewed") == 1
 
 
-def test_a_thread_says_that_it_is_resolved_or_outdated(forge: Forge, page: Page, pull: int) -> None:
-    first = forge.review_comment(REPO, pull, "tom", "calc.py", 2, body="Why?")
-    assert "Outdated" not in page(f"/{REPO}/pull/{pull}")
-    forge.resolve(REPO, first, "ada")
-    forge.commit(REPO, {"calc.py": "gone\n"}, branch="topic")
-    html = page(f"/{REPO}/pull/{pull}")
-    assert '<span class="pill">Outdated</span><span class="pill">Resolved</span>' in html
-
-
-def test_a_pending_review_and_its_words_are_not_shown(forge: Forge, page: Page, pull: int) -> None:
-    comments = [{"path": "calc.py", "line": 2, "body": "half-written"}]
-    forge.review(REPO, pull, "tom", "not yet", state="PENDING", comments=comments)
-    html = page(f"/{REPO}/pull/{pull}")
-    assert "half-written" not in html
-    assert "not yet" not in html
-
-
 @pytest.mark.parametrize(
     "path",
     ["/acme/secret", "/acme/secret/issues/1", f"/{REPO}/pull/99", f"/{REPO}/nothing", "/x", "/a/b/c/d"],
@@ -173,19 +156,6 @@ def test_nothing_written_by_others_can_act(forge: Forge, repo: Repository, page:
 @given(st.text(alphabet=string.printable + "é<>&\"'`[]()!#@-", max_size=120))
 def test_no_markdown_makes_anything_that_acts(text: str) -> None:
     assert audit(render(text, "http://127.0.0.1/o/r")) == []
-
-
-def test_lines_are_numbered_on_both_sides() -> None:
-    patch = "@@ -3,3 +3,4 @@ def f():\n same\n-old\n+new\n+more\n tail\n\\ No newline at end of file"
-    assert [(line.kind, line.old, line.new) for line in lines(patch)] == [
-        ("hunk", None, None),
-        ("context", 3, 3),
-        ("removed", 4, None),
-        ("added", None, 4),
-        ("added", None, 5),
-        ("context", 5, 6),
-        ("note", None, None),
-    ]
 
 
 def test_only_the_words_that_changed_are_marked() -> None:

@@ -109,11 +109,6 @@ def test_a_branch_that_is_deleted_closes_it(forge: Forge, repo: Repository, pull
     assert repo.get_pull(pull.number).state == "closed"
 
 
-def test_a_merge_by_pushing_is_seen_too(forge: Forge, repo: Repository, pull: PullRequest) -> None:
-    repo.get_git_ref("heads/main").edit(pull.head.sha)
-    assert repo.get_pull(pull.number).merged
-
-
 def test_a_head_pushed_back_to_its_base_closes_it_unmerged(
     forge: Forge, repo: Repository, pull: PullRequest
 ) -> None:
@@ -174,20 +169,6 @@ def test_a_setting_keeps_actions_from_opening_any(forge: Forge, repo: Repository
     forge.allow_actions_pull_requests(REPO, False)
     with refusal(403, "GitHub Actions is not permitted to create or approve pull requests."):
         repo.create_pull(base="main", head=branch, title="Add", body="")
-
-
-def test_a_history_of_its_own_is_refused(
-    forge: Forge, repo: Repository, git: Run, bot_token: str, tmp_path: Path
-) -> None:
-    git("init", "-q", "-b", "orphan", "orphan")
-    work = tmp_path / "orphan"
-    git("commit", "-q", "--allow-empty", "-m", "Alone", cwd=work)
-    git("push", "-q", with_token(forge.clone_url(REPO), bot_token), "orphan", cwd=work)
-    with refusal(422, "no history in common"):
-        repo.create_pull(base="main", head="orphan", title="Alone", body="")
-
-
-# -- reviewers and reviews
 
 
 # -- forks
