@@ -1,17 +1,16 @@
-"""`POST /api/graphql`: queries, and the mutations that REST does not have (resolve a thread, convert to draft)."""
+"""`POST /api/graphql`: queries, and the mutations that REST does not have (resolve a thread)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from slash_forge import errors, pulls, reviews
+from slash_forge import errors, reviews
 from slash_forge.access import visible
 from slash_forge.attachments import rendered
 from slash_forge.call import Call, Reply, Route
 from slash_forge.graphql import Execution, Object, QueryError, Undefined, Unparsable, connection, parse
 from slash_forge.reviews import Review, ReviewComment, Thread
-from slash_forge.shapes.repositories import association
 from slash_forge.shapes.site import node_id
 from slash_forge.state import Issue, Pull, Repository, Role, User
 
@@ -88,12 +87,8 @@ def repository(call: Call, repo: Repository) -> Object:
         "id": node_id("Repository", repo.id),
         "databaseId": repo.id,
         "name": repo.name,
-        "nameWithOwner": repo.full_name,
-        "isPrivate": repo.private,
-        "isFork": repo.parent is not None,
         "url": f"{call.site.html}/{repo.full_name}",
         "owner": actor(repo.owner),
-        "defaultBranchRef": Object("Ref", {"name": repo.default_branch}, _NODE),
         "pullRequest": find,
     }
     return Object("Repository", fields, _NODE)
@@ -104,12 +99,6 @@ def _inaccessible() -> QueryError:
 
 
 def pull_request(call: Call, repo: Repository, issue: Issue, pull: Pull) -> Object:
-    def mergeable(_: Mapping[str, Any]) -> str:
-        trial = pulls.attempt(call.state, repo, issue, pull) if issue.state == "open" else None
-        if trial is None or not trial.known:
-            return "UNKNOWN"
-        return "MERGEABLE" if trial.sha else "CONFLICTING"
-
     threads = [one for one in pull.threads if one.comments[0].review.submitted_at]
     written = [one for one in pull.reviews if one.submitted_at]
     fields = {
@@ -121,21 +110,10 @@ def pull_request(call: Call, repo: Repository, issue: Issue, pull: Pull) -> Obje
         "bodyHTML": lambda _: rendered(call, issue.body or ""),
         "url": f"{call.site.html}/{repo.full_name}/pull/{issue.number}",
         "state": "MERGED" if pull.merged_at else issue.state.upper(),
-        "isDraft": pull.draft,
-        "locked": issue.locked,
-        "merged": pull.merged_at is not None,
-        "mergeable": mergeable,
-        "maintainerCanModify": pull.maintainer_can_modify,
-        "isCrossRepository": pull.head_repository is not repo,
         "author": actor(issue.author),
-        "authorAssociation": association(repo, issue.author),
         "createdAt": issue.created_at,
         "updatedAt": issue.updated_at,
-        "headRefName": pull.head_ref,
         "headRefOid": pull.head_sha,
-        "headRepository": _head(call, pull),
-        "baseRefName": pull.base_ref,
-        "baseRefOid": pull.base_sha,
         "reviewThreads": connection(
             "reviewThreads",
             "PullRequestReviewThreadConnection",
@@ -149,29 +127,19 @@ def pull_request(call: Call, repo: Repository, issue: Issue, pull: Pull) -> Obje
     return Object("PullRequest", fields, _NODE)
 
 
-def _head(call: Call, pull: Pull) -> Object | None:
-    return repository(call, pull.head_repository) if pull.head_repository else None
-
-
 def thread(call: Call, repo: Repository, issue: Issue, pull: Pull, one: Thread) -> Object:
     now, then = reviews.current(repo, pull, one), one.anchor
     fields = {
         "id": node_id("PullRequestReviewThread", one.id),
         "isResolved": one.resolved,
         "isOutdated": now is None and not one.on_file,
-        "isCollapsed": one.resolved,
         "resolvedBy": _person(one.resolved_by) if one.resolved_by else None,
         "path": one.path,
         "line": now.line if now else None,
         "originalLine": then.line if then else None,
         "startLine": now.start_line if now else None,
-        "originalStartLine": then.start_line if then else None,
         "diffSide": then.side if then else "RIGHT",
-        "startDiffSide": then.start_side if then else None,
         "subjectType": "FILE" if one.on_file else "LINE",
-        "viewerCanReply": not issue.locked or call.caller.role(repo) >= Role.WRITE,
-        "viewerCanResolve": may_resolve(call, repo, issue) and not one.resolved,
-        "viewerCanUnresolve": may_resolve(call, repo, issue) and one.resolved,
         "comments": connection(
             "comments",
             "PullRequestReviewCommentConnection",
@@ -207,23 +175,16 @@ def comment(call: Call, repo: Repository, issue: Issue, pull: Pull, one: ReviewC
         "body": one.body,
         "bodyHTML": lambda _: rendered(call, one.body),
         "author": actor(one.author),
-        "authorAssociation": association(repo, one.author),
         "createdAt": one.created_at,
         "updatedAt": one.updated_at,
         "diffHunk": one.thread.hunk,
         "path": one.thread.path,
         "line": lambda _: anchor_field("line"),
         "startLine": lambda _: anchor_field("start_line"),
-        "position": lambda _: anchor_field("position"),
         "originalLine": then.line if then else None,
-        "originalStartLine": then.start_line if then else None,
-        "originalPosition": then.position if then else 1,
         "outdated": lambda _: then is not None and anchor_field("line") is None,
         "subjectType": "FILE" if one.thread.on_file else "LINE",
-        "isMinimized": False,
-        "minimizedReason": None,
         "commit": lambda _: _commit(pull.head_sha if anchor_field("line") else one.thread.commit),
-        "originalCommit": _commit(one.thread.commit),
         "pullRequestReview": lambda _: review(call, repo, issue, one.review),
         "replyTo": lambda _: comment(call, repo, issue, pull, first) if one.reply_to else None,
     }
@@ -244,8 +205,6 @@ def review(call: Call, repo: Repository, issue: Issue, one: Review) -> Object:
         "body": one.body,
         "bodyHTML": lambda _: rendered(call, one.body),
         "author": actor(one.author),
-        "authorAssociation": association(repo, one.author),
-        "submittedAt": one.submitted_at,
         "commit": _commit(one.commit),
     }
     return Object("PullRequestReview", fields, _NODE)
@@ -260,10 +219,6 @@ def mutation(call: Call) -> Object:
         {
             "resolveReviewThread": _resolve(call, "ResolveReviewThreadPayload", resolved=True),
             "unresolveReviewThread": _resolve(call, "UnresolveReviewThreadPayload", resolved=False),
-            "convertPullRequestToDraft": _draft(call, "ConvertPullRequestToDraftPayload", draft=True),
-            "markPullRequestReadyForReview": _draft(
-                call, "MarkPullRequestReadyForReviewPayload", draft=False
-            ),
         },
     )
 
@@ -276,19 +231,6 @@ def _resolve(call: Call, payload: str, *, resolved: bool) -> Resolver:
             raise _forbidden(call)
         match.resolved, match.resolved_by = resolved, call.user if resolved else None
         return _payload(call, payload, fields, "thread", thread(call, repo, issue, pull, match))
-
-    return act
-
-
-def _draft(call: Call, payload: str, *, draft: bool) -> Resolver:
-    def act(arguments: Mapping[str, Any]) -> Object:
-        fields = arguments.get("input") or {}
-        repo, issue, pull = _pull(call, str(fields.get("pullRequestId")))
-        mine = call.user is issue.author or call.caller.role(repo) >= Role.WRITE
-        if not mine or not call.caller.may(repo, "pull_requests", "write"):
-            raise _forbidden(call)
-        pull.draft = draft
-        return _payload(call, payload, fields, "pullRequest", pull_request(call, repo, issue, pull))
 
     return act
 
@@ -312,14 +254,6 @@ def _is_visible(call: Call, repo: Repository) -> bool:
     except errors.ApiError:
         return False
     return True
-
-
-def _pull(call: Call, requested: str) -> tuple[Repository, Issue, Pull]:
-    for repo in filter(lambda one: _is_visible(call, one), call.state.repositories.values()):
-        for issue, pull in repo.pulls():
-            if node_id("PullRequest", issue.id) == requested or node_id("PullRequest", pull.id) == requested:
-                return repo, issue, pull
-    raise QueryError("NOT_FOUND", f"Could not resolve to a node with the global id of '{requested}'")
 
 
 def _thread(call: Call, requested: str) -> tuple[Repository, Issue, Pull, Thread]:
