@@ -46,6 +46,11 @@ REQUEST = Request(
     trigger=Trigger("issue_comment", 11, f"{_ISSUE}#issuecomment-11", "2026-01-02T03:04:05Z"),
 )
 
+
+def _modified(path: str, additions: int, removals: int, suspicion: str = "") -> ChangedFile:
+    return ChangedFile(path, "modified", "100644", "0" * 64, additions, removals, suspicion)
+
+
 OUTCOME = Outcome(
     schema=1,
     version="0.1.0",
@@ -75,7 +80,7 @@ OUTCOME = Outcome(
             tests=TestChanges(before=TestCounts(passed=2, failed=1), after=TestCounts(passed=3)),
         ),
     ),
-    files=(ChangedFile("invoice.py", "modified", "100644", "0" * 64, 3, 1),),
+    files=(_modified("invoice.py", 3, 1),),
 )
 
 
@@ -94,6 +99,12 @@ def ty_problem(**fields: Any) -> Problem:
     """`TY_PROBLEM` with some fields replaced."""
     return replace(TY_PROBLEM, **fields)
 
+
+_WRONG_RETURN = problem(
+    7, "ty", severity=Severity.ERROR, code="invalid-return-type",
+    message="Return type does not match: expected `Decimal`, found `int`",
+)  # fmt: skip
+_UNAVAILABLE = ToolRun(Answer.UNAVAILABLE, note="tsc is not installed in this project")
 
 PASSED, FAILED = (
     CheckRun(CheckState.PASSED, 0, 1.26, "OK"),
@@ -124,66 +135,24 @@ EVIDENCE = replace(
     OUTCOME,
     checks=(TESTED,),
     files=(
-        ChangedFile(
-            "invoice.py",
-            "modified",
-            "100644",
-            "0" * 64,
-            9,
-            2,
-            "adds 2 suppressions: # noqa (line 3), # type: ignore (line 12)",
-        ),
-        ChangedFile(
-            "tests/test_invoice.py",
-            "modified",
-            "100644",
-            "0" * 64,
-            6,
-            4,
-            "removes 1 assertion (line 9 before)",
-        ),
+        _modified("invoice.py", 9, 2, "adds 2 suppressions: # noqa (line 3), # type: ignore (line 12)"),
+        _modified("tests/test_invoice.py", 6, 4, "removes 1 assertion (line 9 before)"),
     ),
     diagnostics=(
         CheckerComparison(
-            "ruff",
-            "ruff 0.14.1",
-            "ruff check --output-format json",
-            ToolRun(Answer.COMPLETE, 4, 0.11),
-            ToolRun(Answer.COMPLETE, 3, 0.1),
-            new=(problem(3),),
-            fixed=(problem(1), problem(2)),
-            new_count=1,
-            fixed_count=2,
-            remaining=2,
+            "ruff", "ruff 0.14.1", "ruff check --output-format json",
+            ToolRun(Answer.COMPLETE, 4, 0.11), ToolRun(Answer.COMPLETE, 3, 0.1),
+            new=(problem(3),), fixed=(problem(1), problem(2)), new_count=1, fixed_count=2, remaining=2,
         ),
         CheckerComparison(
-            "ty",
-            "0.0.4",
-            "ty check --output-format gitlab",
-            ToolRun(Answer.COMPLETE, 0, 0.52),
-            ToolRun(Answer.COMPLETE, 1, 0.48),
-            new=(
-                problem(
-                    7,
-                    "ty",
-                    severity=Severity.ERROR,
-                    code="invalid-return-type",
-                    message="Return type does not match: expected `Decimal`, found `int`",
-                ),
-            ),
-            new_count=1,
+            "ty", "0.0.4", "ty check --output-format gitlab",
+            ToolRun(Answer.COMPLETE, 0, 0.52), ToolRun(Answer.COMPLETE, 1, 0.48), new=(_WRONG_RETURN,), new_count=1,
         ),
-        CheckerComparison(
-            "tsc",
-            "",
-            "npx tsc --noEmit",
-            ToolRun(Answer.UNAVAILABLE, note="tsc is not installed in this project"),
-            ToolRun(Answer.UNAVAILABLE, note="tsc is not installed in this project"),
-        ),
+        CheckerComparison("tsc", "", "npx tsc --noEmit", _UNAVAILABLE, _UNAVAILABLE),
     ),
     servers=(ServerUse("ty", "0.0.4"),),
     coverage=Coverage("coverage.xml", (CoveredFile("invoice.py", 9, 7, (14, 17)),)),
-)
+)  # fmt: skip
 """An outcome with every kind of evidence."""
 
 

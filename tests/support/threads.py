@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import FailedCheck, PullRequest, PullState, ReviewText, ReviewThread
@@ -24,8 +24,10 @@ from slash_forge.rendering import to_html
 
 AT = "2026-03-01T12:00:00Z"
 OCTOCAT = {"login": "octocat", "id": 583231, "type": "User"}
+REPORTER = {"login": "reporter", "id": 11, "type": "User"}
 WRITER = Permission("write", 583231, "User", private=False, role="write")
 MISSING: Any = object()
+Given = TypeVar("Given")
 
 
 def comment_payload(body: str | None = "/agent fix it", **changes: Any) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def comment_payload(body: str | None = "/agent fix it", **changes: Any) -> dict[
             "title": "Sum is wrong",
             "body": "It is off by one.",
             "html_url": "https://github.example/acme/calc/issues/7",
-            "user": {"login": "reporter", "id": 11, "type": "User"},
+            "user": dict(REPORTER),
             "updated_at": AT,
             "created_at": "2026-03-01T08:00:00Z",
             "locked": False,
@@ -124,13 +126,10 @@ class Threads:
             (TextKind.THREAD, 0): self.issue_body,
             **{(TextKind.COMMENT, one.id): one.body for one in self.thread},
             **{(TextKind.REVIEW_COMMENT, c.id): c.body for one in self.review for c in one.comments},
-            **(
-                {}
-                if isinstance(self.reviewed, AgentError)
-                else {(TextKind.REVIEW, one.id): one.body for one in self.reviewed}
-            ),
             **self.texts,
         }
+        if not isinstance(self.reviewed, AgentError):
+            texts = {(TextKind.REVIEW, one.id): one.body for one in self.reviewed} | texts
         body = texts.get((kind, identity))
         return None if body is None else FakeText(body, self.html(body))
 
@@ -171,21 +170,21 @@ class Threads:
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
         self.calls.append(f"failed_checks {repository} {sha}")
-        if isinstance(self.failed, AgentError):
-            raise self.failed
-        return list(self.failed)
+        return _given(self.failed)
 
     def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
         self.calls.append(f"failed_statuses {repository} {sha}")
-        if isinstance(self.statuses, AgentError):
-            raise self.statuses
-        return list(self.statuses)
+        return _given(self.statuses)
 
     def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
         self.calls.append(f"reviews {repository} {number}")
-        if isinstance(self.reviewed, AgentError):
-            raise self.reviewed
-        yield from reversed(self.reviewed)
+        yield from reversed(_given(self.reviewed))
+
+
+def _given(answer: Sequence[Given] | AgentError) -> list[Given]:
+    if isinstance(answer, AgentError):
+        raise answer
+    return list(answer)
 
 
 HEAD = "a" * 40
@@ -193,22 +192,11 @@ HEAD = "a" * 40
 
 def pull_request(number: int = 7, **changes: Any) -> PullRequest:
     """An open pull request from the branch `fix` of `acme/calc`, last updated at the trigger."""
-    values: dict[str, Any] = {
-        "number": number,
-        "state": PullState.OPEN,
-        "draft": False,
-        "locked": False,
-        "author": "reporter",
-        "author_id": 11,
-        "head_sha": HEAD,
-        "head_ref": "fix",
-        "head_repository": "acme/calc",
-        "base_ref": "main",
-        "base_sha": "b" * 40,
-        "changed_files": 3,
-        "updated_at": AT,
-    }
-    return PullRequest(**{**values, **changes})
+    pull = PullRequest(
+        number, PullState.OPEN, draft=False, locked=False, author="reporter", author_id=11, head_sha=HEAD,
+        head_ref="fix", head_repository="acme/calc", base_ref="main", base_sha="b" * 40, changed_files=3, updated_at=AT,
+    )  # fmt: skip
+    return replace(pull, **changes)
 
 
 def pull_payload(action: str = "opened", **changes: Any) -> dict[str, Any]:
@@ -220,7 +208,7 @@ def pull_payload(action: str = "opened", **changes: Any) -> dict[str, Any]:
             "title": "Mend the sum",
             "body": "It was off by one.",
             "html_url": "https://github.example/acme/calc/pull/7",
-            "user": {"login": "reporter", "id": 11, "type": "User"},
+            "user": dict(REPORTER),
             "created_at": "2026-03-01T08:00:00Z",
             "updated_at": AT,
             "locked": False,
