@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from bot.contracts.request import Tier
 from bot.policy import globs, matching
 from bot.policy.dangerous import dangerous
 from bot.policy.protected import ProtectedFiles
 from bot.policy.publishing import DiffPolicy
-from bot.policy.rule import CommandRule, Effect
+from bot.policy.rule import CommandRule, Effect, Rule
 from bot.policy.values import Policy
-
-if TYPE_CHECKING:
-    from bot.policy.rule import Rule
-
 
 _DELETIONS = (
     "the change deletes more than half of the files: `diff: {deletions: true}` of the policy, or --allow-deletions of "
@@ -73,23 +69,19 @@ def decide(
     With `can_ask` false, as in Actions, `ask` becomes `deny`, and its reason says so.
     """
     rules = [rule for rule in policy.rules if tier in rule.tiers]
-    if not rules:
-        return _built_in(policy, tool, arguments, root, outside)
     match = matching.call(rules, tool, arguments, root)
     if match is None:
         return _built_in(policy, tool, arguments, root, outside)
     rule, nearest = match
     if rule.effect is Effect.ASK and not can_ask:
-        reason = "; ".join(
-            filter(None, [rule.reason, "a person would have to be asked, and nobody is there"])
-        )
+        nobody = "a person would have to be asked, and nobody is there"
+        reason = f"{rule.reason}; {nobody}" if rule.reason else nobody
         return Decision(Effect.DENY, rule.name, reason, nearest)
     return Decision(rule.effect, rule.name, rule.reason, nearest)
 
 
 def allows_commands(policy: Policy, tier: Tier) -> bool:
     """Whether a rule allows commands by name."""
-
     return any(
         isinstance(rule, CommandRule) and rule.effect is Effect.ALLOW and tier in rule.tiers
         for rule in policy.rules

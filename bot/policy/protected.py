@@ -6,11 +6,9 @@ or merge it, most of them with the project's secrets, before anybody has reviewe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from fnmatch import translate
-from functools import lru_cache
+from fnmatch import fnmatchcase
 
 # A pattern matches a file or folder of that name at any depth, with a slash in front only at the root: services can be
 # told to look for a file in a folder of a monorepo, but not for their own folder.
@@ -77,6 +75,7 @@ SERVICES = {
     "xcode-cloud": "ci_scripts",
     "zuul": "/.zuul.yaml /zuul.yaml /.zuul.d /zuul.d",
 }
+_PATTERNS = [(pattern, service) for service, patterns in SERVICES.items() for pattern in patterns.split()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +98,10 @@ class ProtectedFiles:
 
 
 def service_of(path: str) -> str:
-    """Return the service that reads the file at `path` (in lower case); empty for none."""
-    first, rest = _patterns()
+    """Return the first service that reads the file at `path` (in lower case); empty for none."""
     parts = path.split("/")
-    match = first.fullmatch(parts[0]) or next(filter(None, map(rest.fullmatch, parts)), None)
-    return list(SERVICES)[int((match.lastgroup or "")[1:])] if match else ""
-
-
-@lru_cache(maxsize=1)
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return one expression for names at the root and one for names anywhere, with a group for each service."""
-    rooted, anywhere = list[str](), list[str]()
-    for number, patterns in enumerate(SERVICES.values()):
-        for names, into in ((True, rooted), (False, anywhere)):
-            chosen = [one.lstrip("/") for one in patterns.split() if one.startswith("/") is names]
-            if chosen:
-                into.append(f"(?P<_{number}>{'|'.join(map(translate, chosen))})")
-    return re.compile("|".join(rooted)), re.compile("|".join(anywhere))
+    for pattern, service in _PATTERNS:
+        names = parts[:1] if pattern.startswith("/") else parts
+        if any(fnmatchcase(name, pattern.removeprefix("/")) for name in names):
+            return service
+    return ""
