@@ -1,7 +1,7 @@
 """Write journals: JSON Lines, append-only, one system call a line, redacted before it is written.
 
-A killed process loses at most the end of the model's text (see `bot/agent/receive.py`), since each line goes to
-the kernel as it happens. Only `close` syncs to disk, which takes milliseconds.
+A killed process loses at most the answer that is arriving, since each line goes to the kernel as it happens.
+Only `close` syncs to disk, which takes milliseconds.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ class Journal:
     ) -> None:
         self.path = path
         self.failure = ""
-        self.redact = redact
         self.watch: Callable[[Record, str], None] = lambda record, agent: None
         self._clock = clock
         self._opened = clock()
@@ -147,10 +146,6 @@ class SubJournal:
     @property
     def failure(self) -> str:
         return self._journal.failure
-
-    def redact(self, text: str) -> str:
-        """Return `text` as the journal stores it."""
-        return self._journal.redact(text)
 
     def write(self, record: Record) -> None:
         self._journal.write(record, self._agent)

@@ -14,11 +14,8 @@ from bot.agent.message_history import HistoryError, MessageHistory
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.journal import (
-    CallOpened,
     CallStarted,
     CompactionRecord,
-    Delta,
-    ProviderRetry,
     RecalledMessage,
     RequestSent,
     Response,
@@ -40,8 +37,6 @@ _CONVERSATION_RECORDS = (
     ResponseFailed,
     Result,
     CompactionRecord,
-    CallOpened,
-    Delta,
 )
 _ALLOWED_PARTS: Mapping[Role, tuple[type, ...]] = {
     "user": (Text, Image),
@@ -82,29 +77,21 @@ class _Builder:
         """The ids of the open calls as the journal has them; the history may have given others."""
         self._results: dict[str, list[Result]] = {}
         self._started: set[str] = set()
-        self._stream: _Stream | None = None
         self._unanswered = 0
         self._dropped = 0
-        self._cut_off = False
 
     def take(self, line: JournalLine) -> None:
         record = line.record
         match record:
-            case CallOpened() | Delta() if self._stream is not None:
-                self._stream.take(record)
-            case ProviderRetry() if self._stream is not None:
-                self._stream = _Stream(record.turn)
             case CallStarted():
                 self._started.add(record.call_id)
             case Result():
                 self._results.setdefault(record.call_id, []).append(record)
             case Response() | ResponseFailed():
-                self._stream = None
                 self._settle()
                 self._answer(record.parts, record.turn)
             case RequestSent():
                 self._settle()
-                self._stream = _Stream(record.turn)
             case UserText():
                 self._settle()
                 self._history.add_user(record.text, record.images)
@@ -129,7 +116,6 @@ class _Builder:
         repairs = [
             f"{count_of(self._unanswered, 'call')} had no answer" if self._unanswered else "",
             f"{count_of(self._dropped, 'answer')} belonged to no call" if self._dropped else "",
-            "the model's last answer was not whole" if self._cut_off else "",
         ]
         return RebuiltConversation(messages, tuple(text for text in repairs if text))
 
@@ -139,13 +125,7 @@ class _Builder:
         self._recorded_ids = tuple(part.id for part in parts if isinstance(part, ToolCall))
 
     def _settle(self) -> None:
-        """Close the open stream and the open calls."""
-        if self._stream is not None:
-            stream, self._stream = self._stream, None
-            if parts := stream.parts():
-                self._settle()
-                self._cut_off = True
-                self._answer(parts, stream.turn)
+        """Close the open calls."""
         calls = self._history.open_calls
         if calls:
             self._history.add_results(
@@ -163,37 +143,6 @@ class _Builder:
         started = call.id in self._started or recorded_id in self._started
         content = DIED_IN_CALL if started else DIED_BEFORE_CALL
         return ToolResult(call.id, call.name, content, is_error=True)
-
-
-class _Stream:
-    """The parts of an incomplete response. Thinking is left out: its signature comes last, and without it a
-    vendor refuses it. None of its calls counts as complete."""
-
-    def __init__(self, turn: int) -> None:
-        self.turn = turn
-        self._parts: list[list[str] | tuple[CallOpened, list[str]]] = []
-        self._arguments: dict[int, list[str]] = {}
-
-    def take(self, record: CallOpened | Delta) -> None:
-        if isinstance(record, CallOpened):
-            self._arguments[record.block] = []
-            self._parts.append((record, self._arguments[record.block]))
-        elif record.kind == "arguments":
-            self._arguments.setdefault(record.block, []).append(record.text)
-        elif record.kind == "text" and record.text:
-            if not self._parts or isinstance(self._parts[-1], tuple):
-                self._parts.append([])
-            last = self._parts[-1]
-            if isinstance(last, list):
-                last.append(record.text)
-
-    def parts(self) -> tuple[Part, ...]:
-        return tuple(
-            Text("".join(part))
-            if isinstance(part, list)
-            else ToolCall(part[0].call_id, part[0].name, "".join(part[1]), complete=False)
-            for part in self._parts
-        )
 
 
 def _refuse_foreign(role: Role, parts: tuple[Part, ...]) -> None:

@@ -75,24 +75,6 @@ class RequestSent(NamedTuple):
     messages: int
 
 
-class CallOpened(NamedTuple):
-    """The stream started a tool call; its arguments follow as deltas of the same `block`."""
-
-    turn: int
-    block: int
-    call_id: str
-    name: str
-
-
-class Delta(NamedTuple):
-    """Streamed text, several deltas joined. `block` is the tool call's for `arguments`."""
-
-    turn: int
-    kind: Literal["text", "thinking", "arguments"]
-    text: str
-    block: int = -1
-
-
 class ProviderRetry(NamedTuple):
     """The provider sends the request again after `delay` seconds."""
 
@@ -344,8 +326,6 @@ Record = (
     | UserText
     | RecalledMessage
     | RequestSent
-    | CallOpened
-    | Delta
     | ProviderRetry
     | Response
     | ResponseFailed
@@ -373,8 +353,6 @@ RECORDS: Mapping[str, type[Record]] = {
     "user": UserText,
     "recalled": RecalledMessage,
     "request": RequestSent,
-    "call_opened": CallOpened,
-    "delta": Delta,
     "retry": ProviderRetry,
     "response": Response,
     "response_failed": ResponseFailed,

@@ -15,10 +15,8 @@ from bot.contracts.formatting import count_of
 from bot.contracts.journal import (
     AgentStarted,
     AttachedFile,
-    CallOpened,
     CallStarted,
     CompactionRecord,
-    Delta,
     DiagnosticsRecord,
     FilesChanged,
     ModelChanged,
@@ -99,7 +97,6 @@ class _TimelineBuilder:
         self._turns: dict[int, Turn] = {}
         self._latest: dict[str, Call] = {}
         self._current: Call | None = None
-        self._streamed: dict[int, list[Delta | CallOpened]] = defaultdict(list)
 
     def add_record(self, record: object, at: float) -> None:
         timeline = self.timeline
@@ -117,11 +114,8 @@ class _TimelineBuilder:
                 self._shortened(record, at)
             case RequestSent():
                 self._turn(record.turn, at)
-            case Delta() | CallOpened():
-                self._streamed[record.turn].append(record)
             case ProviderRetry():
                 self._turn(record.turn, at).retries.append(record)
-                self._streamed.pop(record.turn, None)
             case Response() | ResponseFailed():
                 self._answer(record, at)
             case CallStarted():
@@ -161,11 +155,7 @@ class _TimelineBuilder:
             self._touched(row.path, row.tools[0], row.additions, row.removals)
 
     def finish(self) -> None:
-        """Add the streamed parts of incomplete responses, and sum up usage and cost."""
-        for number, records in self._streamed.items():
-            turn = self._turn(number, self.timeline.seconds)
-            if not turn.finish and turn.failure is None:
-                _add_streamed(turn, records)
+        """Sum up usage and cost."""
         for turn in self.timeline.turns:
             self.timeline.usage += turn.usage
             self.timeline.cost += turn.cost
@@ -264,21 +254,6 @@ class _TimelineBuilder:
             row.tools.append(tool)
         row.additions += additions
         row.removals += removals
-
-
-def _add_streamed(turn: Turn, records: Sequence[Delta | CallOpened]) -> None:
-    pieces: dict[tuple[str, int], list[str]] = defaultdict(list)
-    for record in records:
-        if isinstance(record, Delta):
-            block = record.block if record.kind == "arguments" else -1
-            pieces[record.kind, block].append(record.text)
-    for kind, into in (("thinking", turn.thoughts), ("text", turn.texts)):
-        if text := "".join(pieces[kind, -1]):
-            into.append(text)
-    for opened in records:
-        if isinstance(opened, CallOpened):
-            arguments = fields_of("".join(pieces["arguments", opened.block]))
-            turn.calls.append(Call(opened.call_id, opened.name, arguments, complete=False))
 
 
 def _both(record: Response) -> str:

@@ -191,32 +191,10 @@ def test_one_id_twice_becomes_two_and_each_keeps_its_answer() -> None:
     assert [item.content for item in results_of(found.messages[2])] == ["1", "2"]
 
 
-def test_of_an_answer_that_never_became_whole_the_text_stays_and_no_call_is_complete() -> None:
-    found = rebuild_conversation(
-        of(
-            TASK,
-            lines.RequestSent(1, 1),
-            lines.Delta(1, "thinking", "no seal yet"),
-            lines.Delta(1, "text", "I will "),
-            lines.Delta(1, "text", "look."),
-            lines.CallOpened(1, 2, "a", "echo"),
-            lines.Delta(1, "arguments", '{"text": "x"}', 2),
-        )
-    )
-    said = found.messages[1]
-    assert said.parts == (Text("I will look."), ToolCall("a", "echo", '{"text": "x"}', complete=False))
-    assert results_of(found.messages[2]) == (ToolResult("a", "echo", DIED_BEFORE_CALL, is_error=True),)
-    assert "not whole" in found.repairs[-1]
-
-
-def test_a_retry_forgets_what_the_attempt_before_it_had_sent() -> None:
-    found = rebuild_conversation(
-        of(
-            TASK, lines.RequestSent(1, 1), lines.Delta(1, "text", "lost"), lines.ProviderRetry(1, 1, 0.1, "503"),
-            lines.Delta(1, "text", "kept"),
-        )
-    )  # fmt: skip
-    assert [message.text for message in found.messages] == ["mend it", "kept"]
+def test_a_request_that_was_never_answered_adds_nothing() -> None:
+    found = rebuild_conversation(of(TASK, lines.RequestSent(1, 1), lines.ProviderRetry(1, 1, 0.1, "503")))
+    assert [message.text for message in found.messages] == ["mend it"]
+    assert found.repairs == ()
 
 
 @pytest.mark.parametrize(

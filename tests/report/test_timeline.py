@@ -8,7 +8,6 @@ from bot.agent.journal import Journal, read_journal
 from bot.contracts.journal import (
     AgentStarted,
     CompactionRecord,
-    Delta,
     FilesChanged,
     FileVersion,
     RecalledMessage,
@@ -123,12 +122,11 @@ def test_a_conversation_that_was_gone_on_with_and_made_shorter_is_shown(tmp_path
 
 
 def test_a_turn_takes_as_long_as_the_model_and_its_calls_whatever_is_found_later(tmp_path: Path) -> None:
-    now = iter([0.0, 0.0, 1.0, 2.0, 4.0, 4.5, 7.0, 9.0, 9.0])
+    now = iter([0.0, 0.0, 1.0, 4.0, 4.5, 7.0, 9.0, 9.0])
     path = tmp_path / "journal.jsonl"
     with Journal(path, lambda text: text, clock=lambda: next(now)) as journal:
         journal.write(header())
         journal.write(RequestSent(1, 1))
-        journal.write(Delta(1, "text", "I look."))
         journal.write(Response(1, (Text("I look."), CALLS[1]), "tool_use", ""))
         journal.write(Result(1, "c2", "bash", "ok"))
         journal.write(FilesChanged(1, (FileVersion("a.py", None, "4" * 64),), "c2"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bot.agent.journal import Journal
-from bot.contracts.journal import RECORDS, AgentStarted, CallOpened, Delta, Header, Record
+from bot.contracts.journal import RECORDS, AgentStarted, Header, Record
 from bot.contracts.messages import PARTS
 
 ATTACK = (
@@ -33,10 +33,7 @@ def attack(name: str) -> str:
 
 
 def hostile_journal(path: Path, text: Callable[[str], str] = attack, less: tuple[type, ...] = ()) -> Path:
-    """Write a journal with all kinds of records but those in `less`.
-
-    Streamed parts of an incomplete response have their own turn, because a complete response replaces them.
-    """
+    """Write a journal with all kinds of records but those in `less`."""
     with Journal(path, lambda unredacted: unredacted) as journal:
         journal.write(header(text))
         for record in records(text):
@@ -44,8 +41,6 @@ def hostile_journal(path: Path, text: Callable[[str], str] = attack, less: tuple
                 continue
             if isinstance(record, AgentStarted):
                 journal.of(text("agent")).write(record)
-            elif isinstance(record, Delta | CallOpened):
-                journal.write(record._replace(turn=7))
             else:
                 journal.write(record)
     return path
