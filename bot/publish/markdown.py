@@ -20,8 +20,6 @@ from bot.policy.protected import ProtectedFiles
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~]|^[#+=-])")
 _ESCAPED = re.compile(r"\\([\\`*_\[\]<>|~#+=-])")
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _NO_PROSE = re.compile(r"\s*(?:#|[-*+] |>|\d+[.)] |\||&lt;|    )")
 # Not behind a common abbreviation.
 _SENTENCE = re.compile(
@@ -68,21 +66,20 @@ def quoted(markdown: str) -> str:
 
 
 def contained(markdown: str) -> str:
-    """Return self-contained Markdown: open fences closed, HTML escaped, headings below our own."""
+    """Return self-contained Markdown from `clean_markdown`, which broke the tags: open fences closed, headings below
+    our own."""
     # The first line keeps its indentation, which may make it code.
-    text = markdown.strip("\n").rstrip()
-    lines = text.split("\n")
+    lines = markdown.strip("\n").rstrip().split("\n")
     parts: list[str] = []
     at, ending = 0, ""
-    for block in code_blocks(text):
-        parts += [_BIG_HEADING.sub(r"\1###", _without_tags(line)) for line in lines[at : block.start]]
+    for block in code_blocks("\n".join(lines)):
+        parts += [_BIG_HEADING.sub(r"\1###", line) for line in lines[at : block.start]]
         parts += lines[block.start : block.end]
         at = block.end
         closed = block.end - block.start > 1 and _closes(lines[block.end - 1], block.fence)
-        ending = "" if closed or block.nested else block.fence
-    if at >= len(lines) and ending:
-        return "\n".join([*parts, ending])
-    return "\n".join([*parts, *(_BIG_HEADING.sub(r"\1###", _without_tags(line)) for line in lines[at:])])
+        ending = "" if closed or block.nested or block.end < len(lines) else block.fence
+    parts += [_BIG_HEADING.sub(r"\1###", line) for line in lines[at:]]
+    return "\n".join([*parts, *filter(None, [ending])])
 
 
 def folded(markdown: str) -> str:
@@ -130,22 +127,6 @@ def _closes(line: str, fence: str) -> bool:
     return (
         len(line) - len(line.lstrip(" ")) <= 3 and len(stripped) >= len(fence) and set(stripped) == {fence[0]}
     )
-
-
-def _without_tags(line: str) -> str:
-    """Replace `<` before a tag's name by `&lt;`, except in code spans, where entities are not decoded.
-
-    A line with escaped backticks or table cells is treated as one without code spans, since the pattern does not
-    understand these.
-    """
-    if "\\`" in line or "|" in line:
-        return _TAG.sub("&lt;", line)
-    parts: list[str] = []
-    end = 0
-    for span in _CODE_SPAN.finditer(line):
-        parts += [_TAG.sub("&lt;", line[end : span.start()]), span.group()]
-        end = span.end()
-    return "".join([*parts, _TAG.sub("&lt;", line[end:])])
 
 
 def _longest_run(text: str, character: str) -> int:

@@ -63,25 +63,32 @@ def write_bundle(bundle: Bundle, journal: Path | None = None) -> None:
     A `journal` that is already there under its own name is unchanged. Raises `BundleWriteError`.
     """
     folder = bundle.folder
-    review_json, plan_json, writes_json = _dump(bundle.review), _dump(bundle.plan), _dump(bundle.writes)
+    review, plan, writes = _dump(bundle.review), _dump(bundle.plan), _dump(bundle.writes)
     stated = replace(
         bundle.outcome,
         patch_sha256=sha256_of(bundle.patch),
-        review_sha256=_sha256_if(review_json),
-        plan_sha256=_sha256_if(plan_json),
-        writes_sha256=_sha256_if(writes_json),
+        review_sha256=_sha256_if(review),
+        plan_sha256=_sha256_if(plan),
+        writes_sha256=_sha256_if(writes),
     )
+    optional = {
+        WITHHELD: bundle.withheld,
+        REVIEW: review,
+        PLAN: plan,
+        WRITES: writes,
+        REPORT: b"",
+        SARIF: _sarif(bundle.outcome),
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / OUTCOME).unlink(missing_ok=True)
         _put(folder, PATCH, bundle.patch)
-        _put_or_remove(folder, WITHHELD, bundle.withheld)
         _put(folder, MESSAGE, bundle.message.encode(errors="replace"))
-        _put_or_remove(folder, REVIEW, review_json)
-        _put_or_remove(folder, PLAN, plan_json)
-        _put_or_remove(folder, WRITES, writes_json)
-        (folder / REPORT).unlink(missing_ok=True)
-        _put_or_remove(folder, SARIF, _sarif(bundle.outcome))
+        for name, content in optional.items():
+            if content:
+                _put(folder, name, content)
+            else:
+                (folder / name).unlink(missing_ok=True)
         if journal is not None and not _same_file(journal, folder / JOURNAL):
             _copy(folder, JOURNAL, journal)
         _put(folder, OUTCOME, _dump_within_limit(stated))
@@ -131,13 +138,6 @@ def _put(folder: Path, name: str, content: bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
-
-
-def _put_or_remove(folder: Path, name: str, content: bytes) -> None:
-    if content:
-        _put(folder, name, content)
-    else:
-        (folder / name).unlink(missing_ok=True)
 
 
 def _copy(folder: Path, name: str, source: Path) -> None:

@@ -115,21 +115,16 @@ def post_review(
 ) -> tuple[ReviewData, Report]:
     """Create the review on its lines, or on those of the current head, or with all findings in its body: the first
     that GitHub accepts. Returns it and its report."""
-    try:
-        return _create(context, report, event), report
-    except GitHubError as error:
-        if error.status != 422:
-            raise
-        refused = error
-    if refused.says("own pull request"):
-        event = "COMMENT"
-    report = _rebuild_report(context, diff, history) or report
-    try:
-        return _create(context, report, event), report
-    except GitHubError as error:
-        if error.status != 422:
-            raise
-        refused = error
+    for is_second in (False, True):
+        try:
+            return _create(context, report, event), report
+        except GitHubError as error:
+            if error.status != 422:
+                raise
+            refused = error
+        if not is_second:
+            event = "COMMENT" if refused.says("own pull request") else event
+            report = _rebuild_report(context, diff, history) or report
     why = "GitHub did not take it on its lines"
     in_body = (*((finding, why) for finding in report.anchored), *report.unanchored)
     report = replace(report, anchored=(), unanchored=in_body, notes=(*report.notes, str(refused)))
