@@ -148,3 +148,19 @@ def test_only_lines_that_the_diff_shows_are_annotated() -> None:
     found += [problem(1, path="old.py"), problem(1, path="../a.py"), problem(11, path="b.py")]
     assert [one.line for one in on_lines(found, parse_diff(DIFF))] == [10, 11, 13]
     assert MOST <= 200
+
+
+def test_a_dry_run_says_what_it_would_annotate(world: World) -> None:
+    world.publish(world.bundle(diagnostics=checkers(problem(2))), dry_run=True)
+    assert any(f"report the check '{NAME}'" in line and "invoice.py:2" in line for line in world.said)
+    assert not [line for line in world.writes() if "check-runs" in line]
+
+
+def test_a_check_run_by_our_own_app_that_says_something_else_is_not_taken_for_ours(world: World) -> None:
+    remarks = [Annotation("invoice.py", 1, "warning", "remark")]
+    one = CheckReport(NAME, world.base_sha, "1 new problem", "what it is", remarks, "key")
+    host = world.github(check_token(world, checks="write"))
+    assert post_check_run(host, REPO, replace(one, title="0 new problems", summary="all is well")) == ()
+    assert post_check_run(host, REPO, one) == post_check_run(host, REPO, one) == ()
+    made = [line for line in world.writes() if "check-runs" in line]
+    assert [line.split(" ")[0] for line in made] == ["POST", "POST"]

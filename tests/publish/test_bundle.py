@@ -168,3 +168,11 @@ RAW = {
 def test_bytes_that_are_no_outcome_are_refused(name: str) -> None:
     with pytest.raises(UsageError):
         parse_outcome(RAW[name])
+
+
+def test_a_refusal_repeats_no_control_characters(folder: Path) -> None:
+    change_outcome(folder, lambda o: o.update({"\x1b[2J\n::error::": 1}))
+    with pytest.raises(UsageError) as caught:
+        read_bundle(folder)
+    assert "\x1b" not in str(caught.value)
+    assert "\n" not in str(caught.value)

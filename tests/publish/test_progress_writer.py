@@ -14,7 +14,7 @@ from bot.contracts.outcome import Status, StopReason, WithheldFile
 from bot.github.client import GitHub
 from bot.publish.body.title_and_footer import NO_LINKS
 from bot.publish.result import end_text, pending_line
-from bot.publish.thread.comments import find_comment
+from bot.publish.thread.comments import find_comment, with_mark
 from bot.publish.thread.markers import PROGRESS, ThreadRef
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter
 from tests.publish.conftest import REPO, World
@@ -128,3 +128,11 @@ def test_a_state_is_shown_as_plain_text(text: str) -> None:
     assert len(shown.splitlines()) == 1
     assert "@all" not in shown
     assert "<!--" not in shown.replace("\\<", "")
+
+
+def test_a_strangers_copy_of_the_mark_is_not_edited(world: World) -> None:
+    fake = with_mark(place_in(world), PROGRESS, "mine")
+    world.forge.comment(REPO, world.issue, "bob", fake)
+    ProgressWriter(world.github, place_in(world), interval=0).close(ProgressState("Done"))
+    assert len(ours(world)) == 2
+    assert fake in ours(world)

@@ -196,3 +196,13 @@ def test_also_for_an_issue_whoever_acts(world: World, acts: str) -> None:
     where = {**environment(world), **(app.environment if acts == "an app" else {})}
     publish_bundle(folder, where, dry_run=False, say=world.said.append)
     assert len(world.api("/pulls?state=all")) == 1
+
+
+@pytest.mark.parametrize("tier", [Tier.SCHEDULE, Tier.BOT])
+def test_nobody_but_its_event_knows_of_a_schedule_or_a_bot(world: World, tier: Tier) -> None:
+    """Their rules on paths may be other ones than those for whom the run was really made."""
+    outcome = world.outcome()
+    claimed = replace(outcome, request=replace(outcome.request, actor=Actor("ann", world.ann, tier)))
+    with pytest.raises(AgentError, match=f"who asked, the tier {tier}, is another"):
+        published(world, bundle_of(world, claimed), name="deployment", event={"action": "created"})
+    assert set(world.branches()) == {"main"}

@@ -360,3 +360,25 @@ def test_with_the_permission_for_checks_the_findings_are_annotations_too(pull: R
     assert (found[0]["path"], found[0]["annotation_level"]) == ("c.txt", "failure")
     pull.publish(bundle, token=token(pull, checks="write"))
     assert len(checks(pull)) == 1
+
+
+def test_what_a_stranger_marked_counts_for_nothing(pull: Reviewed) -> None:
+    pull.publish(pull.bundle(finding()))
+    copied = pull.remarks()[0]["body"].replace("10", "40"), pull.reviews()[0]["body"]
+    other = Reviewed(pull.world)
+    other.world.forge.commit(REPO, {"a.txt": text(edited(l10="ten"))}, branch="topic-2", author="ann")
+    number = other.world.open("topic-2")
+    other.world.forge.review_comment(REPO, number, "bob", "a.txt", 10, body=copied[0].replace("40", "10"))
+    other.world.forge.review(REPO, number, "bob", copied[1])
+    other.number = number
+    other.publish(other.bundle(finding()))
+    assert len(other.remarks()) == 2
+
+
+def test_in_a_dry_run_all_is_said_and_nothing_written(pull: Reviewed) -> None:
+    before = pull.world.writes()
+    pull.publish(pull.bundle(finding(text="ten", suggestion="TEN")), dry_run=True)
+    said = "\n".join(pull.world.said)
+    assert pull.world.writes() == before
+    assert f"would review {REPO}#{pull.number} at" in said
+    assert "```suggestion" in said

@@ -115,3 +115,10 @@ def test_what_is_not_the_judged_commit_is_not_pushed(
     with pytest.raises(PublishError, match="made a different commit"):
         world.publish(bundle)
     assert set(world.branches()) == {"main", "stray"}
+
+
+def test_a_dry_run_makes_no_commit(world: World) -> None:
+    before = world.writes()
+    world.publish(world.bundle(), dry_run=True)
+    assert world.writes() == before
+    assert world.said[0].startswith("would push: make agent/issue-1")

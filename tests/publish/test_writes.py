@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,7 +31,7 @@ from bot.gate.secrets import Finder
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import WRITES, Bundle, write_bundle
 from bot.publish.result import PublishResult
-from bot.publish.thread.markers import WRITE, read_mark
+from bot.publish.thread.markers import WRITE, marked, read_mark
 from tests.publish.conftest import REPO, World
 
 TASK = """---
@@ -297,3 +298,31 @@ def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) 
     said = [remark["body"] for remark in world.api(f"/pulls/{number}/comments")]
     assert len(said) == 2
     assert said[1].startswith("Since it is one line.")
+
+
+def test_a_lower_cap_of_the_policy_counts_now(world: World) -> None:
+    bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
+    world.forge.commit(REPO, {".github/agent.yml": "writes: { comment: 0 }"})
+    with pytest.raises(PublishError, match="no write of the kind `comment`"):
+        world.publish(bundle)
+
+
+def test_what_this_bot_opened_is_no_thread_of_a_tasks(world: World) -> None:
+    own = world.github().create_issue(REPO, title="Maintenance", body="").number
+    published = publish(world, EditThread(own, "Mine"), outcome=triaged(world, own))
+    assert "opened by this bot" in published.withheld[0]
+
+
+def test_more_threads_than_the_task_is_shown(world: World) -> None:
+    outcome = triaged(world, *range(100, 130))
+    with pytest.raises(PublishError, match="is shown 30 threads"):
+        publish(world, AddComment(world.issue, "Hello"), outcome=outcome)
+
+
+@pytest.mark.slow
+def test_a_mark_that_somebody_copied_is_not_ours(world: World) -> None:
+    bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
+    world.publish(bundle, dry_run=True)
+    [ours] = re.findall(r"<!-- slash-agent write .*-->", "".join(world.said))
+    world.forge.comment(REPO, world.issue, "bob", marked("Hello", ours), at="2026-01-01T00:00:00Z")
+    assert world.publish(bundle).written == (f"comment on #{world.issue}",)

@@ -5,7 +5,7 @@ post the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from bot.checkout.errors import CheckoutError, MovedHeadError
@@ -14,21 +14,20 @@ from bot.checkout.objects import diff_between
 from bot.checkout.pull import PullHead, fetch_pull
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of, money
-from bot.contracts.outcome import Outcome, Status
+from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, Side
 from bot.contracts.review import Finding, Review, Severity
-from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
 from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
 from bot.policy.protected import ProtectedFiles
 from bot.policy.publishing import ReviewPolicy
-from bot.publish.body.title_and_footer import Links, figures
+from bot.publish.body.title_and_footer import figures
 from bot.publish.check_run import CheckReport, post_check_run
 from bot.publish.context import PublishContext, check_now, make_bare
 from bot.publish.markdown import safe_plain
-from bot.publish.remote import Remote, read_base_file
+from bot.publish.remote import read_base_file
 from bot.publish.review.endings import apply_endings, decide
 from bot.publish.review.posted_reviews import (
     CHECK,
@@ -50,7 +49,7 @@ from bot.publish.review.text import (
     nothing_text,
 )
 from bot.publish.thread.comments import edit_comments, put_result
-from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS, ThreadRef, is_ours, marked, read_mark
+from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS, is_ours, marked, read_mark
 from bot.review.anchors import anchor
 from bot.review.diff import Diff, parse_diff
 from bot.review.fingerprints import KnownFinding, NewFindings, find_new, fingerprint
@@ -190,17 +189,12 @@ def _draft(finding: Finding, protected: ProtectedFiles) -> ReviewDraft:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewContext:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewContext(PublishContext):
     """A bundle's review and its destination. `pull` is the state of the pull request at the time of the run."""
 
-    outcome: Outcome
     review: Review
     pull: PullRequest
-    github: GitHub
-    thread_ref: ThreadRef | None
-    links: Links
-    remote: Remote
 
     @classmethod
     def of(cls, context: PublishContext) -> ReviewContext:
@@ -215,13 +209,8 @@ class ReviewContext:
                 f"The bundle's review is of {review.head_sha[:12]}, and the head of #{pull.number} was "
                 f"{pull.head_sha[:12]}: nothing was posted."
             )
-        return cls(
-            context.outcome, review, pull, context.github, context.thread_ref, context.links, context.remote
-        )
-
-    @property
-    def repository(self) -> str:
-        return self.outcome.request.repository
+        parts = {field.name: getattr(context, field.name) for field in fields(context)}
+        return cls(**parts, review=review, pull=pull)
 
     @property
     def key(self) -> str:
