@@ -1,19 +1,22 @@
-"""Mask secrets whose values are known, in every form of `bot.gate.secret_encodings` and in pieces of ten characters.
+"""Mask secrets whose values are known: plain, in base64, hexadecimal and JSON, with percent signs and backwards, and in
+pieces of ten characters. A last resort, since nothing in the workspace has a secret.
 
-A last resort, since nothing in the workspace has a secret. google-re2 searches in time linear in the text; it is
-imported, and the pieces are compiled, at the first text.
+Each form of each value is cut into pieces of at least ten characters. Any `10 + step` consecutive characters of a form
+contain a piece. `step` is 1 for the value itself and grows with the length of the form, so that a private key does not
+make a million pieces. google-re2 searches in time linear in the text; the pieces are compiled at the first text.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import quote, quote_plus
 
-from bot.gate.secret_encodings import pieces_of
-
-if TYPE_CHECKING:
-    from bot.gate.secret_encodings import Pieces, SecretMatch
-
+import re2
 
 MAX_MATCHES = 2_000
 """Matches in one text that are masked one by one. A text with more is likely an attack on our time: the rest of it
@@ -26,7 +29,6 @@ class Redactor:
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self._secrets = frozenset(secrets.items())
-        self._pieces: Pieces | None = None
         self._hits: set[str] = set()
 
     @property
@@ -65,8 +67,177 @@ class Redactor:
         self._hits.add(name)
 
     def _matches(self, data: bytes) -> Iterator[SecretMatch]:
-        if not self._secrets:
-            return iter(())
-        if self._pieces is None:
-            self._pieces = pieces_of(self._secrets)
-        return self._pieces.all(data)
+        return _pieces_of(self._secrets).all(data) if self._secrets else iter(())
+
+
+SHORTEST = 8
+"""Shorter values occur in any text by chance."""
+_SHORTEST_LINE = 16
+
+
+class SecretMatch(NamedTuple):
+    """Bytes `start` to `end` of a text are (a piece of) the secret called `name`."""
+
+    start: int
+    end: int
+    name: str
+
+
+class Form(NamedTuple):
+    """`unit` is how many bytes encode one byte of the value: twenty hexadecimal digits carry no more than ten
+    letters."""
+
+    data: bytes
+    unit: int = 1
+
+
+def forms(value: str) -> Iterator[Form]:
+    """Yield every form of `value`; none if it is too short to be distinguished from other words."""
+    whole = value.strip()
+    lines = [line.strip() for line in whole.split("\n")]
+    if any(line.startswith("-----") for line in lines):
+        # The header and footer are the same for all keys.
+        lines = [line for line in lines if not line.startswith("-----")]
+        whole = "\n".join(lines)
+    if len(whole) < SHORTEST:
+        return
+    yield from _encoded(whole)
+    # A key of several lines is often printed line by line.
+    for line in lines:
+        if line != whole and len(line) >= _SHORTEST_LINE:
+            yield from _encoded(line)
+
+
+def base64_forms(value: str) -> tuple[str, ...]:
+    """Return the base64 forms of `value` for each offset in the encoded text."""
+    return tuple(form.decode() for form in _base64(_raw(value.strip())))
+
+
+def _encoded(text: str) -> Iterator[Form]:
+    raw = _raw(text)
+    yield Form(raw)
+    yield Form(_raw(text[::-1]))
+    yield from (Form(_raw(json.dumps(text, ensure_ascii=ascii)[1:-1])) for ascii in (True, False))
+    yield from (Form(quote(raw, safe="").encode()), Form(quote(raw).encode()), Form(quote_plus(raw).encode()))
+    yield from (Form(raw.hex().encode(), 2), Form(raw.hex().upper().encode(), 2))
+    for once in _base64(raw):
+        yield Form(once)
+        yield from map(Form, _base64(once))
+
+
+def _base64(raw: bytes) -> Iterator[bytes]:
+    """Yield the part of a base64 text that depends on `raw` only, for each of the three offsets."""
+    for shift in range(3):
+        padded = b"\0" * shift + raw
+        skip = -(-shift * 8 // 6)
+        keep = len(padded) * 8 // 6
+        written = base64.b64encode(padded)[skip:keep]
+        yield written
+        if b"+" in written or b"/" in written:
+            yield written.translate(bytes.maketrans(b"+/", b"-_"))
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+_RUN = 10
+_OF_ITSELF, _OF_A_FORM, _OF_A_LINE = 256, 16, 4
+"""The approximate number of pieces of a value itself, of one of its forms, and of one line of a long value."""
+_LONG = 200
+_MEMORY = 1 << 28
+_TWO_CLASSES = re.compile(rb"[a-z][^a-z]*[A-Z0-9]|[A-Z][^A-Z]*[a-z0-9]|[0-9][^0-9]*[A-Za-z]")
+# What anybody may write: the beginnings that vendors give to all of their keys.
+_PUBLIC = re.compile(
+    rb"(?:gh[pousr]_|github_pat_|sk-(?:ant-(?:api|admin|sid)\d\d-|or-v1-|proj-|svcacct-|admin-)?|gsk_|xai-|AIza|hf_"
+    rb"|A(?:KIA|SIA)|xox[a-z]-|[sr]k_(?:live|test)_|npm_|pypi-AgEIcHlwaS5vcmc|gl[a-z]{2,4}-|SG\.|eyJ[\w-]{0,200}\.?"
+    rb"|MII[A-Za-z0-9+/]{13}|b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{52})"
+)
+
+
+class _Origin(NamedTuple):
+    """The position of a piece in a form."""
+
+    form: bytes
+    offset: int
+    step: int
+    name: str
+
+
+class _Pieces:
+    """All pieces of all forms of some secrets. Immutable."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        origins: dict[bytes, list[_Origin]] = {}
+        seen: set[bytes] = set()
+        for name, value in secrets.items():
+            several = len(value) > _LONG and "\n" in value.strip()
+            for number, form in enumerate(forms(value)):
+                if form.data in seen:
+                    continue
+                seen.add(form.data)
+                most = _OF_A_LINE if several else _OF_A_FORM
+                public = _PUBLIC.match(form.data)
+                skipped = public.end() if public and form.unit == 1 else 0
+                for piece, origin in _cut(form, name, skipped, most if number else _OF_ITSELF):
+                    origins.setdefault(piece, []).append(origin)
+        self._origins = origins
+        options = re2.Options()
+        options.max_mem = _MEMORY
+        options.encoding = re2.Options.Encoding.LATIN1
+        options.longest_match = True
+        options.never_capture = True
+        union = b"|".join(piece if piece.isalnum() else re2.escape(piece) for piece in sorted(origins))
+        self._search = re2.compile(union, options).search if origins else None
+
+    def all(self, data: bytes) -> Iterator[SecretMatch]:
+        """Yield every match in `data`, in order."""
+        end = 0
+        while self._search and (hit := self._search(data, end)):
+            origins = self._origins[hit.group()]
+            matches = (_extend(data, hit.start(), end, len(hit.group()), origin) for origin in origins)
+            match = min(matches, key=lambda one: (one.start, -one.end))
+            yield match
+            end = match.end
+
+
+@lru_cache(maxsize=8)
+def _pieces_of(secrets: frozenset[tuple[str, str]]) -> _Pieces:
+    """Cached, since a run has several redactors for the same secrets."""
+    return _Pieces(dict(sorted(secrets)))
+
+
+def _extend(data: bytes, start: int, floor: int, length: int, origin: _Origin) -> SecretMatch:
+    """Extend the match of a piece in both directions as far as the form continues."""
+    form, offset = origin.form, origin.offset
+    end, of_form = start + length, offset + length
+    while of_form < len(form) and end < len(data) and form[of_form] == data[end]:
+        end += 1
+        of_form += 1
+    begin, least = start, max(floor, start - origin.step + 1)
+    while offset and begin > least and form[offset - 1] == data[begin - 1]:
+        begin -= 1
+        offset -= 1
+    return SecretMatch(begin, end, origin.name)
+
+
+def _cut(form: Form, name: str, skipped: int, most: int) -> Iterator[tuple[bytes, _Origin]]:
+    """Yield about `most` pieces of one form. The first `skipped` bytes of it are public."""
+    data, run = form.data, _RUN * form.unit
+    if len(data) <= run or not data.isascii():
+        # Cut anywhere, text that is not ASCII would no longer be text.
+        yield data, _Origin(data, 0, 1, name)
+        return
+    step = 1 + (len(data) - run) // most
+    if not _is_random(data[:run], form.unit) or skipped:
+        # Other texts may have its beginning, so that only the whole form matches there.
+        yield data, _Origin(data, 0, 1, name)
+    for offset in range(skipped, len(data) - run + 1, step):
+        piece = data[offset : offset + run]
+        if _is_random(piece, form.unit):
+            yield piece, _Origin(data, offset, step, name)
+
+
+def _is_random(piece: bytes, unit: int) -> bool:
+    """Whether a piece is random enough to be masked by itself: `internal/` is not."""
+    return unit > 1 or bool(_TWO_CLASSES.search(piece))

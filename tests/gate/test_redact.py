@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.gate.redact import REST, Redactor
-from bot.gate.secret_encodings import base64_forms, forms
+from bot.gate.redact import REST, Redactor, base64_forms, forms
 
 _ALPHABET = string.ascii_letters + string.digits
 _RANDOM = random.Random(20261122)

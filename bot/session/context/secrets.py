@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import unquote
 
-from bot.gate.secret_encodings import base64_forms
+from bot.gate.redact import base64_forms
 
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:TOKEN|KEY|SECRET|CREDENTIALS?|PAT|AUTH)(?:$|_)|PASSW(?:OR)?D|APIKEY|_PWD$"
