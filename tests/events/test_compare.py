@@ -117,56 +117,50 @@ def test_another_thread_is_named(what: str) -> None:
     assert _difference(what, other) == "the thread"
 
 
-@pytest.mark.parametrize("what", ON_PULLS)
-def test_another_pull_request_is_named(what: str) -> None:
-    request = _made(what)
-    assert request.pull is not None
-    other = replace(request, pull=replace(request.pull, number=8))
-    assert _difference(what, other) == "the pull request"
-    assert _difference(what, replace(request, pull=None)) == "the pull request"
+def pull_with(**changes: Any) -> Callable[[Request], Request]:
+    """A change of a request's pull request."""
+    return lambda one: replace(one, pull=replace(one.pull, **changes) if one.pull else pull_request())
 
 
-def test_a_pull_request_under_an_issue_is_named() -> None:
-    request = replace(_made("a comment"), pull=pull_request())
-    assert _difference("a comment", request) == "the pull request"
+def vouched(sha: str) -> Callable[[Request], Request]:
+    return lambda one: replace(pull_with(head_sha=sha)(one), trusted_sha=sha)
 
 
-@pytest.mark.parametrize("what", ["a review", "a review comment", "a pull request", "a failed run"])
-def test_another_head_than_the_payloads_is_named(what: str) -> None:
-    request = _made(what)
-    assert request.pull is not None
-    other = replace(request, pull=replace(request.pull, head_sha="e" * 40))
-    assert _difference(what, other) == "the head"
+NAMED_HEAD = "a comment under a pull request"
+PLAN = Plan("Something else", (PlanStep("rm -rf"),))
+PULL_CHANGES: list[tuple[list[str], Callable[[Request], Request], str]] = [
+    (ON_PULLS, pull_with(number=8), "the pull request"),
+    (ON_PULLS, lambda one: replace(one, pull=None), "the pull request"),
+    (["a comment"], pull_with(), "the pull request"),
+    (
+        ["a review", "a review comment", "a pull request", "a failed run"],
+        pull_with(head_sha="e" * 40),
+        "the head",
+    ),
+    ([NAMED_HEAD], vouched("e" * 40), "the head that is vouched for"),
+    ([NAMED_HEAD], vouched(f"{HEAD[:-1]}e"), "the head that is vouched for"),
+    (
+        ["a review", "a review comment", "a pull request"],
+        pull_with(head_repository="mallory/calc"),
+        "the branch",
+    ),
+    (
+        ["a review comment"],
+        lambda one: replace(one, anchor=replace(one.anchor, id=1) if one.anchor else None),
+        "the review comment",
+    ),
+    (["an approval"], lambda one: replace(one, plan=PLAN), "the plan"),
+]
 
 
-def test_another_head_than_the_one_vouched_for_is_named() -> None:
-    what = "a comment under a pull request"
-    request = _made(what)
-    assert request.pull is not None
-    for sha in ("e" * 40, f"{HEAD[:-1]}e"):
-        other = replace(request, pull=replace(request.pull, head_sha=sha), trusted_sha=sha)
-        assert _difference(what, other) == "the head that is vouched for"
-
-
-@pytest.mark.parametrize("what", ["a review", "a review comment", "a pull request"])
-def test_another_branch_is_named(what: str) -> None:
-    request = _made(what)
-    assert request.pull is not None
-    other = replace(request, pull=replace(request.pull, head_repository="mallory/calc"))
-    assert _difference(what, other) == "the branch"
-
-
-def test_another_review_thread_is_named() -> None:
-    request = _made("a review comment")
-    assert request.anchor is not None
-    other = replace(request, anchor=replace(request.anchor, id=1))
-    assert _difference("a review comment", other) == "the review comment"
-
-
-def test_another_plan_than_the_one_approved_is_named() -> None:
-    plan = Plan("Something else", (PlanStep("rm -rf"),))
-    request = replace(_made("an approval"), plan=plan)
-    assert _difference("an approval", request) == "the plan"
+@pytest.mark.parametrize(
+    ("what", "change", "label"),
+    [(what, change, label) for events, change, label in PULL_CHANGES for what in events],
+)
+def test_another_pull_request_head_or_plan_is_named(
+    what: str, change: Callable[[Request], Request], label: str
+) -> None:
+    assert _difference(what, change(_made(what))) == label
 
 
 @pytest.mark.parametrize("what", ["a comment", "a label", "a dispatch"])

@@ -141,38 +141,6 @@ def test_the_schedule_starts_no_more_a_day_than_its_tier_may() -> None:
     assert plan[0].why == "Today's 20 runs by the schedule are used up."
 
 
-def test_tasks_started_by_name_overrule_schedule_and_a_no_but_not_peoples_commits() -> None:
-    state = group_by_task([("b", OpenPull(4, "", True))], [("a", closed(1)[0])])
-    caps = Caps(MaintenancePolicy(), 20)
-    plan = decide_all(
-        [Task(name, "x") for name in "ab"], state, caps,
-        repository="a/b", since=lambda _: NOW, now=NOW, started=dict.fromkeys("ab", Start.HAND),
-    )  # fmt: skip
-    assert [decision.run for decision in plan] == [True, False]
-
-
-def test_a_month_of_a_task_with_closed_merged_obsolete_and_failing_results() -> None:
-    """A look each hour; what becomes of each pull request is decided by people on the day after."""
-    fate = {1: "closed", 2: "closed", 3: "merged", 4: "failed", 5: "obsolete", 6: "closed"}
-    ended: list[EndedPull] = []
-    ran: list[int] = []
-    at, last = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 10, 31, 23, tzinfo=UTC)
-    for hour in range(24 * 75):
-        now = at + hour * AN_HOUR
-        state = RepositoryState({"links": TaskState(ended=tuple(ended))})
-        caps = Caps(MaintenancePolicy(), 20)
-        [decision] = decide_all(
-            [LINKS], state, caps, repository="a/b", since=lambda _, last=last: last, now=now
-        )  # fmt: skip
-        last = now
-        if decision.run:
-            ran.append((now - at).days + 1)
-            if (what := fate.get(len(ran), "failed")) in ("closed", "merged"):
-                ended.append(EndedPull(len(ran), now, what == "merged"))
-    # Two weeks after a "no", four after the second; a merge resets that; what failed or was obsolete is tried each day.
-    assert ran[:7] == [1, 15, 43, 44, 45, 46, 60]
-
-
 def test_the_matrix_is_one_line_that_actions_reads() -> None:
     """The job's limit is the agent's and what goes on around it."""
     run, skip = Decision(LINKS, True, ""), Decision(Task("other", "x"), False, "")
