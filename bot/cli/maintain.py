@@ -17,7 +17,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
-from bot.maintenance.dashboard import LastResult
+from bot.maintenance.dashboard import LastResult, RepositoryPlan
 from bot.maintenance.due_tasks import MOST_JOBS, matrix, matrix_json
 from bot.report.summary import dashboards_summary, plan_summary
 from bot.session.context.github_env import read_github_environment, signed_in
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from bot.github.client import GitHub
     from bot.maintenance.due_tasks import MatrixJob
     from bot.session.context.github_env import GitHubEnvironment
-    from bot.session.event.maintain import RepositoryPlan
 
 EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
 

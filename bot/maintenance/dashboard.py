@@ -5,8 +5,8 @@ pull request are kept in its text, in our mark. Pure: the text changes only with
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from bot.contracts.formatting import money
@@ -55,33 +55,36 @@ class Broken:
     problem: str
 
 
+@dataclass(frozen=True, slots=True)
+class RepositoryPlan:
+    """State of one repository and the decisions on its tasks. `minutes` limits a job; `broken` are the task files that
+    cannot be read."""
+
+    repository: str
+    decisions: tuple[Decision, ...]
+    state: RepositoryState
+    minutes: int
+    broken: tuple[Broken, ...] = ()
+    policy: MaintenancePolicy = field(default_factory=MaintenancePolicy)
+
+
 def ticked_tasks(body: str) -> tuple[str, ...]:
     """Return the tasks whose checkbox is set in the dashboard. Who may write in the repository may edit an issue."""
     return tuple(dict.fromkeys(_TICKED.findall(body)))
 
 
-def render_dashboard(
-    decisions: Iterable[Decision],
-    state: RepositoryState,
-    results: Mapping[str, LastResult],
-    broken: Iterable[Broken],
-    policy: MaintenancePolicy,
-    repository: str,
-    home: str = "..",
-) -> str:
+def render_dashboard(plan: RepositoryPlan, results: Mapping[str, LastResult], home: str = "..") -> str:
     """Return the body of the dashboard issue, as Markdown. `home` is the address of the repository with the runs."""
     wrong = [
         f"- [`{one.path}`](../blob/HEAD/{quote(one.path)}), line {one.problem.removeprefix(f'{one.path}:')}"
-        for one in broken
+        for one in plan.broken
     ]
-    rows = [
-        row
-        for decision in decisions
-        for row in (
-            f"- [ ] {_link(decision.task)}: {_next(decision, state.of(decision.task.name), policy, repository)}",
-            *_facts(state.of(decision.task.name), results.get(decision.task.name), home),
-        )
-    ]
+    rows: list[str] = []
+    for decision in plan.decisions:
+        task = decision.task
+        state = plan.state.of(task.name)
+        rows.append(f"- [ ] {_link(task)}: {_next(decision, state, plan.policy, plan.repository)}")
+        rows += _facts(state, results.get(task.name), home)
     parts = [_INTRODUCTION.strip()]
     if wrong:
         parts += ["## Task files that cannot be read", "\n".join(wrong)]

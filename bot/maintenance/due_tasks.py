@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from types import MappingProxyType
 
 from bot.maintenance.task import Task, last_due
 from bot.policy.values import MaintenancePolicy
@@ -179,9 +178,6 @@ def _opens_pull(task: Task, pull: int) -> bool:
     return task.opens_pulls and not pull
 
 
-_NONE_STARTED: Mapping[str, Start] = MappingProxyType({})
-
-
 def decide_all(
     tasks: Iterable[Task],
     state: RepositoryState,
@@ -190,7 +186,7 @@ def decide_all(
     repository: str,
     since: Callable[[str], datetime],
     now: datetime,
-    started: Mapping[str, Start] = _NONE_STARTED,
+    started: Mapping[str, Start] | None = None,
 ) -> list[Decision]:
     """Return one decision per task, sorted by name. `since` returns the time of the last plan for a task: the task is
     due if its schedule fell after that. Those that people `started` run whatever their schedule. Times are
@@ -206,7 +202,7 @@ def decide_all(
     decisions: list[Decision] = []
     for task in sorted(tasks, key=lambda task: (fell(task) or now, task.name)):
         due, seen = fell(task), since(task.name)
-        if start := started.get(task.name):
+        if start := (started or {}).get(task.name):
             decision = decide(task, state.of(task.name), start, caps, room, now=now)
         elif due is None:
             decision = Decision(task, False, "It has no schedule: somebody starts it by hand.")

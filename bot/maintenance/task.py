@@ -186,11 +186,4 @@ def cron(schedule: str, key: str) -> str:
 
 def last_due(schedule: str, key: str, now: datetime) -> datetime:
     """Return the last due time that is not after `now` (UTC)."""
-
     return next(CronSim(cron(schedule, key), now + timedelta(seconds=1), reverse=True))
-
-
-def next_due(schedule: str, key: str, now: datetime) -> datetime:
-    """Return the first due time after `now` (UTC)."""
-
-    return next(CronSim(cron(schedule, key), now))

@@ -6,7 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.maintenance.dashboard import Broken, LastResult, render_dashboard, schedule_words, ticked_tasks
+from bot.maintenance.dashboard import (
+    Broken,
+    LastResult,
+    RepositoryPlan,
+    render_dashboard,
+    schedule_words,
+    ticked_tasks,
+)
 from bot.maintenance.due_tasks import (
     Caps,
     EndedPull,
@@ -38,7 +45,7 @@ def page(state: RepositoryState = STATE, now: datetime = NOW) -> str:
     decisions = decide_all(
         TASKS, state, Caps(policy, 20), repository="a/b", since=lambda _: since, now=now
     )  # fmt: skip
-    return render_dashboard(decisions, state, RESULTS, BROKEN, policy, "a/b")
+    return render_dashboard(RepositoryPlan("a/b", tuple(decisions), state, 30, BROKEN, policy), RESULTS)
 
 
 def test_each_task_has_a_row_with_a_checkbox_its_last_result_and_what_is_next() -> None:

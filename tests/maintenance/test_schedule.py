@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.maintenance.task import WORDS, cron, last_due, next_due, schedule_error
+from bot.maintenance.task import WORDS, cron, last_due, schedule_error
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)  # a Sunday
 
@@ -37,9 +37,3 @@ def test_a_word_is_a_cron_line_that_is_the_same_every_time(word: str, key: str) 
 def test_repositories_are_scattered_over_the_minutes_of_an_hour() -> None:
     minutes = {cron("daily", f"owner/repository-{n}").split()[0] for n in range(2_000)}
     assert len(minutes) == 60
-
-
-@given(st.datetimes(min_value=datetime(2025, 1, 1), max_value=datetime(2030, 1, 1)), st.sampled_from(WORDS))  # noqa: DTZ001  hypothesis wants naive bounds
-def test_now_lies_between_the_last_time_and_the_next(moment: datetime, word: str) -> None:
-    now = moment.replace(tzinfo=UTC)
-    assert last_due(word, "a/b", now) <= now < next_due(word, "a/b", now)

@@ -21,13 +21,13 @@ from playwright.sync_api import Locator, Page
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.review import Finding, Severity
-from bot.maintenance.dashboard import Broken, LastResult
+from bot.maintenance.dashboard import Broken, LastResult, RepositoryPlan
 from bot.maintenance.due_tasks import Caps, EndedPull, OpenPull, decide_all, group_by_task
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
 from bot.policy.values import MaintenancePolicy
 from bot.publish.thread.markers import thread_ref_of
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter
-from bot.session.event.maintain import RepositoryPlan, put_dashboard
+from bot.session.event.maintain import put_dashboard
 from tests.publish.conftest import REPO, World, open_world
 from tests.publish.reviewed import Reviewed
 from tests.support.browser import chromium

@@ -21,7 +21,7 @@ from bot.contracts.threads import IssueData
 from bot.github.client import GitHub
 from bot.github.values import PullData
 from bot.maintenance import dashboard, due_tasks
-from bot.maintenance.dashboard import Broken, LastResult
+from bot.maintenance.dashboard import Broken, LastResult, RepositoryPlan
 from bot.maintenance.due_tasks import (
     Caps,
     Decision,
@@ -39,7 +39,7 @@ from bot.maintenance.task_file import is_task_file, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.problems import PolicyError
-from bot.policy.values import MaintenancePolicy, Policy
+from bot.policy.values import Policy
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
 from bot.session.event.last_bundle import read_outcome
 
@@ -67,18 +67,6 @@ class MaintenanceRun:
     last: LastPlan
     tasks: tuple[str, ...] = ()
     policy_file: str = POLICY_FILE
-
-
-@dataclass(frozen=True, slots=True)
-class RepositoryPlan:
-    """State of one repository and the decisions on its tasks. `broken` are the task files that cannot be read."""
-
-    repository: str
-    decisions: tuple[Decision, ...]
-    state: RepositoryState
-    minutes: int
-    broken: tuple[Broken, ...] = ()
-    policy: MaintenancePolicy = field(default_factory=MaintenancePolicy)
 
 
 def plan_repositories(run: MaintenanceRun, host_of: HostOf, warn: Say) -> list[RepositoryPlan]:
@@ -195,15 +183,7 @@ def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Result
     known |= {task: result for (name, task), result in results.items() if name.lower() == repository.lower()}
     names = {decision.task.name for decision in repository_plan.decisions}
     known = {task: known[task] for task in sorted(known.keys() & names)}
-    text = dashboard.render_dashboard(
-        repository_plan.decisions,
-        repository_plan.state,
-        known,
-        repository_plan.broken,
-        repository_plan.policy,
-        repository,
-        home,
-    )
+    text = dashboard.render_dashboard(repository_plan, known, home)
     body = marked(text, mark(_DASHBOARD, last=".".join(_entry(*item) for item in known.items())))
     if existing is None:
         if not repository_plan.decisions and not repository_plan.broken:
