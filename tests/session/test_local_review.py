@@ -71,32 +71,6 @@ def test_findings_are_printed_with_their_suggestions(cli: Cli, topic: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (
-            {"line": 9},
-            "Its lines are not in the diff. On the side RIGHT of stats.py the nearest lines are 1-3",
-        ),
-        (
-            {"path": "stat.py"},
-            "The file is not in the diff. stat.py is not in the diff. Did you mean stats.py?",
-        ),
-        ({"suggestion": "    return ("}, "is no valid Python any more: line 3"),
-        ({"suggestion": "    return total / len(values)\n"}, "The suggestion is what the lines say already"),
-        ({"path": "tidytime/format.py", "line": 0}, "The file is not in the diff"),
-    ],
-)
-def test_what_is_wrong_goes_back_to_be_mended(
-    cli: Cli, topic: Path, given: dict[str, Any], said: str
-) -> None:
-    ran, told = reviewed(cli, topic, report(**given), options=("--json",))
-    assert said in told[1].replace("\\n", " ")
-    assert ran.json["review"]["findings"] == []
-    assert ran.json["outcome"]["status"] == "reviewed"
-
-
-@pytest.mark.slow
 def test_json_has_outcome_and_review_and_the_bundle_has_it_too(cli: Cli, topic: Path, tmp_path: Path) -> None:
     out = tmp_path / "bundle"
     ran, _ = reviewed(cli, topic, report(start_line=2), options=("--json", "--out", out))
