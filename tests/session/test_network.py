@@ -114,16 +114,6 @@ def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Registry) -> N
     assert came.outcome.network == ()
 
 
-def test_a_mirror_that_is_none_is_refused_before_the_model_is_asked(stage: Stage) -> None:
-    with pytest.raises(UsageError, match="mirror"):
-        run_verb(
-            stage,
-            request_in(stage, "fix"),
-            [Turn((Say("Done."),))],
-            more={"SLASH_AGENT_MIRRORS": "perl=https://x.test/"},
-        )
-
-
 def network(environment: dict[str, str], egress: str = "[python]") -> Network:
     policy = f"version: 1\ntiers: {{maintainer: {{egress: {egress}}}}}\n"
     actor = replace(REQUEST.actor, tier=Tier.MAINTAINER)
@@ -158,12 +148,19 @@ def test_a13_a_file_of_authorities_that_holds_a_private_key_is_not_shown(tmp_pat
     assert network(named, egress="[]").for_agent() is None
 
 
-@pytest.mark.slow
-def test_two_mirrors_of_one_preset_are_refused_before_the_model_is_asked(stage: Stage) -> None:
-    """Package managers would ask one, and the policy's other could stay unused unseen."""
-    two = "python=https://a.test/simple node=https://b.test python=https://c.test/simple"
-    with pytest.raises(UsageError, match="more than one mirror for python"):
-        run_verb(stage, request_in(stage, "fix"), [Turn((Say("Done."),))], more={"SLASH_AGENT_MIRRORS": two})
+@pytest.mark.parametrize(
+    ("mirrors", "words"),
+    [
+        ("perl=https://x.test/", "mirror"),
+        (
+            "python=https://a.test/s node=https://b.test python=https://c.test/s",
+            "more than one mirror for python",
+        ),
+    ],
+)
+def test_mirrors_that_cannot_be_used_are_refused(mirrors: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        network({"SLASH_AGENT_MIRRORS": mirrors})
 
 
 @pytest.mark.slow
