@@ -91,7 +91,7 @@ class Scene:
         self.outside.mkdir()
         (self.outside / "secret").write_text(CANARY)
         make_tree(self.folder / "tree-above" / "tree", {"a.txt": "one\n"})
-        for name in ("brought", "archive", "skills", "history", "environment"):
+        for name in ("brought", "archive", "skills", "environment"):
             self.sources[name] = self.folder / f"{name}-above" / name
             self.sources[name].mkdir(parents=True)
             (self.sources[name] / "own").write_text("ours")
@@ -106,7 +106,6 @@ class Scene:
             bring=(sources["brought"],),
             archives=(sources["archive"],),
             skills=sources["skills"],
-            history=sources["history"],
             dependencies=Dependencies((environment,)),
         )
 
@@ -166,10 +165,7 @@ each_source = pytest.mark.parametrize(
     [
         "tree",
         "brought",
-        *(
-            pytest.param(one, marks=pytest.mark.slow)
-            for one in ("archive", "skills", "history", "environment")
-        ),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("archive", "skills", "environment")),
     ],
 )
 
