@@ -86,9 +86,10 @@ class Job:
                 self.spill,
                 cancelled=self._stop,
                 monitor=monitor,
-                usage=lambda: usage,
-                listeners=Listeners(started=note, printed=self.spill.finish),
+                usage=usage,
+                listeners=Listeners(started=note),
             )
+            self.spill.finish()
         except OSError as error:
             self.failure = error.strerror or str(error)
         finally:

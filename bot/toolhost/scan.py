@@ -132,11 +132,8 @@ class Scanner:
 
     def note(self, metadata: Mapping[str, Any]) -> None:
         """Update the known state of the files that a tool changed, which its result's metadata names."""
-        several = metadata.get("files")  # of a search it is their number
-        for file in several if isinstance(several, list) else [metadata]:
-            path, digest = file.get("path"), file.get("after_hash")
-            if not isinstance(path, str) or "after_hash" not in file:
-                continue
+        for file in changed_files(metadata):
+            path, digest = file["path"], file["after_hash"]
             if digest is None:
                 self._known.pop(path, None)
             elif (stamp := _stamp(self._root, path)) is not None:
@@ -258,6 +255,12 @@ class Scanner:
             cancelled=cancelled,
             stdin=stdin,
         )
+
+
+def changed_files(metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What the metadata of a result says of each file that the tool changed."""
+    several = metadata.get("files")  # of a search it is their number
+    return [one for one in (several if isinstance(several, list) else [metadata]) if "after_hash" in one]
 
 
 def _entry(

@@ -17,7 +17,7 @@ from bot.toolhost import descendants
 from bot.toolhost.context import Answer, Context
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.records import Records
-from bot.toolhost.registry import RUN, import_tools_of_models
+from bot.toolhost.registry import import_tools_of_models, tool
 from bot.toolhost.scan import Scanner
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Server:
 def run_tool(name: str, arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     """Run one tool. Any exception of a tool becomes an error result here."""
     try:
-        return RUN[name](arguments, context)
+        return tool(name)(arguments, context)
     except ToolFailure as failure:
         return ToolOutcome(str(failure), is_error=True)
     except wire.WireError:

@@ -59,12 +59,10 @@ def _nothing() -> None:
 
 
 class Listeners(NamedTuple):
-    """What is called while a command runs: `started` once it does; `printed` when its output is complete, mostly a
-    little before its end, so that results can be prepared meanwhile; `lasting` at each measurement, the first after
+    """What is called while a command runs: `started` once it does; `lasting` at each measurement, the first after
     50 ms."""
 
     started: Callable[[], None] = _nothing
-    printed: Callable[[], None] = _nothing
     lasting: Callable[[], None] = _nothing
 
 
@@ -77,14 +75,13 @@ def run_command(
     *,
     cancelled: Cancellation,
     monitor: ProcessMonitor,
-    usage: Callable[[], CommandUsage],
+    usage: CommandUsage,
     listeners: Listeners = _NOBODY,
 ) -> CommandResult:
     """Run a command; both its outputs, merged in order, go to `sink`.
 
     When it has ended, for whatever reason, all its descendants are dead, including those with a session of their own
-    and orphans. Other commands may run beside it. `usage` is called when the command has been started. Raises `OSError`
-    if it cannot be started.
+    and orphans. Other commands may run beside it. Raises `OSError` if it cannot be started.
     """
     began = time.monotonic()
     output, write_end = os.pipe()
@@ -96,12 +93,12 @@ def run_command(
         os.set_blocking(output, False)
         running = _Running(subreaper, output, sink, listeners, cancelled, began + command.timeout)
         try:
-            running.see_off(usage())
+            running.see_off(usage)
             if ending := monitor.ending_of(subreaper):
                 running.note_ending(ending)
         except EOFError:  # the process above it is gone, and the command with it
             running.note_ending(monitor.lost(subreaper))
-        except BaseException:  # `usage` or a sink raised (a full disk): nothing may stay behind
+        except BaseException:  # a sink raised (a full disk): nothing may stay behind
             _end(subreaper, monitor)
             raise
         finally:
@@ -224,7 +221,6 @@ class _Running:
     def _close(self) -> None:
         self._open = False
         self._poll.unregister(self._output)
-        self._listeners.printed()
 
     def _ask_to_end(self) -> None:
         self._was_cancelled = self._cancelled.is_set()

@@ -186,9 +186,7 @@ end."""
 _SEGMENTS = "/proc/sysvipc/shm"
 _MACHINE = "/proc/meminfo"
 
-_IPC_RMID, _SHM_INFO = 0, 14
-_SHM_INFO_SIZE = 128
-"""Bytes; the kernel's `struct shm_info` has 48, and how many segments there are is its first number."""
+_IPC_RMID = 0
 
 
 class Machine(NamedTuple):
@@ -256,19 +254,9 @@ def segment_bytes() -> int:
 
 def drop_segments() -> None:
     """Remove the segments of this namespace that no process is attached to: nothing else would."""
-    if os.getpid() != 1:
-        return
-    libc, counts = _libc(), ctypes.create_string_buffer(_SHM_INFO_SIZE)
-    if libc.shmctl(0, _SHM_INFO, counts) >= 0 and not any(counts[: ctypes.sizeof(ctypes.c_int)]):
-        return  # 20 times as fast as reading the list
     for segment in _segments():
         if not segment.attached:
-            libc.shmctl(segment.id, _IPC_RMID, None)
-
-
-@cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None)
+            ctypes.CDLL(None).shmctl(segment.id, _IPC_RMID, None)
 
 
 class _Segment(NamedTuple):

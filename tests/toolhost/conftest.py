@@ -38,7 +38,7 @@ class Bench:
         return path
 
     def call(self, tool: str, **arguments: Any) -> ToolOutcome:
-        return registry.RUN[tool](arguments, self.context)
+        return registry.tool(tool)(arguments, self.context)
 
     def text(self, tool: str, **arguments: Any) -> str:
         return self.call(tool, **arguments).content

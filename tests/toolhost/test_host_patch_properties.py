@@ -57,7 +57,7 @@ def workspace(tree: dict[str, bytes]) -> Iterator[Context]:
 
 
 def run(context: Context, patch: str) -> ToolOutcome:
-    return registry.RUN["patch"]({"patch": patch}, context)
+    return registry.tool("patch")({"patch": patch}, context)
 
 
 def joined(lines: list[str], end: str = "\n") -> bytes:
@@ -134,7 +134,7 @@ def test_the_diff_of_a_patched_file_is_its_change(
     before = joined(old, end) if ended or not old else joined(old, end)[: -len(end)]
     assume(old and old != new)
     with workspace({"f": before}) as context:
-        registry.RUN["view"]({"path": "f"}, context)
+        registry.tool("view")({"path": "f"}, context)
         patch = "\n".join(
             ["*** Begin Patch", "*** Update File: f", *update(old, new, around), "*** End Patch"]
         )

@@ -33,7 +33,7 @@ def begin(script):
 def run(script):
     usage = CommandUsage(limits, DiskUse((Path("/tmp"),), 1 << 40))
     command = Command(["bash", "-c", script], Path("/tmp"), {"PATH": os.environ["PATH"]}, 60)
-    return run_command(command, lambda piece: False, cancelled=Cancellation(), monitor=monitor, usage=lambda: usage)
+    return run_command(command, lambda piece: False, cancelled=Cancellation(), monitor=monitor, usage=usage)
 
 def become(number):
     end = time.monotonic() + 30

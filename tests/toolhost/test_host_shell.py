@@ -65,7 +65,7 @@ class Shell:
             self._take,
             cancelled=self.cancelled,
             monitor=self.monitor,
-            usage=lambda: CommandUsage(self.monitor.limits, self._disk),
+            usage=CommandUsage(self.monitor.limits, self._disk),
             listeners=Listeners(started=started or bool),
         )
 
@@ -104,7 +104,7 @@ def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Sh
     with pytest.raises(FileNotFoundError):
         run_command(
             Command(["bash", "-c", "true"], gone, ENVIRONMENT, 5), bool, cancelled=shell.cancelled,
-            monitor=shell.monitor, usage=lambda: CommandUsage(ResourceLimits(), DiskUse((there,), 1)),
+            monitor=shell.monitor, usage=CommandUsage(ResourceLimits(), DiskUse((there,), 1)),
         )  # fmt: skip
     shell.folder = there
     assert shell.run("exit 4").exit_code == 4

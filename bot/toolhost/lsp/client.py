@@ -11,7 +11,7 @@ import os
 import queue
 import subprocess
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -37,10 +37,9 @@ _MAX_RECEIVED = 32 << 20
 _MAX_UNREAD = 500
 """Messages that wait for a server that does not read."""
 
-_RETRY = (-32800, -32801, -32802)
+_RETRY, _MAX_RETRIES = (-32800, -32801, -32802), 20
 """Error codes: cancelled by either side, or the content was modified meanwhile."""
 
-_MAX_RETRIES = 20
 CREATED, CHANGED, DELETED = 1, 2, 3
 """Changes of files, as the protocol counts them."""
 
@@ -153,14 +152,13 @@ class LanguageServer:
                 events = [{"uri": self._uri(one.name), "type": one.change} for one in news]
                 self._notify("workspace/didChangeWatchedFiles", {"changes": events})
 
-    def ask_again(self, names: Sequence[str]) -> Sequence[str]:
-        """Request the problems of unchanged files anew, and return `names`. One that publishes does so by itself."""
+    def ask_again(self, names: Iterable[str]) -> None:
+        """Request the problems of unchanged files anew. One that publishes them does so by itself."""
         with self._changed:
             for document in map(self.documents.__getitem__, names):
                 if self._pulls and document.base is not None and document.sent == document.file.now:
                     document.problems = None
                     self._pull(document)
-        return names
 
     def is_ready(self, names: Iterable[str]) -> bool:
         """Whether the problems of these files are known, of those that are open."""

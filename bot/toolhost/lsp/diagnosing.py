@@ -24,7 +24,7 @@ from bot.toolhost.context import Context
 from bot.toolhost.lsp.client import CHANGED, CREATED, DELETED, LanguageServer, SourceFile
 from bot.toolhost.lsp.launch import Settings, find_launch, start_server
 from bot.toolhost.lsp.report import MAX_SHOWN, Change, Report, compare, merge
-from bot.toolhost.scan import Scanner
+from bot.toolhost.scan import Scanner, changed_files
 from bot.toolhost.text import NotTextError, decode
 
 MAX_FILES = 20
@@ -95,7 +95,8 @@ class Diagnosing:
         if tool == "view" and not outcome.is_error:
             self._read(str(outcome.metadata.get("path", "")))
         if tool in _EDITS:
-            self._pending |= _edited(outcome.metadata)
+            for one in changed_files(outcome.metadata):
+                self._pending[one["path"]] = one.get("moved_from", one["path"])
             if more_edits:
                 return None
         if tool in _SHELL and self._files:
@@ -128,10 +129,12 @@ class Diagnosing:
         sent = self._send(changed, names)
         self._wait(sent, began)
         others = {
-            server: server.ask_again([name for name in server.documents if name not in own][-MAX_OTHERS:])
+            server: [name for name in server.documents if name not in own][-MAX_OTHERS:]
             for server, own in sent.items()
-            if not server.silent  # it has the whole change
+            if not server.silent
         }
+        for server, own in others.items():  # not before it has the whole change
+            server.ask_again(own)
         self._wait(others, began)
         changes = {server: self._compare(server) for server in self._servers.values()}
         change = merge(changes.values(), [file.name for file in changed])
@@ -267,13 +270,6 @@ class Diagnosing:
 def is_checked(name: str) -> bool:
     """Whether a server takes a file of this name."""
     return os.path.splitext(name)[1].lower() in CHECKED_SUFFIXES
-
-
-def _edited(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """The files that an edit changed, with the names that they had before."""
-    several = metadata.get("files")
-    changed = [one for one in (several if isinstance(several, list) else [metadata]) if "after_hash" in one]
-    return {str(one["path"]): str(one.get("moved_from", one["path"])) for one in changed}
 
 
 def _answer(server: LanguageServer, names: Sequence[str]) -> Answer:

@@ -112,6 +112,8 @@ def environment_of(spec: Server, context: Context) -> dict[str, str]:
 
 def _is_changed(path: Path, context: Context, since: int, base: BaseContent) -> bool:
     name = str(path.relative_to(context.real_root))
+    if name in context.originals:  # a tool wrote it
+        return True
     content = base(name)
     try:
         if content is None:  # not in git: what setup wrote is older than the agent's start

@@ -25,8 +25,6 @@ _MAX_COLUMN = 10_000
 """Characters of a line that are counted: more would take seconds for many problems."""
 
 _MESSAGE, _CODE, _SNIPPET = 300, 60, 120
-"""Characters."""
-
 _ERROR, _WARNING, _INFORMATION, _HINT = 1, 2, 3, 4
 _UNNECESSARY, _DEPRECATED = 1, 2
 
@@ -59,8 +57,8 @@ def receive(stream: BinaryIO) -> tuple[Message, int] | None:
         return None
     try:
         message = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise FrameError("a message that is not JSON") from error
+    except (ValueError, RecursionError):
+        message = None
     if not isinstance(message, dict):
         raise FrameError("a message that is not a JSON object")
     return message, len(header) + length

@@ -18,7 +18,6 @@ from bot.toolhost.files import inside, mention_files
 from bot.toolhost.spill import Spill
 from bot.toolhost.subreaper import Command
 from bot.toolhost.tools import bash_output
-from bot.toolhost.usage import CommandUsage
 from bot.toolhost.working_folder import FolderNote, quoted
 
 _LONGEST = 6 * 3600
@@ -50,16 +49,8 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 
 def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome:
-    spill = Spill(context.spill, context.seq)
     folder_note = FolderNote(context.tmp, context.seq)
     environment = {**context.environment, **folder_note.variables()}
-    excerpts: list[output.OutputExcerpt] = []
-
-    def usage() -> CommandUsage:
-        """Called once the command runs: creating the file and measuring take time."""
-        spill.open()
-        return context.command_usage()
-
     last_line, next_echo = "", 0.0
 
     def lasting() -> None:
@@ -70,23 +61,19 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
             last_line, next_echo = line, time.monotonic() + _ECHO_PAUSE
             context.echo(line)
 
-    def printed() -> None:
-        spill.finish()
-        excerpts.append(output.present(spill))
-
-    try:
+    with Spill(context.spill, context.seq) as spill:
         ended = shell.run_command(
             Command(["bash", "-c", _as_argument(command, context), "bash"], cwd, environment, timeout),
             spill,
             cancelled=context.cancelled,
             monitor=context.monitor,
-            usage=usage,
-            listeners=shell.Listeners(printed=printed, lasting=lasting),
+            usage=context.command_usage(),
+            listeners=shell.Listeners(lasting=lasting),
         )
+        spill.finish()
+        excerpt = output.present(spill)
         limit, hints = bash_output.reached(ended, spill, context)
-    finally:
-        spill.close()
-    mention_files(context, cwd, command, excerpts[0].text)
+    mention_files(context, cwd, command, excerpt.text)
     notes = [*ending(ended, timeout, command), *hints, *_carry_over(cwd, folder_note.take(), context)]
     metadata = {
         "command": command,
@@ -95,13 +82,13 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         "timed_out": ended.timed_out,
         "limit": limit,
         "spill": str(spill.path),
-        "truncated": excerpts[0].truncated,
+        "truncated": excerpt.truncated,
         "bytes": spill.total,
         "running": len(context.jobs.running()),
     }
     if context.cwd is not None and _is_outside(context.cwd, context):
         metadata["outside"] = True
-    return ToolOutcome(output.with_notes(excerpts[0], notes), is_error=ended.stopped, metadata=metadata)
+    return ToolOutcome(output.with_notes(excerpt, notes), is_error=ended.stopped, metadata=metadata)
 
 
 def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:

@@ -164,7 +164,7 @@ def _run(
             output,
             cancelled=context.cancelled,
             monitor=context.monitor,
-            usage=context.command_usage,
+            usage=context.command_usage(),
         )
         first = words.first() or bytes(output.data[:_WORDS])
     finally:

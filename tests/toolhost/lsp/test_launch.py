@@ -37,6 +37,11 @@ def old(path: Path, text: str = "x") -> None:
     os.utime(path, ns=(1, 1))
 
 
+def written(context: Context) -> None:
+    old(context.root / "bin/a")
+    context.originals["bin/a"] = None
+
+
 def linked(context: Context) -> None:
     old(context.root / "bin/b")
     (context.root / "bin/a").symlink_to("../bin/b")
@@ -58,6 +63,7 @@ MADE: dict[str, tuple[Callable[[Context], None], str]] = {
     "as in the commit": (lambda context: (context.root / "bin/c").write_text("base"), ""),
     "not as in the commit": (lambda context: old(context.root / "bin/c"), "bin/c"),
     "of setup": (lambda context: old(context.root / "bin/a"), ""),
+    "of a tool": (written, "bin/a"),
     "of a command": (lambda context: (context.root / "bin/a").write_text("x"), "bin/a"),
     "a link": (linked, "bin/a"),
     "what a link leads to": (linked_to_new, "bin/b"),
