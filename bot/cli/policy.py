@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -117,13 +118,9 @@ def _report(file: Path, problems: Sequence[Problem], warnings: Sequence[Problem]
     return {
         "file": str(file),
         "valid": not problems,
-        "problems": [_problem_fields(one) for one in problems],
-        "warnings": [_problem_fields(one) for one in warnings],
+        "problems": [asdict(one) for one in problems],
+        "warnings": [asdict(one) for one in warnings],
     }
-
-
-def _problem_fields(one: Problem) -> dict[str, object]:
-    return {"line": one.line, "column": one.column, "message": one.message}
 
 
 def _explain(arguments: argparse.Namespace) -> ExitCode:

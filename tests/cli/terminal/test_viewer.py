@@ -100,12 +100,17 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def shown(screen: Screen, *events: Event, verbose: bool = False) -> list[str]:
-    """What a screen shows once the run is over."""
+def tell(screen: Screen, *events: Event, verbose: bool = False) -> None:
+    """A whole run on a screen."""
     live = LiveViewer(screen.stream, verbose=verbose)
     for event in events:
         live.tell(event)
     live.close()
+
+
+def shown(screen: Screen, *events: Event, verbose: bool = False) -> list[str]:
+    """What a screen shows once the run is over."""
+    tell(screen, *events, verbose=verbose)
     lines = screen.lines()
     while lines and not lines[-1]:
         lines.pop()
@@ -131,13 +136,8 @@ def test_the_step_the_list_and_the_cost_are_drawn_below() -> None:
     seconds = iter([0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 75.0])
     board = Board(lambda: next(seconds))
     todo = TodoEvent((("Look", "completed"), ("Mend", "in_progress"), ("Check", "pending")))
-    for event in (
-        STARTED,
-        RequestEvent(3),
-        todo,
-        UsageEvent(3, 1234, 0.5),
-        CallEvent(3, "c", "bash", "make test"),
-    ):
+    call = CallEvent(3, "c", "bash", "make test")
+    for event in (STARTED, RequestEvent(3), todo, UsageEvent(3, 1234, 0.5), call):
         board.take(event)
     step, *listed, used = [line for line, _ in board.lines(80, 20)]
     assert step.endswith("bash make test (65 s)")
@@ -161,21 +161,14 @@ def test_no_word_of_anybody_is_a_sequence_or_markup(verbose: bool) -> None:
 
 def test_a_narrow_terminal_is_never_written_over_its_edge() -> None:
     board = Board(lambda: 0.0)
-    for event in (
-        STARTED,
-        TodoEvent((("A rather long thing to do", "pending"),)),
-        CallEvent(1, "c", "bash", "x" * 90),
-    ):
+    todo = TodoEvent((("A rather long thing to do", "pending"),))
+    for event in (STARTED, todo, CallEvent(1, "c", "bash", "x" * 90)):
         board.take(event)
     assert [len(board.lines(20, rows)) for rows in (1, 2, 3, 4)] == [1, 2, 3, 3]
     assert board.lines(20, 1) == [("0:00 · turn 0 of 80", "used")] or len(board.lines(20, 1)[0][0]) <= 20
     screen = Screen(12, 4)
-    live = LiveViewer(screen.stream)
-    live.tell(STARTED)
-    live.tell(CallEvent(1, "c", "bash", "\N{FULLWIDTH LATIN CAPITAL LETTER W}" * 30))
-    live.tell(RequestEvent(2))
-    live.close()
-    screen.lines()
+    wide = "\N{FULLWIDTH LATIN CAPITAL LETTER W}" * 30
+    shown(screen, STARTED, CallEvent(1, "c", "bash", wide), RequestEvent(2))
 
 
 def test_a_list_that_does_not_fit_is_shown_from_what_is_open_on() -> None:
@@ -204,9 +197,7 @@ def test_after_a_resize_nothing_above_is_lost() -> None:
 def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     screen = Screen()
-    live = LiveViewer(screen.stream)
-    live.tell(called("view", "a.py", failed=True))
-    live.close()
+    tell(screen, called("view", "a.py", failed=True))
     raw = screen.closed()
     assert b"\x1b[31m" not in raw
     assert b"view a.py (failed)" in raw
@@ -215,12 +206,8 @@ def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
 def test_what_the_terminals_encoding_lacks_is_an_escape(encoding: str) -> None:
     screen = Screen(80, encoding=encoding)
-    live = LiveViewer(screen.stream)
-    live.tell(STARTED)
-    live.tell(TodoEvent((("Größe ✓", "in_progress"),)))
-    live.tell(called("view", "日本.py"))
-    live.tell(called("bash", "x" * 200))
-    live.close()
+    todo = TodoEvent((("Größe ✓", "in_progress"),))
+    tell(screen, STARTED, todo, called("view", "日本.py"), called("bash", "x" * 200))
     raw = screen.closed()
     raw.decode("ascii" if encoding == "ascii" else "latin-1")
     assert b"\\u65e5\\u672c.py" in raw
@@ -246,12 +233,12 @@ def test_lines_of_several_threads_and_of_standard_output_do_not_tear() -> None:
     live.tell(STARTED)
     out = live.stream(screen.stream)
 
-    def tell(name: str) -> None:
+    def write(name: str) -> None:
         for n in range(20):
             live.tell(called("view", f"{name}{n}.py"))
             print(f"would write {name}{n}", file=out)
 
-    threads = [threading.Thread(target=tell, args=(name,)) for name in "abc"]
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -267,9 +254,7 @@ def test_lines_of_several_threads_and_of_standard_output_do_not_tear() -> None:
 
 def test_nothing_is_drawn_before_there_is_something_to_tell() -> None:
     screen = Screen()
-    live = LiveViewer(screen.stream)
-    live.tell(BeginEvent(1, "0", "fix"))
-    live.close()
+    tell(screen, BeginEvent(1, "0", "fix"))
     assert screen.closed() == b""
 
 
@@ -285,12 +270,12 @@ def test_a_log_has_a_line_a_call_and_with_v_its_results_first_lines() -> None:
 def test_with_v_a_log_says_below_a_call_how_many_problems_are_new() -> None:
     """The result's first lines seldom reach as far as what is said of them there."""
     told: list[str] = []
-    tell = ProgressReporter(lambda event: told.extend(plain_lines(event, verbose=True)), str)
+    report = ProgressReporter(lambda event: told.extend(plain_lines(event, verbose=True)), str)
     found = tuple(problem(number) for number in (1, 2))
-    tell(DiagnosticsRecord(1, "c1", (("ty", "complete"),), found, 2))
-    tell(DiagnosticsRecord(1, "c2", (("ty", "complete"),)))
-    tell(Result(1, "c1", "edit", "Edited a.py"))
-    tell(Result(1, "c2", "edit", "Edited b.py"))
+    report(DiagnosticsRecord(1, "c1", (("ty", "complete"),), found, 2))
+    report(DiagnosticsRecord(1, "c2", (("ty", "complete"),)))
+    report(Result(1, "c1", "edit", "Edited a.py"))
+    report(Result(1, "c2", "edit", "Edited b.py"))
     assert told == [
         "  1  edit", "       Edited a.py", "       2 new problems in what it changed",
         "  1  edit", "       Edited b.py",
@@ -301,9 +286,9 @@ def test_with_v_a_log_says_below_a_call_how_many_problems_are_new() -> None:
 def test_a_secret_across_the_end_of_what_is_shown_of_a_result_is_masked_whole(before: int) -> None:
     secret, told = "glpat-Zq8vT2rWx5Ky7Lm3Nb4P", list[str]()
     detector = Detector(Redactor({"FORGE_TOKEN": secret}))
-    tell = ProgressReporter(lambda event: told.extend(plain_lines(event, verbose=True)), detector.masked)
-    tell(Result(1, "c1", "bash", f"{'x' * before} {secret}"))
-    tell(Response(1, FinishReason.END_TURN, "", (Text(f"{'x' * before} {secret}"),), Usage()))
+    report = ProgressReporter(lambda event: told.extend(plain_lines(event, verbose=True)), detector.masked)
+    report(Result(1, "c1", "bash", f"{'x' * before} {secret}"))
+    report(Response(1, FinishReason.END_TURN, "", (Text(f"{'x' * before} {secret}"),), Usage()))
     assert told
     assert not any(secret[:8] in line for line in told)
 
@@ -381,11 +366,7 @@ def test_the_events_are_those_on_the_page_of_the_command_line() -> None:
             "the conversation was summed up to fit the model's window: about 180,000 tokens are 12,000 now",
         ),
         ("explore-1", "", "explore-1's conversation was summed up to fit the model's window"),
-        (
-            "",
-            "It came back empty.",
-            "does not fit the model's window, and could not be summed up: It came back empty.",
-        ),
+        ("", "It is empty.", "does not fit the model's window, and could not be summed up: It is empty."),
     ],
 )
 def test_it_is_told_when_a_conversation_is_summed_up(agent: str, failure: str, said: str) -> None:
