@@ -79,135 +79,147 @@ class Action(NamedTuple):
     off: Mapping[str, str] = {}
 
 
+Names = tuple[str, ...]
+Table = Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ecosystem:
-    """`manifests` are the files that show it, names or suffixes such as `*.sln`. `uses` maps "program" and "program
-    argument" to a use, the first match counts; `None` says that it is no check. `scripts` are the prefixes of commands
-    that run a script or target by its name, as `npm run`. `launchers` run the command that follows them, as `uv run`;
-    `values` are their options that take a value. `runs_no_test` matches words by which a test runner only compiles or
-    lists. `checks` yields the commands that manifests suggest where CI runs no tests. `setup` takes the checks, and
-    returns the one install from the lock file, or else from the manifests, where no environment is there. `locks` are
-    the files, as patterns of names, that say what an install installs. `kept` are the folders in a home where installs
-    leave packages, `installed` those of them that hold their own path, and `packages` the folders of packages in a
-    tool's own folder. `compiles`: its test command builds what it needs. `suffixes` are those of its sources. `test`,
-    `install` and `egress` are for advice to people. `reports` are the JUnit files that its tools write by themselves.
-    `counts` are lines by which its test runners say how many tests ran, with groups of `ran`, `passed`, `failed`,
-    `errors` and `skipped`, for those without a report.
-
-    `tools` are the folders of version managers in a home, shown whole, each with the variable by which it is found, if
-    it needs one. `caches` are the folders of downloads there, as patterns: one with a setting (`VARIABLE=value`) that
-    names the home, `{home}`, is read where it is, any other is linked from the HOME inside. Named are only those that
-    their tools read without writing beside them. `pins` tell where a shim has no version. `folders` are the names of
-    the folders of installed packages in a checkout. `offline` are variables that make its tools use what is installed,
-    or fail at once, where there is no network. `runners` read the output of its test runners, `forms` that of its
-    checkers, by the name of the format. `related` finds the tests in a work tree that are related to changed files:
-    paths, or names of packages. `absent` are patterns of lines by which its tools name a program or package that is not
-    installed, `ran` is that of a runner that passes without tests, with their number in a group, `importers` that of
-    programs that import installed packages; a path at which `moved` matches cannot be used elsewhere, with advice.
-    `measures` matches commands that measure coverage, `measured` maps settings to a pattern of it. `installed_beside`
-    are the folders of packages beside a manifest, those beside the empty name at the root. `environments` are those
-    that must be one with programs, which `is_environment` tells; `environments_outside` yields those of a checkout that
-    are elsewhere. In the folder `linked` tools write caches (`linked_without`), so it becomes a folder of links; in
-    `built` builds write, so each tree gets a copy. `beside` maps a folder of `tools` to one that it needs, `prefixes`
-    are patterns of what shows an installation with a folder `bin`. `bins` are the folders of a checkout in which a
-    project has installed programs. `checking` are variables with which a checker downloads nothing; `{tmp}` is a folder
-    outside the tree. `formats` maps names of files whose suffix does not say so to JSON or TOML. `outline` maps
-    suffixes to the pattern with which a definition begins; `definitions` parses them where that is better, `None` if
-    the file does not parse. `steers_tests` takes a file's path in lower case, the lines that a change adds to it, its
-    content, and whether it is new, and returns whether a test runner may load it. `sensitive` maps kinds of files to
-    patterns of names in lower case. `sections` maps files that configure several programs to the pattern of those whose
-    settings a reviewer should see: of a section's name in a group, of a key in JSON. `leftovers` are what tools leave
-    in a tree, as in .gitignore. `interpreters` are its programs whose version matters to what is installed. `also_read`
-    are files besides manifests and pins that `setup` reads. `actions` are those of GitHub Actions that install its
-    toolchain. `bundled` are programs that came with ours and are shown inside. `passed` are variables of the user's
-    environment that it needs. `settings` are those of every command, where nobody answers a question or sees progress;
-    `{home}` is the HOME inside. `online` are those with network access, added to a variable with options; `{proxy}` is
-    the proxy's port. `authorities` are the names for files of trusted certificates, `index` for the address of a
-    mirror. `version_tools` takes a function that reads a file, and returns the tools that compute a version from git's
-    history. `build_caches` are folders in the HOME that the workspaces of a run share, `forget` is the command after
-    which no test result in them counts, `downloads` are folders of what is installed. `copied` maps a manifest to the
-    folder in the HOME that its tool writes in while it reads: it is copied. `hosts` are the registries of the preset
-    `egress`. `runs` maps programs to the subcommands and options that run other commands. `copies` is advice for tests
-    that do not use the tree's code: where its copies are, and how they are avoided."""
+    """What is known of a language. A comment stands above the fields that it is about; folders in a home are relative
+    to it, and names of files are patterns where the comment says so."""
 
     name: str
-    manifests: tuple[str, ...] = ()
+    # Names of the files that show it, or suffixes such as `*.sln`; suffixes of its sources; lock files, as patterns.
+    manifests: Names = ()
+    suffixes: Names = ()
+    locks: Names = ()
+    # Files that `setup` reads besides manifests and pins; names without a telling suffix that are JSON or TOML.
+    also_read: Names = ()
+    formats: Table = field(default_factory=dict)
+
+    # Commands. "program" and "program argument" by use, the first match counts; `None` says that it is no check.
     uses: Mapping[str, Use | None] = field(default_factory=dict)
-    scripts: tuple[str, ...] = ()
-    launchers: tuple[str, ...] = ()
+    # Prefixes of commands that run a script or target by its name, as `npm run`.
+    scripts: Names = ()
+    # What runs the command that follows it, as `uv run`, and the options of these that take a value.
+    launchers: Names = ()
     values: frozenset[str] = frozenset()
+    # Words by which a test runner only compiles or lists.
     runs_no_test: re.Pattern[str] | None = None
+    # Programs with the subcommands and options that run other commands.
+    runs: Table = field(default_factory=dict)
+
+    # Checks and setup. The commands that manifests suggest where CI runs no tests; the one install for given checks.
     checks: Callable[[Files], Iterable[str]] = nothing
     setup: Callable[[Files, Sequence[str]], Setup | None] = nothing
-    locks: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    installed: tuple[str, ...] = ()
-    packages: tuple[str, ...] = ()
+    # Whether its test command builds what it needs.
     compiles: bool = False
-    suffixes: tuple[str, ...] = ()
+    # The tools that compute a version from git's history, by a function that reads a file.
+    version_tools: Callable[[Callable[[str], str]], list[str]] = nothing
+    # Advice to people: a test command, an install, and how tests are kept from using copies of the tree's code.
     test: str = ""
     install: str = ""
-    egress: str = ""
-    reports: tuple[str, ...] = ()
-    counts: tuple[str, ...] = ()
-    tools: Mapping[str, str] = field(default_factory=dict)
-    caches: Mapping[str, str] = field(default_factory=dict)
-    pins: tuple[Pin, ...] = ()
-    folders: tuple[str, ...] = ()
-    offline: Mapping[str, str] = field(default_factory=dict)
     copies: str = ""
-    servers: tuple[Server, ...] = ()
-    bins: tuple[str, ...] = ()
-    checking: Mapping[str, str] = field(default_factory=dict)
-    formats: Mapping[str, str] = field(default_factory=dict)
-    outline: Mapping[str, str] = field(default_factory=dict)
-    definitions: Callable[[Sequence[str]], list[Definition] | None] = no_definitions
+    # The programs whose version matters to what is installed; actions of GitHub Actions that install its toolchain.
+    interpreters: Names = ()
+    actions: Mapping[str, Action] = field(default_factory=dict)
+
+    # Test runs. JUnit files that its tools write by themselves; how output of its runners is read.
+    reports: Names = ()
     runners: tuple[Runner, ...] = ()
-    checkers: tuple[Checker, ...] = ()
-    forms: Mapping[str, Form] = field(default_factory=dict)
-    related: Callable[[Path, Sequence[str]], list[str]] | None = None
+    # Lines that say how many tests ran, with groups of `ran`, `passed`, `failed`, `errors` and `skipped`, for runners
+    # without a report; the line of a runner that passes without tests, with their number in a group.
+    counts: Names = ()
+    ran: str = ""
+    # Lines by which its tools name a program or package that is not installed.
+    absent: Names = ()
+    # Of a command and its plain words: the command that reports its tests, and the one that runs some tests only. With
+    # the variables `reporting` runners report behind a script.
     report: Callable[[str, list[str], str], CheckCommand | None] = nothing
-    reporting: Mapping[str, str] = field(default_factory=dict)
+    reporting: Table = field(default_factory=dict)
     rerun: Callable[[str, list[str], Rerun], CheckCommand | None] = nothing
+    # Whether a command can be narrowed to the tests related to a change, and that command. In the sandbox `related`
+    # finds them for changed files: paths, or names of packages.
     selects: Callable[[list[str], Callable[[str], str | None]], bool] = nothing
     related_command: Callable[[str, list[str], Related], str] = nothing
-    absent: tuple[str, ...] = ()
-    ran: str = ""
+    related: Callable[[Path, Sequence[str]], list[str]] | None = None
+    # Commands that measure coverage, and settings by a pattern of it.
+    measures: str = ""
+    measured: Table = field(default_factory=dict)
+    # Programs that import installed packages. A path at which the pattern matches cannot be used elsewhere, and advice.
     importers: str = ""
     moved: tuple[str, str] = ("(?!)", "")
-    measures: str = ""
-    measured: Mapping[str, str] = field(default_factory=dict)
-    installed_beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    environments_outside: Callable[[Path, Collection[str], Mapping[str, str]], Iterator[str]] = nothing
-    environments: tuple[str, ...] = ()
-    is_environment: Callable[[str], bool] = nothing
-    linked: str = ""
-    linked_without: tuple[str, ...] = ()
-    built: str = ""
-    beside: Mapping[str, str] = field(default_factory=dict)
-    prefixes: tuple[str, ...] = ()
+
+    # Checkers, and the readers of their output by the name of the format. `checking` are variables with which one
+    # downloads nothing, `{tmp}` is a folder outside the tree; `bundled` are programs that came with ours.
+    checkers: tuple[Checker, ...] = ()
+    forms: Mapping[str, Form] = field(default_factory=dict)
+    checking: Table = field(default_factory=dict)
+    bundled: Names = ()
+    servers: tuple[Server, ...] = ()
+    # Suffixes with the pattern at which a definition begins, or a parser of them: `None` if the file does not parse.
+    outline: Table = field(default_factory=dict)
+    definitions: Callable[[Sequence[str]], list[Definition] | None] = no_definitions
+
+    # What a change is judged by. Tests; dependencies; kinds of files by patterns of names in lower case.
     suites: tuple[Suite, ...] = ()
-    steers_tests: Callable[[str, Added, bytes | None, bool], bool] = nothing
     dependencies: Dependencies = field(default_factory=Dependencies)
-    sensitive: Mapping[str, str] = field(default_factory=dict)
-    sections: Mapping[str, str] = field(default_factory=dict)
-    leftovers: tuple[str, ...] = ()
-    interpreters: tuple[str, ...] = ()
-    also_read: tuple[str, ...] = ()
-    actions: Mapping[str, Action] = field(default_factory=dict)
-    bundled: tuple[str, ...] = ()
-    passed: tuple[str, ...] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)
-    online: Mapping[str, str] = field(default_factory=dict)
-    authorities: tuple[str, ...] = ()
-    index: str = ""
-    version_tools: Callable[[Callable[[str], str]], list[str]] = nothing
-    build_caches: tuple[str, ...] = ()
+    sensitive: Table = field(default_factory=dict)
+    # Whether a test runner may load a file: its path in lower case, the added lines, the content, whether it is new.
+    steers_tests: Callable[[str, Added, bytes | None, bool], bool] = nothing
+    # Files that configure several programs, by the pattern of what a reviewer should see: a section's name in a group,
+    # or a key in JSON.
+    sections: Table = field(default_factory=dict)
+    # What tools leave in a tree, as in .gitignore.
+    leftovers: Names = ()
+
+    # Packages in a checkout: names of folders, those beside a manifest (of the empty name: at the root), and folders
+    # with programs that a project installed.
+    folders: Names = ()
+    installed_beside: Mapping[str, Names] = field(default_factory=dict)
+    bins: Names = ()
+    # Folders that must be an environment with programs, whether one is, and those of a checkout that are elsewhere.
+    environments: Names = ()
+    is_environment: Callable[[str], bool] = nothing
+    environments_outside: Callable[[Path, Collection[str], Mapping[str, str]], Iterator[str]] = nothing
+    # A folder in which tools write these caches, so that it becomes a folder of links; one in which builds write.
+    linked: str = ""
+    linked_without: Names = ()
+    built: str = ""
+
+    # A user's home. Folders of version managers, shown whole, with the variable that names one, if it needs that; one
+    # that another needs; patterns of what shows an installation with a folder `bin`.
+    tools: Table = field(default_factory=dict)
+    beside: Table = field(default_factory=dict)
+    prefixes: Names = ()
+    pins: tuple[Pin, ...] = ()
+    # Folders of packages in a tool's own folder, those where installs leave packages, and of these the ones that hold
+    # their own path.
+    packages: Names = ()
+    kept: Names = ()
+    installed: Names = ()
+    # Folders of downloads that tools read without writing beside them, as patterns: one with a setting
+    # (`VARIABLE=value`) that names the home, `{home}`, is read where it is, any other is linked from the HOME inside.
+    # `copied` maps a manifest to a folder that is copied, since its tool writes in it while it reads.
+    caches: Table = field(default_factory=dict)
+    copied: Table = field(default_factory=dict)
+
+    # The HOME inside. Caches that the workspaces of a run share, the command after which no test result in them
+    # counts, and downloads of what is installed.
+    build_caches: Names = ()
     forget: str = ""
-    downloads: tuple[str, ...] = ()
-    copied: Mapping[str, str] = field(default_factory=dict)
-    hosts: tuple[str, ...] = ()
-    runs: Mapping[str, str] = field(default_factory=dict)
+    downloads: Names = ()
+    # Variables: of the user's environment; of every command, where nobody answers a question or sees progress (`{home}`
+    # is the HOME); with network access (`{proxy}` is the proxy's port); without it.
+    passed: Names = ()
+    settings: Table = field(default_factory=dict)
+    online: Table = field(default_factory=dict)
+    offline: Table = field(default_factory=dict)
+    # The preset of egress, its registries, and the variables for a mirror and for trusted certificates.
+    egress: str = ""
+    hosts: Names = ()
+    index: str = ""
+    authorities: Names = ()
 
     def is_in(self, files: Files) -> bool:
         """Whether a manifest of it is at the top."""
