@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -34,6 +34,14 @@ def named(name: str) -> Ecosystem:
 
 def ecosystems() -> tuple[Ecosystem, ...]:
     return tuple(map(named, NAMES))
+
+
+def ecosystems_of(paths: Iterable[str]) -> list[Ecosystem]:
+    """Return the ecosystems with a source among `paths`."""
+    known = list(paths)
+    return [
+        one for one in ecosystems() if one.suffixes and any(path.endswith(one.suffixes) for path in known)
+    ]
 
 
 def servers() -> tuple[Server, ...]:

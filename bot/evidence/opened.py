@@ -10,7 +10,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
 from bot.contracts.plain_text import printable_name
 from bot.ecosystems.record import Ecosystem
-from bot.ecosystems.registry import ecosystems
+from bot.ecosystems.registry import ecosystems_of
 from bot.ecosystems.suite_files import role_of
 from bot.evidence.check import OTHER_CODE, Check
 from bot.evidence.reruns import CheckExecution
@@ -24,7 +24,9 @@ _UNKNOWN = (
 
 def sources(changed: Iterable[str], paths: Collection[str]) -> tuple[str, ...]:
     """Return the changed files that tests must open: sources of a known language in the tree, which has `paths`."""
-    return tuple(path for path in changed if path in paths and _suite_of(path) and role_of(path) is None)
+    return tuple(
+        path for path in changed if path in paths and ecosystems_of([path]) and role_of(path) is None
+    )
 
 
 def no_evidence(
@@ -39,13 +41,14 @@ def no_evidence(
         if may_run_tests(check.command) and execution.opened
         for path in execution.opened
     }
-    unopened = [one for one in _languages(changed) if opened.isdisjoint(_of(one, changed))]
+    languages = ecosystems_of(changed)
+    unopened = [one for one in languages if opened.isdisjoint(_of(one, changed))]
     for number, (check, execution) in enumerate(ran):
         counts = execution.suite.counts if execution.suite else None
         if execution.run.state is not CheckState.PASSED or not counts or not counts.passed + counts.failed:
             continue
         named = languages_of(check.command)
-        about = [one for one in _languages(changed) if not named or one.name in named]
+        about = [one for one in languages if not named or one.name in named]
         if about and all(one in unopened for one in about):
             yield number, _reason(about[0], changed) if execution.opened is not None else _UNKNOWN
 
@@ -63,13 +66,5 @@ def _reason(language: Ecosystem, changed: Sequence[str]) -> str:
     return f"{OTHER_CODE} {printable_name(first)}{others}: they run other code, or none of it{hint}"
 
 
-def _languages(changed: Sequence[str]) -> list[Ecosystem]:
-    return [one for one in ecosystems() if _of(one, changed)]
-
-
 def _of(language: Ecosystem, changed: Sequence[str]) -> list[str]:
-    return [path for path in changed if language.suffixes and path.endswith(language.suffixes)]
-
-
-def _suite_of(path: str) -> bool:
-    return any(one.suffixes and path.endswith(one.suffixes) for one in ecosystems())
+    return [path for path in changed if path.endswith(language.suffixes)]

@@ -14,7 +14,7 @@ from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
 from bot.contracts.request import NO_CHECKS, Tier
 from bot.ecosystems.record import Ecosystem
-from bot.ecosystems.registry import ecosystem_of, ecosystems, named
+from bot.ecosystems.registry import ecosystem_of, ecosystems, ecosystems_of, named
 from bot.ecosystems.uses import Use
 from bot.environment.scripts import statements
 from bot.evidence.check import NO_TESTS, NOT_SHOWN, OTHER_CODE
@@ -79,7 +79,7 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
     silent = len(outcome.checks) - len(known)
     parts = [
         *_counted([check for check in known if not check.related]),
-        *map(_related, filter(_is_related, known)),
+        *(_related(check) for check in known if check.related),
     ]
     without = [f"{count_of(silent, 'check')} without a result"] if silent else []
     as_were = dict.fromkeys(check.as_they_were for check in known if check.as_they_were)
@@ -129,11 +129,7 @@ def counts_tests(check: CheckResult) -> bool:
 
 def is_near(check: CheckResult, outcome: Outcome) -> bool:
     """Whether tests of the check may be about a changed file: they are of its language, or of any."""
-    changed = {
-        one.name
-        for one in ecosystems()
-        if any(file.path.endswith(one.suffixes) for file in outcome.files if one.suffixes)
-    }
+    changed = {one.name for one in ecosystems_of(file.path for file in outcome.files)}
     named = languages_of(check.command)
     return not changed or not named or bool(named & changed)
 
@@ -147,10 +143,6 @@ def languages_of(command: str) -> set[str]:
 
 def _uses(command: str) -> set[Use]:
     return {use for part in statements(command) for use in part.uses}
-
-
-def _is_related(check: CheckResult) -> bool:
-    return bool(check.related)
 
 
 def _related(check: CheckResult) -> str:
@@ -318,12 +310,7 @@ def _ecosystem_for(outcome: Outcome, check: CheckResult | None) -> Ecosystem:
     """Return the ecosystem by the words of the command, else by the changed files."""
     if check is not None and (one := _ecosystem_named(check.command)) is not None:
         return one
-    changed = (
-        one
-        for one in ecosystems()
-        if any(file.path.endswith(one.suffixes or ("/",)) for file in outcome.files)
-    )
-    return next(changed, named("general"))
+    return next(iter(ecosystems_of(file.path for file in outcome.files)), named("general"))
 
 
 def _ecosystem_named(command: str) -> Ecosystem | None:
