@@ -42,11 +42,11 @@ class ProjectRuns:
 @dataclass(frozen=True, slots=True)
 class Change:
     """`renamed` maps paths after the change to those before. `gone` tells whether no file has a path any more,
-    `untouched` whether a line of a file existed before the change; `None` if unknown."""
+    `untouched` whether a line of a file existed before the change."""
 
     renamed: Mapping[str, str]
-    gone: Callable[[str], bool] = lambda path: False
-    untouched: Callable[[str, int], bool] | None = None
+    gone: Callable[[str], bool]
+    untouched: Callable[[str, int], bool]
 
 
 class ComparedProjects:
@@ -101,9 +101,6 @@ class ComparedProjects:
 
     def _blind(self, before: Iterable[Problem], after: Iterable[Problem]) -> Callable[[Problem], bool]:
         """Return a predicate for new problems on old lines that the tool could not report before."""
-        untouched = self._change.untouched
-        if untouched is None:
-            return lambda problem: False
         unread = self._checker.unread
         unread_before, unread_after = _unread(before, unread), _unread(after, unread)
         new_names = {self._change.renamed.get(path, path) for path in unread_after}
@@ -117,7 +114,7 @@ class ComparedProjects:
         def is_uncovered(problem: Problem) -> bool:
             old = self._change.renamed.get(problem.path, problem.path)
             hidden = problem not in readable or (not self._checker.blinded and old in files)
-            return hidden and untouched(problem.path, problem.line)
+            return hidden and self._change.untouched(problem.path, problem.line)
 
         return is_uncovered
 
@@ -154,8 +151,6 @@ def compare_projects(
     projects: Sequence[ProjectRuns], change: Change, skipped: Sequence[str] = ()
 ) -> tuple[CheckerComparison, ...]:
     """Compare the projects of one tool. `skipped` are projects that it did not check for lack of time."""
-    if change.untouched is None:
-        projects = [_as_it_was_stopped(project) for project in projects]
     whole = [project for project in projects if _is_complete(project)]
     rows = [_compare_complete(whole, change)] if whole else []
     rest = sorted((project for project in projects if not _is_complete(project)), key=_incomplete_reason)
@@ -174,18 +169,6 @@ def list_folders(folders: Sequence[str]) -> str:
 def _is_complete(project: ProjectRuns) -> bool:
     runs = [run for run in (project.before, project.after) if run]
     return all(run.run.answer is Answer.COMPLETE for run in runs)
-
-
-def _as_it_was_stopped(project: ProjectRuns) -> ProjectRuns:
-    """Mark a project as incomparable if the tool stopped early on the base alone, if it is unknown which lines are
-    new."""
-    stopped = [
-        has_code(problems_of(side), project.checker.stops_at) for side in (project.before, project.after)
-    ]
-    if project.before is None or stopped != [True, False]:
-        return project
-    run = replace(project.before.run, answer=Answer.UNAVAILABLE, note=STOPPED)
-    return replace(project, before=replace(project.before, run=run))
 
 
 def _compare_complete(projects: Sequence[ProjectRuns], change: Change) -> CheckerComparison:

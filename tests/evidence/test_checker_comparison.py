@@ -37,12 +37,12 @@ def change(
     touched: Mapping[str, Sequence[int]] | None = None, renamed: Mapping[str, str] | None = None,
     gone: Callable[[str], bool] = lambda path: False,
 ) -> Change:  # fmt: skip
-    """`touched` are the new lines by path, `None` where they are not known."""
+    """`touched` are the new lines by path."""
 
     def untouched(path: str, line: int) -> bool:
         return line not in (touched or {}).get(path, ())
 
-    return Change(renamed or {}, gone, None if touched is None else untouched)
+    return Change(renamed or {}, gone, untouched)
 
 
 def one(
@@ -73,7 +73,7 @@ def test_an_error_at_which_a_tool_stops_fixes_nothing_and_hides_what_was_there()
     assert (now.new, now.fixed_count, now.complete) == ((syntax,), 0, True)
     assert "what else is wrong is not known" in now.after.note
     mended = one("tsc", [syntax], [TY_PROBLEM])
-    assert (mended.complete, mended.new_count) == (False, 0)
+    assert (mended.complete, mended.new_count, mended.uncovered_count) == (True, 0, 1)
     still = one("tsc", [syntax], [syntax])
     assert (still.complete, still.remaining) == (True, 1)
 

@@ -347,8 +347,5 @@ class TreeChanges:
 
     @cached_property
     def change(self) -> Change:
-        try:
-            untouched = self._history.untouched(self._tree)
-        except GitError:
-            untouched = None
+        untouched = self._history.untouched(self._tree)
         return Change(self._renamed, lambda path: path not in self._names, untouched)
