@@ -23,7 +23,11 @@ from bot.evidence.labels import as_they_were, check_title, confirms, number_of
 
 POLICY_FILE = ".github/agent.yml"
 _REASON = 300
-_MINUTES = 15
+_MORE_TIME = (
+    f"If your tests take longer, give them more time in {POLICY_FILE}",
+    "budget: {check_minutes: 15}",
+)
+_NAME_TESTS = f"Name the command that runs your tests in {POLICY_FILE}"
 _NO_NETWORK = "the tests need a network, and the sandbox has none"
 
 
@@ -221,10 +225,8 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
         case CheckState.TIMED_OUT | CheckState.NOT_RUN if (
             check.after.state is CheckState.TIMED_OUT or check.scope_note
         ):
-            advice = f"If your tests take longer, give them more time in {POLICY_FILE}"
-            minutes = f"budget: {{check_minutes: {_MINUTES}}}"
             return _unverified_summary(
-                "the tests did not end in time", "No test run ended", reason, advice, minutes
+                "the tests did not end in time", "No test run ended", reason, *_MORE_TIME
             )
         case CheckState.FAILED:
             explanation = f"`{check_title(check)}` fails, and no test in it is known to pass"
@@ -233,14 +235,12 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
             return _not_run_summary(f"`{check_title(check)}` passed, and every test in it was skipped")
         case CheckState.PASSED:
             explanation = f"`{check_title(check)}` passed, and it names no test that ran"
-            return _not_run_summary(
-                explanation, f"Name the command that runs your tests in {POLICY_FILE}", remedy
-            )
+            return _not_run_summary(explanation, _NAME_TESTS, remedy)
         case CheckState.NO_SOCKETS:
             advice = f"Name a command that needs no network in {POLICY_FILE}"
             return _not_run_summary(f"{_NO_NETWORK} ({reason})", advice, remedy)
         case CheckState.NOT_RUNNABLE if NO_TESTS in reason:
-            return _not_run_summary(reason, f"Name the command that runs your tests in {POLICY_FILE}", remedy)
+            return _not_run_summary(reason, _NAME_TESTS, remedy)
         case CheckState.NOT_RUNNABLE if OTHER_CODE in reason:
             return _unverified_summary("the tests did not use the change", "Nothing is verified", reason)
         case CheckState.NOT_RUNNABLE if NOT_SHOWN in reason:
@@ -258,8 +258,7 @@ def _failing_without_base(check: CheckResult) -> CheckSummary:
         f"{what} {'fail' if counts and counts.failed > 1 else 'fails'}, and did not end before the change",
         "Whether the change broke it is not known",
         f"`{check_title(check)}` fails with the change, and before it: {check.before.note or 'it was not run'}",
-        f"If your tests take longer, give them more time in {POLICY_FILE}",
-        f"budget: {{check_minutes: {_MINUTES}}}",
+        *_MORE_TIME,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -121,26 +121,15 @@ def _plot(
     is_near = 0 < limit <= most * 2
     highest = max(most, steps(most)[-1], limit * 1.05 if is_near else 0)
     step = (WIDTH - _LEFT - _RIGHT) / len(shown)
-    is_line = not layers[0].kind
-    wide = 0 if is_line else round(max(0.6, min(26, step * 0.8)), 1)
+    middles = [round(_LEFT + step * (index + 0.5), 1) for index in range(len(shown))]
 
     def height(value: float) -> float:
         return round(_TOP + (HEIGHT - _TOP - _BOTTOM) * (1 - max(0.0, min(1.0, value / highest))), 1)
 
-    marks: list[Mark] = []
-    middles = [round(_LEFT + step * (index + 0.5), 1) for index in range(len(shown))]
-    for middle, (turn, values) in zip(middles, shown, strict=True):
-        named = ", ".join(
-            f"{layer.name} {word(value)}".lstrip() for layer, value in zip(layers, values, strict=True)
-        )
-        ends = list(accumulate(values))
-        for layer, value, end in zip(layers, values, ends, strict=True):
-            upper, lower = height(end), height(end if is_line else end - value)
-            mark = Mark(
-                round(middle - wide / 2, 1), upper, wide, round(lower - upper, 1), layer.kind or "dot",
-                f"Turn {turn}: {named}",
-            )  # fmt: skip
-            marks += [mark] if value or is_line else []
+    is_line = not layers[0].kind
+    marks = list(
+        _marks(shown, layers, middles, 0 if is_line else max(0.6, min(26, step * 0.8)), height, word)
+    )
     every = max(1, math.ceil(len(shown) / 8))
     return Plot(
         title,
@@ -152,6 +141,27 @@ def _plot(
         limit=Tick(height(limit), f"window, {word(limit)}") if is_near else None,
         legend=[(layer.kind, layer.name) for layer in layers if layer.kind],
     )
+
+
+def _marks(
+    shown: Sequence[tuple[int, Sequence[float]]],
+    layers: Sequence[Layer],
+    middles: Sequence[float],
+    wide: float,
+    height: Callable[[float], float],
+    word: Callable[[float], str],
+) -> Iterator[Mark]:
+    """Yield the bars of each turn, `wide` pixels, or the dot of each if they have no width."""
+    for middle, (turn, values) in zip(middles, shown, strict=True):
+        named = ", ".join(
+            f"{layer.name} {word(value)}".lstrip() for layer, value in zip(layers, values, strict=True)
+        )
+        for layer, value, end in zip(layers, values, accumulate(values), strict=True):
+            upper, lower = height(end), height(end - value if wide else end)
+            if value or not wide:
+                left = round(middle - wide / 2, 1)
+                tall = round(lower - upper, 1)
+                yield Mark(left, upper, round(wide, 1), tall, layer.kind or "dot", f"Turn {turn}: {named}")
 
 
 def steps(most: float) -> list[float]:
