@@ -29,8 +29,6 @@ def _b64(data: bytes | str) -> str:
 
 _ENVIRONMENT = f"HOME=/root\nPATH=/usr/bin:/bin\nGITHUB_TOKEN={TOKEN}\nCI=1\n"
 
-_ENVIRONMENT = f"HOME=/root\nPATH=/usr/bin:/bin\nGITHUB_TOKEN={TOKEN}\nCI=1\n"
-
 ONCE: dict[str, Callable[[str], str]] = {
     "plain": str,
     "backwards": lambda text: text[::-1],

@@ -9,11 +9,10 @@ review on a push) have no such comment and count for nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Protocol
 
 from bot.contracts.request import Actor, ThreadState
 from bot.contracts.threads import Account, CommentData, IssueData
@@ -150,12 +149,6 @@ MOST = 2000
 _MORE_THAN_ANY = 1e6
 
 
-class CommentLister(Protocol):
-    def comments_of_all(self, repository: str, since: str) -> Iterator[CommentData]: ...
-
-    def me(self) -> Account | None: ...
-
-
 def spending(actor: Actor, now: str, usd: float) -> Mapping[str, str]:
     """Return fields for a run's mark: its maximum or actual cost. `now` is its start, RFC 3339."""
     return {_BY: str(actor.id), _ON: now[:10], _USD: f"{usd:.4f}"}
@@ -167,7 +160,7 @@ def cost(usd: float) -> Mapping[str, str]:
 
 
 def cost_today(
-    github: CommentLister,
+    github: GitHub,
     repository: str,
     actor: Actor,
     now: str,
@@ -198,7 +191,7 @@ def cost_today(
     return sum(costs.values())
 
 
-def unasked_runs(github: CommentLister, repository: str, now: str) -> frozenset[str]:
+def unasked_runs(github: GitHub, repository: str, now: str) -> frozenset[str]:
     """Return the ids of the runs whose comments of today by us all show that no model was asked. Raises
     `GitHubError`."""
     requested: dict[str, bool] = {}
