@@ -12,6 +12,7 @@ from bot.contracts.request import Tier
 from bot.gate.errors import HostileTree
 from bot.gate.judge import judge_patch, judge_tree
 from bot.gate.verdict import Verdict
+from bot.gate.withheld import MayWrite
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy
 from bot.policy.protected import SERVICES
@@ -212,24 +213,25 @@ def test_more_than_half_of_the_files_deleted_are_withheld_and_the_rest_goes_out(
     assert verdict.withheld_patch.count(b"deleted file mode") == 11
 
 
-def test_half_of_the_files_may_be_deleted(twenty: Bench) -> None:
-    delete(twenty, 10)
-    assert twenty.judge(may_write=LETS_NONE).withheld == ()
+DELETIONS = load_policy("version: 1\ndiff: {deletions: true}\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "rule"),
+    [
+        (10, may_write(load_policy(None), Tier.MAINTAINER)),
+        (20, may_write(DELETIONS, Tier.MAINTAINER)),
+        (20, may_write(load_policy(None), Tier.LOCAL, deletions=True)),
+    ],
+)
+def test_half_may_be_deleted_and_with_leave_all(twenty: Bench, number: int, rule: MayWrite) -> None:
+    delete(twenty, number)
+    assert twenty.judge(may_write=rule).withheld == ()
 
 
 def test_files_that_only_move_are_not_deleted(twenty: Bench) -> None:
     (twenty.tree / "src").rename(twenty.tree / "lib")
     assert twenty.judge(may_write=LETS_NONE).withheld == ()
-
-
-def test_the_policy_or_a_person_lets_most_files_be_deleted(twenty: Bench) -> None:
-    delete(twenty, 20)
-    lets = load_policy("version: 1\ndiff: {deletions: true}\n")
-    for rule in (
-        may_write(lets, Tier.MAINTAINER),
-        may_write(load_policy(None), Tier.LOCAL, deletions=True),
-    ):
-        assert twenty.judge(may_write=rule).withheld == ()
 
 
 def test_of_a_small_repository_all_may_be_deleted(desk: Bench) -> None:

@@ -83,14 +83,14 @@ def test_a_huge_template_is_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["PULL_REQUEST_TEMPLATE.md", "pull_request_template.txt", "Pull_Request_Template"]
+    ("name", "is_template"),
+    [
+        ("PULL_REQUEST_TEMPLATE.md", True),
+        ("pull_request_template.txt", True),
+        ("Pull_Request_Template", True),
+        ("PULL_REQUEST_TEMPLATE.md.bak", False),
+        ("x_pull_request_template.md", False),
+    ],
 )
-def test_names_of_templates(name: str) -> None:
-    assert TEMPLATE_NAME.fullmatch(name)
-
-
-@pytest.mark.parametrize(
-    "name", ["PULL_REQUEST_TEMPLATE.md.bak", "x_pull_request_template.md", "template.md"]
-)
-def test_names_of_other_files(name: str) -> None:
-    assert not TEMPLATE_NAME.fullmatch(name)
+def test_names_of_templates(name: str, is_template: bool) -> None:
+    assert bool(TEMPLATE_NAME.fullmatch(name)) is is_template
