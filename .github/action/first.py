@@ -90,7 +90,7 @@ class Check:
         if request.tier is not None:
             return Decision(True, f"The event `{request.trigger.event}` is looked at.")
         if author is None:
-            return Decision(False, "Whoever asked is a deleted account.")
+            return Decision(False, "The account that gave the command is deleted.")
         if sender is not None and sender.id != author.id:
             return Decision(False, f"{sender.login} sent this event, but {author.login} wrote the command.")
         if author.kind == "Bot" or author.login.endswith("[bot]"):
@@ -119,11 +119,11 @@ class Check:
         """Somebody without any right: one answer a day, and only to a command, unless the policy speaks of them."""
         login, command = author.login, self.event_request.command
         if "outsider" in self.policy or "thread_author" in self.policy:
-            return Decision(True, f"{login} has no right here, and {self.file} speaks of such people.")
+            return Decision(True, f"{login} has no rights here, and {self.file} may give some to outsiders.")
         if command is None or command.near_miss:
-            return Decision(False, f"{login} has no right here, so nothing that they do sets anything off.")
+            return Decision(False, f"{login} has no rights here, so this event starts nothing.")
         if self._was_told_today(author.id):
-            return Decision(False, f"{login} may not give commands here, and was told today.")
+            return Decision(False, f"{login} may not give commands here, and got that answer today.")
         if command.verb in verbs_of(Tier.OUTSIDER):
             return Decision(True, f"{login} may ask for {command.verb} once a day.")
         verb = DEFAULT if command.problem or command.verb in INSTANT else command.verb
@@ -255,7 +255,7 @@ def respond(
         if decision.known and not command.problem and command.verb not in INSTANT:
             return greeting.begin(queued=environment.get("SLASH_AGENT_MODE") == "gate")
     except ApiError as error:
-        actions.print(f"note: the thread could not be told: {error}")
+        actions.print(f"note: the comment could not be posted: {error}")
     return ""
 
 

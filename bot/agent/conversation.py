@@ -37,7 +37,7 @@ EMPTY_RESPONSE = (
 )
 
 CONTINUED_INSTRUCTION = (
-    "## Asked last, word for word\nThe task at the top came first; with this its run was gone on with."
+    "## Asked last, word for word\nThe task at the top came first; this later request continued its run."
 )
 
 

@@ -74,7 +74,7 @@ class Fetcher:
                 response.close()
                 raise FetchError(_status_message(response.status_code))
             return response
-        raise FetchError("GitHub sent us on and on")
+        raise FetchError("too many redirects")
 
     def _read(self, response: requests.Response, deadline: float) -> bytes:
         """Read without content decoding: a few encoded bytes could expand to many."""

@@ -109,7 +109,7 @@ _REASONS = {
     "outside": "its path leads out of the archive",
     "path": "its path is too long or odd",
     "link": "it is a link",
-    "special": "it is no regular file",
+    "special": "it is not a regular file",
     "twice": "another file is at its path",
     "damaged": "it is damaged, or packed in an unknown way",
     "files": f"it holds more than {unpack_inside.MAX_FILES:,} files",

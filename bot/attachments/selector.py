@@ -185,7 +185,7 @@ class AttachmentSelector:
         if attached.quoted:
             raise _Omitted("it stands in a quotation")
         if not self._rules.tiers:
-            raise _Omitted("the policy's `attachments` shows nobody's")
+            raise _Omitted("the policy's `attachments` allows nobody's")
         if self._rules.ended() or self._rules.clock() - self._start_time > self._rules.seconds:
             raise _Omitted("there was no time left for it")
 

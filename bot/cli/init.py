@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         for file in missing:
             print(f"\n--- {file.path}\n{file.text}", end="")
         return ExitCode.DONE
-    unasked = "There is nobody to ask: say --yes, or --dry-run to see the files first."
+    unasked = "No terminal to confirm at: use --yes, or --dry-run to see the files first."
     question = f"Write {count_of(missing, 'file')}?"
     if missing and not (arguments.yes or confirm(question, unasked)):
         printer.headline("doubt", "Nothing was written")

@@ -140,6 +140,4 @@ def _forbid_dumps() -> None:
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
-        raise SystemExit(
-            "slash-agent: this kernel lets no process keep its memory to itself (PR_SET_DUMPABLE)."
-        )
+        raise SystemExit("slash-agent: this kernel cannot protect the memory of a process (PR_SET_DUMPABLE).")

@@ -36,7 +36,7 @@ def retry_at_capacity(start: Callable[[], T], patience: float = PATIENCE) -> T:
             refusal = error
         if time.monotonic() >= deadline:
             raise CapacityError(
-                f"This machine refused us another process or thread for {patience:g} s: as many run as it allows. "
-                "Allow more (ulimit -u; a container's limit of processes), or find what else runs here."
+                f"This machine refused another process or thread for {patience:g} s: it is at its limit of processes. "
+                "Raise it (ulimit -u; a container's limit), or find what else is running."
             ) from refusal
         time.sleep(_PAUSE)

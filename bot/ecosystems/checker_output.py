@@ -38,7 +38,7 @@ def parsed(text: str) -> object:
     except RecursionError:
         raise FormError("its output is nested too deeply") from None
     except ValueError:
-        raise FormError("its output is no JSON") from None
+        raise FormError("its output is not JSON") from None
 
 
 def entries(value: object) -> list[dict[str, Any]]:

@@ -62,7 +62,7 @@ def command_for(policy: Policy, event_request: EventRequest) -> Command:
             # GitHub's labels are unique ignoring case.
             labels = {name.casefold(): verb for name, verb in policy.triggers.labels.items()}
             verb = labels.get(detail.casefold(), "")
-            why = "" if verb else "the policy makes no command of this label"
+            why = "" if verb else "the policy maps no command to this label"
         case Cause.ASSIGNMENT:
             assignee = policy.triggers.assignee
             if not assignee or _login(detail) != _login(assignee):

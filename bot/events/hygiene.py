@@ -57,7 +57,7 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class CleanText:
-    """A text as its readers see it, and what was removed from it. `plain`: GitHub's HTML of it could not be had, so
+    """A text as its readers see it, and what was removed from it. `plain`: GitHub's HTML of it was not available, so
     hidden text other than comments and invisible characters may be left."""
 
     text: str

@@ -49,7 +49,7 @@ def read_event(name: str, path: Path, inputs: WorkflowInputs = NO_INPUTS) -> Eve
         return READERS[name](name, fields, inputs)
     if name == "push":
         raise NoRequestError(
-            "a push asks for nothing; what it brings to a pull request comes by `pull_request`"
+            "a push starts nothing; new commits on a pull request arrive as a `pull_request` event"
         )
     raise NoRequestError(f"the event `{_word(name)}` asks for nothing")
 

@@ -135,11 +135,13 @@ def _check_place(command: Command, event_request: EventRequest) -> None:
     on_pull, verb = event_request.on_pull, f"`/agent {command.verb}`"
     places, reason = VERBS[command.verb].places, ""
     if on_pull and "base" in command.options:
-        reason = "`--base` means nothing under a pull request: what comes of it is meant for the branch it goes to."
+        reason = (
+            "`--base` does not work under a pull request: its result goes to the branch of that pull request."
+        )
     elif not on_pull and places == {Place.PULL}:
-        reason = f"{verb} looks at a pull request, and this is none."
+        reason = f"{verb} works on pull requests; this is an issue."
     elif not on_pull and "sha" in command.options:
-        reason = "`--sha` names the head of a pull request, and this is none."
+        reason = "`--sha` names the head of a pull request; this is an issue."
     elif event_request.subject is None and Place.REPOSITORY not in places:
         reason = f"{verb} needs an issue or a pull request to be about: give its `number`."
     if reason:

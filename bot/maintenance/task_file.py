@@ -36,7 +36,7 @@ def is_task_file(name: str) -> bool:
 def path_of(name: str) -> str:
     """Return the path of the task `name`. Raises `UsageError` for an invalid name: it may come from a payload."""
     if not _NAME.fullmatch(name):
-        raise UsageError(f"`{name[:60]}` is no task's name: small letters, digits and hyphens make one.")
+        raise UsageError(f"`{name[:60]}` is not a task name: use small letters, digits and hyphens.")
     return f"{FOLDER}/{name}.md"
 
 

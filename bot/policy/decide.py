@@ -74,7 +74,7 @@ def decide(
         return _built_in(policy, tool, arguments, root, outside)
     rule, nearest = match
     if rule.effect is Effect.ASK and not can_ask:
-        nobody = "a person would have to be asked, and nobody is there"
+        nobody = "a person has to approve this, and there is no terminal"
         reason = f"{rule.reason}; {nobody}" if rule.reason else nobody
         return Decision(Effect.DENY, rule.name, reason, nearest)
     return Decision(rule.effect, rule.name, rule.reason, nearest)

@@ -27,7 +27,7 @@ def load_policy(text: str | None, source: str = POLICY_FILE, parser: Parser | No
     the usual one is missing: a misspelt name must not loosen the rules.
     """
     if text is None and source != POLICY_FILE:
-        raise UsageError(f"There is no policy {source}: it is not there on the base branch.")
+        raise UsageError(f"The policy file {source} does not exist on the base branch.")
     if text is None:
         from bot.policy.values import Policy  # its models import pydantic, which takes 0.1 s
 

@@ -34,7 +34,7 @@ from bot.verbs.registry import STANDING_ALONE
 class PullRequestPolicy:
     """A request may change `draft`, unless it is `always`."""
 
-    keyword: Literal["Fixes", "Refs"] = key("Fixes", "How the pull request speaks of its issue.")
+    keyword: Literal["Fixes", "Refs"] = key("Fixes", "The keyword that links the pull request to its issue.")
     draft: Annotated[bool | Literal["always"], TRUTH, word("always", "always")] = key(
         True, "Whether it is a draft unless the command says otherwise; always: whatever the command says."
     )

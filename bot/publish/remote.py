@@ -83,14 +83,14 @@ class Remote:
         `never` are branches that people work on. Raises `BranchMovedError`, or `PublishError` with the server's reason.
         """
         if not _OURS.fullmatch(branch) or branch in never:
-            raise PublishError(f"{branch!r} is not a branch of the bot's own, so nothing was pushed to it.")
+            raise PublishError(f"{branch!r} is not one of the bot's branches. Nothing was pushed.")
         self._set(sha, branch, expected)
 
     def push_onto(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
         """Fast-forward a pull request's head from `expected` to its child `sha`. Raises as `push` does."""
         parents = Git(self.git_dir).run("rev-parse", f"{sha}^@").decode().split()
         if parents != [expected] or branch in never or branch_ref(branch) != f"{_HEADS}{branch}":
-            raise PublishError(f"{branch!r} is no head that may be pushed to, so nothing was pushed to it.")
+            raise PublishError(f"The bot must not push to {branch!r}. Nothing was pushed.")
         self._set(sha, branch, expected)
 
     def of(self, repository: str, other: str) -> Remote:

@@ -222,7 +222,9 @@ def validate_writes(context: PublishContext) -> ValidatedWrites | None:
     allowance = allowance_of(policy, request, task)
     if allowance is None:
         what = f"the task {request.task}" if request.task else f"`/agent {request.verb}`"
-        raise PublishError(f"The bundle holds writes on threads, and {what} may make none: nothing was done.")
+        raise PublishError(
+            f"The bundle contains writes on threads, which {what} may not make. Nothing was done."
+        )
     if task is not None and task.threads is not None and len(allowance.threads) > task.threads.limit:
         raise PublishError(
             f"The task {task.name} is shown {task.threads.limit} threads, and the bundle has more."

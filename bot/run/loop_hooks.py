@@ -139,7 +139,7 @@ WITHHELD = (
 )
 REFUSED = "You said you are done, but your change cannot be published: {why}. Undo what causes that. This is said once."
 NEW_ERRORS = (
-    "You said you are done, but with your change files do not parse any more, in the lines with |:\n{errors}\n"
+    "You said you are done, but your change leaves files that no longer parse, in the lines with |:\n{errors}\n"
     "Fix them, or say in one sentence why they are right. This is said once."
 )
 _MAX_ROWS = 20

@@ -23,7 +23,7 @@ from bot.verbs.registry import needs
 
 _OFF_LOAD = "long output and notes go into files under `$TMPDIR`: search those"
 _NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its checks are still run"
-_NO_LAST_RUN = "The last run's record could not be had: the thread and the repository show what it came to."
+_NO_LAST_RUN = "The record of the last run is not available: the thread and the repository show its outcome."
 
 
 def opening(

@@ -111,7 +111,7 @@ def _review(run: Run, workspace: AgentWorkspace) -> Reviewing | None:
     if REPORT_FINDING not in run.profile.results:
         return None
     if run.range is None and run.request.pull is None:
-        raise UsageError("A review is of a pull request, and there is none here.")
+        raise UsageError("`review` needs a pull request, and this thread has none.")
     review_range = run.range or pull_range(run.checkout, run.source, run.memory.head_sha)
     try_it = partial(workspace.call, position=None)
     return Reviewing(review_range, run.policy.review.max_findings, try_it, run.memory)

@@ -69,9 +69,7 @@ def last_bundle(folder: Path, request: Request) -> Bundle:
     if not ours or (was.thread.number if was.thread else 0) != (
         request.thread.number if request.thread else 0
     ):
-        raise UsageError(
-            "The bundle that was to be gone on from belongs to another thread: nothing was done."
-        )
+        raise UsageError("The bundle to continue belongs to another thread. Nothing was done.")
     return bundle
 
 
@@ -122,7 +120,7 @@ def resume_pull(pull: OpenPull, checkout: Checkout, source: Source, may_write: M
         change = EarlierChange(checkout.git.run(*_DIFF, parent, pull.head_sha), parent)
         verdict = _verdict(change, checkout, source, may_write)
     except (GitError, CheckoutError, UsageError) as error:
-        return Resumed(LastRun(asked, f"Its change cannot be gone on from, so begin anew: {error}"))
+        return Resumed(LastRun(asked, f"The last run's change cannot be used: {error}."))
     if verdict is None or not verdict.files:
         return Resumed(LastRun(asked, "The base has all of its change by now."))
     files = _put(verdict, checkout)
@@ -154,7 +152,7 @@ def _verdict(
         patch = _merged(change, checkout, source) if moved else change.patch
         return judge_patch(checkout.git, checkout.base_sha, patch, may_write=may_write)
     except GateError as error:
-        raise UsageError(f"The last run's change cannot be gone on from: {error}.") from error
+        raise UsageError(f"The last run's change cannot be used: {error}.") from error
 
 
 def _is_in(patch: bytes, checkout: Checkout) -> bool:
@@ -229,8 +227,8 @@ def _last_run(outcome: Outcome, files: tuple[str, ...]) -> LastRun:
 
 
 RESUMPTION = (
-    "You go on with the conversation above, in a new workspace: nothing of it runs any more, and what it kept outside "
-    "the repository is gone, files with long outputs among it. View a file again before you edit it."
+    "Continue the conversation above in a new workspace. No process of it is running, and its files outside the "
+    "repository are gone. View a file again before you edit it."
 )
 
 
@@ -292,13 +290,13 @@ def last_todo(recorded: JournalFile) -> tuple[Item, ...]:
 def _mismatch(header: Header, now: NewRun) -> str:
     was = header.request
     if header.version != __version__:
-        return f"it was held by Slash Agent {header.version}, and this is {__version__}"
+        return f"it was recorded by Slash Agent {header.version}, and this is {__version__}"
     if header.model != now.model:
-        return f"it was held with {header.model}, and this run is with {now.model}"
+        return f"it used {header.model}, and this run uses {now.model}"
     if _thread_of(was) != _thread_of(now.request):
-        return "it is of another place"
+        return "it belongs to another thread"
     if {tool.name for tool in header.tools} != {tool.name for tool in now.tools}:
-        return "it was held with other tools"
+        return "it had other tools"
     # A journal from another machine is hostile: what it says of system text and tools must be what we write ourselves.
     if now.request.actor.tier is not Tier.LOCAL:
         own = system_prompt(recorded_profile(header).prompt, now.tools)

@@ -3,15 +3,17 @@
 1. On threads: connect the model, try the sandboxes, load what finds secrets. Meanwhile the base is checked out.
 2. Task, policy and skills are read from the base. With them there is one `Run`, which never changes
    (`bot/session/context/run.py`).
-3. What works for the run is made (`parts.py`): the trees, the tool host in the sandbox, the checks, the gate.
+3. The parts of the run are made (`parts.py`): trees, checks, gate. Then the tool host starts in the sandbox; if the
+   tree needs preparation, at the first call of a tool.
 4. The agent loop: requests to the model, and its tool calls. `loop_hooks.py` starts the checks on the base with the
-   first request, and tells a model that says it is done what is missing.
-5. Every process of the tool host is killed. The gate judges the work tree, the checks run with the change on a tree of
-   their own, and both make the outcome (`result.py`).
+   first request. When the model says that it is done, it closes the workspace, asks the gate, runs the checks with the
+   change, and tells the model what is missing. A title is requested if the model gave none.
+5. Every process of the tool host is killed. The verdict of the gate and the checks, which are taken from step 4 if the
+   tree is still the same, make the outcome (`result.py`).
 6. The bundle is written. `bot/publish` reads it as a stranger's.
 
-Threads of this package are started here and, with the first request, in `loop_hooks.py`. What goes on beside the
-conversation has its own below: the preparation of the tree, the checks on the base, the scans after a command.
+Threads of this package are started here and, with the second request, in `loop_hooks.py`. What goes on beside the
+conversation has its own below: the preparation of the tree, the checks on the base.
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ def run_until(stop: CancelToken, spec: RunSpec) -> RunResult:
                 spec.folder.drop()
             raise
         spec.folder.root.stat()  # raises if it was removed: writing the bundle would make an empty one
-        from bot.run.result import write_run_bundle  # pydantic and jinja2 are loaded while the model thinks
+        from bot.run.result import write_run_bundle  # jinja2 is loaded while the model thinks
 
         write_run_bundle(spec.folder, result)
         return result
@@ -173,7 +175,7 @@ def _read_base(
 
 
 def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunResult:
-    """3. and 4. Make the parts, have the conversation, and conclude. `stack` ends every process and thread."""
+    """3. to 5. Make the parts, have the conversation, and conclude. `stack` ends every process and thread."""
     parts = make_parts(run, connecting)
     trees = parts.environment.trees
     run.note(*budget_notes(run), *parts.environment.notes, *([parts.review.note] if parts.review else []))
@@ -190,7 +192,7 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     models = RunModels(run, provider)
     model = ConversationModel(models, lambda one: WatchedProvider(one, run.say, run.asking), provider)
     run.note(*models.notes)
-    parts.rounds.end_by(run.budget.minutes)
+    parts.rounds.stop_reruns_after(run.budget.minutes)
     conversation, results = new_conversation(run, parts, models, model, resumed)
     forget = run.stop.on_fire(lambda: run.cancel.fire("signal"))
     try:
@@ -229,7 +231,7 @@ def _leftovers(spec: RunSpec) -> tuple[str, ...]:
 
 def _with_threads(spec: RunSpec, task: Task) -> Request:
     if spec.threads is None:
-        raise UsageError(f"The task {task.name} is about threads on GitHub, and there are none here.")
+        raise UsageError(f"The task {task.name} works on threads on GitHub, and a local run has none.")
     return replace(spec.request, triage=spec.threads(task))
 
 

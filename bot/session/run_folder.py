@@ -306,7 +306,7 @@ def _lock(descriptor: int, root: Path) -> None:
         except BlockingIOError as error:
             if time.monotonic() > until:
                 raise FolderBusy(
-                    f"busy: another run works in {root}. Wait for its end, or end it, and ask again."
+                    f"busy: another run uses {root}. Wait until it ends, or stop it, and try again."
                 ) from error
         time.sleep(0.02)
 

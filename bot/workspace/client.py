@@ -105,8 +105,8 @@ class Workspace:
         egress = options.egress
         if egress is not None and not confinement.supports_egress:
             raise NoSandboxError(
-                f"The policy gives this run egress ({', '.join(egress.presets)}), and the sandbox at hand "
-                f"({confinement.name}) can give none. {HOW_TO_FIX}"
+                f"The policy gives this run egress ({', '.join(egress.presets)}), and the sandbox used here "
+                f"({confinement.name}) has none. {HOW_TO_FIX}"
             )
         planned = plan_start(confinement, options, folders)
         process = HostProcess(confinement, planned.argv, planned.mounts, planned.own_environment)

@@ -158,11 +158,9 @@ class _Host:
 def _downgraded(confinement: Confinement, reasons: Sequence[str]) -> tuple[str, ...]:
     if not reasons:
         return ()
-    return (
-        f"{' '.join(reasons)} {confinement.name} is used instead, which has no network and can give none.",
-    )
+    return (f"{' '.join(reasons)} {confinement.name} is used instead; it cannot give commands a network.",)
 
 
 def _off() -> SandboxInfo:
-    note = "There was no sandbox: --sandbox off was given. What the agent ran could do all that its user can."
+    note = "There was no sandbox: --sandbox off was given. The agent's commands had all rights of the user."
     return SandboxInfo(Off.tier, Off.name, os.uname().release, 0, notes=(note,))

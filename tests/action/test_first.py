@@ -154,7 +154,7 @@ def test_a_maintainers_slip_is_answered_at_once_with_the_right_form(stage: Stage
     assert "`/agent fix this`" in comment.partition("\n")[0]
     reactions = stage.get(f"issues/comments/{event['comment']['id']}/reactions")
     assert [one["content"] for one in reactions] == ["confused"]
-    silent(stage, stage.ask(body, REPORTER), "sets anything off")
+    silent(stage, stage.ask(body, REPORTER), "this event starts nothing")
 
 
 def test_a_dry_run_writes_nothing(stage: Stage) -> None:
@@ -168,7 +168,7 @@ def test_a_token_that_may_only_read_does_not_end_the_run(stage: Stage) -> None:
     reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
     result = first(stage, SLASH_AGENT_GITHUB_TOKEN=reading)
     assert (result.code, result.goes_on) == (0, True)
-    assert "the thread could not be told" in result.output
+    assert "the comment could not be posted" in result.output
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])
@@ -286,7 +286,7 @@ def test_an_outsiders_push_costs_no_install_unless_the_policy_speaks_of_them(
         stage.forge.grant(stage.repo, REPORTER, role)
     result = pushed(stage, pull_event(stage, REPORTER))
     assert result.goes_on is goes_on
-    assert goes_on or "no right here" in result.outputs["reason"]
+    assert goes_on or "no rights here" in result.outputs["reason"]
 
 
 def test_a_draft_is_looked_at_only_where_the_policy_speaks_of_drafts(stage: Stage) -> None:
@@ -334,9 +334,9 @@ def test_a_stranger_is_told_once_a_day_and_then_nothing(stage: Stage) -> None:
     assert reply.startswith(f"Thanks for your interest, {REPORTER}. Only people with write access")
     assert "A maintainer can run `/agent fix` on this issue, or allow others in `.github/agent.yml`." in reply
     assert len(result.calls) <= 5
-    silent(stage, stage.ask("/agent fix this", REPORTER), "told today")
+    silent(stage, stage.ask("/agent fix this", REPORTER), "got that answer today")
     elsewhere = stage.new_issue()
-    silent(stage, stage.ask("/agent please", REPORTER, elsewhere), "told today")
+    silent(stage, stage.ask("/agent please", REPORTER, elsewhere), "got that answer today")
     assert stage.bot_comments(elsewhere) == []
 
 
@@ -346,7 +346,7 @@ def test_a_stranger_may_ask_for_help_unless_they_were_told_today(stage: Stage, v
     assert answer_to_reader.goes_on
     assert len(answer_to_reader.calls) <= 4
     first(stage, stage.ask("/agent fix this", REPORTER))
-    silent(stage, stage.ask(f"/agent {verb}", REPORTER), "told today")
+    silent(stage, stage.ask(f"/agent {verb}", REPORTER), "got that answer today")
 
 
 @pytest.mark.parametrize(
@@ -366,7 +366,7 @@ def test_what_silences_nobody(stage: Stage, login: str, at: str) -> None:
 def test_a_flood_buys_no_answer(stage: Stage) -> None:
     for number in range(FLOOD):
         stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"flood {number}")
-    silent(stage, stage.ask("/agent fix this", REPORTER), "told today")
+    silent(stage, stage.ask("/agent fix this", REPORTER), "got that answer today")
 
 
 def test_a_policy_on_another_branch_opens_no_door(stage: Stage) -> None:
@@ -401,7 +401,7 @@ def test_what_is_no_command_costs_no_call(stage: Stage) -> None:
     assert silent(stage, stage.ask("Thanks!"), "no `/agent` command").calls == []
     ghost = stage.ask("/agent fix this", REPORTER)
     ghost["comment"]["user"] = None
-    assert silent(stage, ghost, "deleted account").calls == []
+    assert silent(stage, ghost, "The account that gave the command is deleted").calls == []
     assert silent(stage, {**stage.sample.event, "action": "edited"}, "edited").calls == []
 
 

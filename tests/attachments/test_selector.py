@@ -225,7 +225,7 @@ def test_a_model_that_cannot_see_gets_the_word_and_nobody_is_asked(world: World)
 
 def test_where_the_policy_shows_nobodys_nobody_is_asked(world: World) -> None:
     seen = world.look(world.request(f"![alt]({world.attached()})"), tiers=frozenset())
-    assert "the policy's `attachments` shows nobody's" in text_of(seen)
+    assert "the policy's `attachments` allows nobody's" in text_of(seen)
     assert world.forge.requests == []
 
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.bubblewrap
 
 FILE, LINK, HARD = tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
 CHARACTER, PIPE = tarfile.CHRTYPE, tarfile.FIFOTYPE
-OUTSIDE, A_LINK, SPECIAL = "its path leads out of the archive", "it is a link", "it is no regular file"
+OUTSIDE, A_LINK, SPECIAL = "its path leads out of the archive", "it is a link", "it is not a regular file"
 REPO = "octo/hello"
 
 

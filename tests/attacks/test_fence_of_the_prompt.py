@@ -110,7 +110,7 @@ def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: 
     request = request_in(stage, "fix", "Make it so.\n" * 30, thread=None)
     run = run_verb(stage, request, [*wreck, Say("Done."), Say("Done."), Say("A title")])
     user_text = "\n".join(map(user_texts, run.model_requests))
-    assert "files do not parse any more" in user_text
+    assert "files that no longer parse" in user_text
     assert "these checks fail with your change" in user_text
     assert "Give a title" in user_text
     assert user_text.count(SPEAKS) >= 3

@@ -90,7 +90,7 @@ def test_who_sets_it_off_needs_the_verb_and_is_refused_in_silence(what: str) -> 
 @pytest.mark.parametrize(
     ("name", "payload", "why"),
     [
-        ("issues", issue_payload("labeled", label={"name": "bug"}), "makes no command of this label"),
+        ("issues", issue_payload("labeled", label={"name": "bug"}), "maps no command to this label"),
         ("issues", issue_payload("assigned", assignee={"login": "ada"}), "no command of this assignment"),
         ("pull_request", pull_payload("opened", pull_request__draft=True), "the pull request is a draft"),
     ],

@@ -269,5 +269,5 @@ def test_a_contributor_vouches_for_nothing() -> None:
 
 def test_a_base_means_nothing_under_a_pull_request() -> None:
     assert _refusal("/agent fix --base main", Threads()).reason == (
-        "`--base` means nothing under a pull request: what comes of it is meant for the branch it goes to."
+        "`--base` does not work under a pull request: its result goes to the branch of that pull request."
     )

@@ -393,7 +393,7 @@ def test_a_number_of_another_repository_or_head_is_not_taken(foreign: dict[str, 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("push", "a push asks for nothing; what it brings to a pull request comes by `pull_request`"),
+        ("push", "a push starts nothing; new commits on a pull request arrive as a `pull_request` event"),
         ("no_such_event", "the event `no_such_event` asks for nothing"),
     ],
 )

@@ -135,13 +135,13 @@ REFUSED: dict[str, tuple[str, Permission, dict[str, Any], Refusal]] = {
         "review",
         MAINTAINER,
         {},
-        Refusal("`/agent review` looks at a pull request, and this is none.", True, ExitCode.USAGE),
+        Refusal("`/agent review` works on pull requests; this is an issue.", True, ExitCode.USAGE),
     ),
     "a head of an issue": (
         f"fix --sha {'a' * 40}",
         MAINTAINER,
         {},
-        Refusal("`--sha` names the head of a pull request, and this is none.", True, ExitCode.USAGE),
+        Refusal("`--sha` names the head of a pull request; this is an issue.", True, ExitCode.USAGE),
     ),
 }
 

@@ -48,7 +48,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_other_branch_is_ever_written(world: World, remote: Remote, name: str) -> None:
-    with pytest.raises(PublishError, match="not a branch of the bot's own"):
+    with pytest.raises(PublishError, match="not one of the bot's branches"):
         remote.push(commit(remote, world), name, expected="", never=NOBODY)
     assert world.branches() == {"main": world.base_sha}
 

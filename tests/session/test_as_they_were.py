@@ -241,7 +241,7 @@ def test_files_that_set_up_more_than_tests_stay_and_are_named(begin: Begin) -> N
 
 def test_without_time_the_round_is_said_to_be_missing(begin: Begin) -> None:
     trial = begin({**BASE, "app.py": WRONG}, PYTEST)
-    trial.rounds.end_by(0)
+    trial.rounds.stop_reruns_after(0)
     [result] = trial.results({"app.py": RIGHT, "tests/test_half.py": HALF + "\n"})
     assert as_they_were(result_of(result)) == "with the tests as they were: not run, no time left"
     assert result.tests is not None

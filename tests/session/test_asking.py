@@ -176,7 +176,7 @@ def test_without_anybody_ask_is_deny() -> None:
     gatekeeper = keeper(None)
     assert not command(gatekeeper, "git log")
     assert not gatekeeper.permit("edit", {"path": "docs/a.md"}).allow
-    assert "nobody is there" in gatekeeper.denials[0].reason
+    assert "there is no terminal" in gatekeeper.denials[0].reason
 
 
 def test_somebody_who_goes_away_is_not_asked_again() -> None:

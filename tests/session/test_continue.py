@@ -142,7 +142,7 @@ def test_a_run_that_was_killed_in_a_call_is_gone_on_with_and_told(cli: Cli, repo
         try:
             run = _in_the_call(cli.home)
             busy, _ = go_on(cli, repo, run)
-            assert (busy.code, "busy: another run works in" in busy.err) == (75, True), busy.err
+            assert (busy.code, "busy: another run uses" in busy.err) == (75, True), busy.err
         finally:
             os.kill(process.pid, signal.SIGKILL)
             process.wait(timeout=60)

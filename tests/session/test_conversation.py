@@ -54,10 +54,10 @@ def test_what_fits_is_gone_on_with_as_it_was_begun(tmp_path: Path) -> None:
     ("changes", "now", "said"),
     [
         ({"version": "0.0.1"}, asked(), "Slash Agent 0.0.1"),
-        ({"model": "other"}, asked(), "held with other"),
+        ({"model": "other"}, asked(), "it used other"),
         ({"tools": SPECS[1:]}, asked(), "other tools"),
-        ({"request": replace(LOCAL, repository="o/else")}, asked(), "another place"),
-        ({"request": replace(HERE, clone_url="/b")}, asked(HERE), "another place"),
+        ({"request": replace(LOCAL, repository="o/else")}, asked(), "another thread"),
+        ({"request": replace(HERE, clone_url="/b")}, asked(HERE), "another thread"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named(tmp_path: Path, changes: dict[str, Any], now: NewRun, said: str) -> None:

@@ -112,7 +112,7 @@ def test_a_request_edited_after_the_retry_is_not_done(stage: Stage) -> None:
 def test_what_a_stranger_asked_for_is_not_done_by_repeating_it(stage: Stage) -> None:
     comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, "/agent fix this, my way")
     progress(stage, comment)
-    assert f"{REPORTER}, who asked for it, may not use" in nothing_asked(stage, "/agent retry")
+    assert f"{REPORTER}, who requested it, may not use" in nothing_asked(stage, "/agent retry")
 
 
 def test_who_may_not_do_it_may_not_repeat_it(stage: Stage) -> None:
@@ -139,8 +139,8 @@ def test_after_a_refused_continue_retry_starts_nothing(stage: Stage) -> None:
     policy = "version: 1\noptions: {models: []}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     assert "`--model a/b`" in nothing_asked(stage, "/agent continue --model a/b")
-    assert "was refused, so there is nothing to do again" in nothing_asked(stage, "/agent retry")
-    assert "was refused, so there is nothing to do again" in nothing_asked(stage, "/agent retry")
+    assert "was refused, so there is nothing to repeat" in nothing_asked(stage, "/agent retry")
+    assert "was refused, so there is nothing to repeat" in nothing_asked(stage, "/agent retry")
     # A new request takes its place.
     act(stage, [Say("I will not.")], stage.ask("/agent fix it"))
     ran, _, asked = act(stage, [Say("No.")], stage.ask("/agent retry"))
@@ -238,14 +238,14 @@ def test_only_who_asked_or_a_maintainer_goes_on(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     stage.forge.grant(stage.repo, REPORTER, "triage")
     act(stage, [ASKS], stage.ask("/agent fix this"))
-    assert f"{REPORTER} did not ask for the last run" in nothing_asked(stage, "/agent continue yes", REPORTER)
+    assert f"{REPORTER} did not start the last run" in nothing_asked(stage, "/agent continue yes", REPORTER)
     act(stage, [ASKS], stage.ask("/agent fix this", REPORTER))
     ran, _, asked = act(stage, [DONE], stage.ask("/agent continue yes", REPORTER))
     assert asked, ran.output
 
 
 def test_without_anything_to_go_on_from_it_says_so(stage: Stage) -> None:
-    assert "There is nothing to go on from" in nothing_asked(stage, "/agent continue yes")
+    assert "There is no run to continue" in nothing_asked(stage, "/agent continue yes")
 
 
 @pytest.mark.slow
@@ -324,7 +324,7 @@ def test_a_plan_whose_approval_failed_half_way_is_finished_by_continue_and_not_c
 def test_a93_no_mark_makes_retry_repeat_a_command_of_another_thread(stage: Stage) -> None:
     elsewhere = stage.ask("/agent fix everything", number=stage.new_issue())["comment"]["id"]
     progress(stage, elsewhere)
-    assert "was deleted: say what is to be done" in nothing_asked(stage, "/agent retry")
+    assert "was deleted. Write what to do" in nothing_asked(stage, "/agent retry")
 
 
 @pytest.mark.slow

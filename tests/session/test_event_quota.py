@@ -142,8 +142,8 @@ def test_a_comment_that_a_dead_run_left_open_is_closed(stage: Stage) -> None:
     dead = run_of(stage, "cancelled")
     begun(stage, stage.sample.comment, dead, "on")
     act(stage, stage.ask("/agent fix this"))
-    [bodies] = [body for body in stage.bot_comments() if "Nothing more will come of this" in body]
-    assert f"/actions/runs/{dead}) is over (cancelled)" in bodies
+    [bodies] = [body for body in stage.bot_comments() if "This run ended without a result" in body]
+    assert f"/actions/runs/{dead}), cancelled)" in bodies
     assert "state=over" in bodies
 
 
@@ -154,4 +154,4 @@ def test_an_open_comment_that_a_person_wrote_is_left_alone(stage: Stage) -> None
     mark = f"<!-- slash-agent progress request={stage.sample.comment} run={dead} state=on -->"
     stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"x\n\n{mark}\n")
     act(stage, stage.ask("/agent fix this"))
-    assert not [body for body in stage.bot_comments() if "Nothing more will come of this" in body]
+    assert not [body for body in stage.bot_comments() if "This run ended without a result" in body]

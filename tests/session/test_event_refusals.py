@@ -113,7 +113,7 @@ def test_a_policy_that_lets_outsiders_in_is_heeded_on_the_default_branch(
     [
         ("issue_comment", "created", "no `/agent` command"),
         ("issue_comment", "edited", "the comment was edited"),
-        ("push", "", "a push asks for nothing"),
+        ("push", "", "a push starts nothing"),
         ("made_up", "", "`made_up`"),
     ],
 )
@@ -199,7 +199,7 @@ def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(
     assert ran.code == 75
     assert_one_sentence(ran)
     assert "did not answer an attempt to read contents/.github/agent.yml" in ran.err
-    assert "who may ask are read from GitHub, never from the event's file, in a dry run too" in ran.err
+    assert "are always read from GitHub, in a dry run too, never from the event's file" in ran.err
     assert stage.bot_requests() == []
     assert_nothing_began(stage)
 

@@ -69,7 +69,7 @@ def test_an_open_pull_request_of_the_bots_is_gone_on_from(stage: Stage) -> None:
     assert pull["number"] == first["number"]
     assert pull["head"]["sha"] != first["head"]["sha"]
     assert files_of(stage, pull) == {"tidytime/format.py", "CHANGES.md"}
-    assert f"this goes on from #{first['number']}" in pull["body"]
+    assert f"this continues from #{first['number']}" in pull["body"]
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_a_closed_pull_request_is_not_gone_on_from(stage: Stage) -> None:
     stage.forge.set_thread(stage.repo, first["number"], state="closed")
     asked = carry_out(stage, "/agent continue", fix_steps())
     assert "which are not kept any more: go by the thread" in asked[0]
-    assert not any("goes on from #" in note for note in stage.outcome()["notes"])
+    assert not any("continues from #" in note for note in stage.outcome()["notes"])
 
 
 @pytest.mark.slow

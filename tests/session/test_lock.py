@@ -30,7 +30,7 @@ with lock_folder(Path(sys.argv[1])):
 
 def test_a_second_run_in_one_process_is_refused_and_the_first_ends_freely(tmp_path: Path) -> None:
     with lock_folder(tmp_path):
-        with pytest.raises(FolderBusy, match="busy: another run works in") as caught, lock_folder(tmp_path):
+        with pytest.raises(FolderBusy, match="busy: another run uses") as caught, lock_folder(tmp_path):
             pass
         assert caught.value.exit_code is ExitCode.UNAVAILABLE
     with lock_folder(tmp_path):

@@ -260,7 +260,7 @@ def test_coverage_is_of_the_changed_lines_after_the_change(mixed: Mixed) -> None
 
 def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Path) -> None:
     trial = begin({"a": "1\n"}, ONCE.format(place=tmp_path / "was"))
-    trial.rounds.end_by(0)
+    trial.rounds.stop_reruns_after(0)
     [result] = trial.results({"changed": "1\n"})
     assert (result.flaky, result.after.note) == (False, NO_TIME)
     assert failing([result], "") == (result,)

@@ -45,7 +45,7 @@ def test_one_that_is_not_there_lets_nobody_in(stage: Stage) -> None:
         ran = stage.run(model=server, event=stage.ask("/agent fix --base lax this"), **GIVEN)
         assert server.requests == []
     assert ran.code == 2
-    assert f"There is no policy {NAMED}" in ran.output
+    assert f"The policy file {NAMED} does not exist" in ran.output
 
 
 @pytest.mark.bubblewrap

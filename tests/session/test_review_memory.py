@@ -125,8 +125,8 @@ def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Rev
     assert "stats.py, major, crash: Fails on nothing (on lines that have changed since)" in told.first
     assert reviews.states[0] == "DISMISSED"
     [answer] = reviews.comments(replies=True)
-    assert answer["body"].strip() == f"Not there any more as of {head}."
-    assert f"Not there any more as of {head}: No test." in reviews.posted[0]["body"]
+    assert answer["body"].strip() == f"No longer found as of {head}."
+    assert f"No longer found as of {head}: No test." in reviews.posted[0]["body"]
     assert reviews.last_word.startswith("**No new findings.** No earlier finding is open.")
 
 

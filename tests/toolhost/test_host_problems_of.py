@@ -269,7 +269,7 @@ def test_a_checker_that_fails_says_nothing_of_the_code(bench: Bench, script: str
 
 def test_garbage_from_a_checker_is_no_clean_bill(bench: Bench) -> None:
     said = check(bench, "echo 'Traceback'; exit 0", form="ruff")
-    assert (said["state"], said["note"]) == ("unavailable", "its output is no JSON")
+    assert (said["state"], said["note"]) == ("unavailable", "its output is not JSON")
 
 
 def test_a_checker_that_hangs_is_ended_with_all_it_started(bench: Bench, tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_ours_comes_before_the_projects_own(bench: Bench, tmp_path: Path) -> Non
 
 def test_one_that_prints_nothing_has_its_words_told(bench: Bench) -> None:
     told = check(bench, "echo 'settings: no such file' >&2; exit 1", form="rdjson")
-    assert (told["state"], told["note"]) == ("unavailable", "its output is no JSON: settings: no such file")
+    assert (told["state"], told["note"]) == ("unavailable", "its output is not JSON: settings: no such file")
 
 
 def test_in_a_folder_the_nearest_program_and_environment_are_the_projects(bench: Bench) -> None:

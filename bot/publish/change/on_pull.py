@@ -85,7 +85,9 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
         suggested = no_suggestions(head) or post_suggestions(context, plain, ends, current)
         if isinstance(suggested, PublishResult):
             return suggested
-        context = context.with_notes(f"These are no suggestions on {head.mention}: {suggested}.")
+        context = context.with_notes(
+            f"The change is not posted as suggestions on {head.mention}: {suggested}."
+        )
     return _offer(context.with_notes(way.note), head, proposal, target, ends)
 
 

@@ -82,7 +82,7 @@ def _resolve(
             # First, so that a token that may not resolve it says nothing.
             github.resolve_thread(repository, number, thread_id)
             github.reply_to_review_comment(
-                repository, number, finding.comment, f"Not there any more as of {head_sha}."
+                repository, number, finding.comment, f"No longer found as of {head_sha}."
             )
 
 
@@ -99,6 +99,6 @@ def _strike(
         ended = [finding for finding in fixed if finding.review == review.id]
         if ended:
             titles = ", ".join(safe_line(finding.title, 200) for finding in ended)
-            note = f"<sub>Not there any more as of {head_sha}: {titles}.</sub>"
+            note = f"<sub>No longer found as of {head_sha}: {titles}.</sub>"
             body = without_entries(review, [finding.fingerprint for finding in ended], note)
             github.edit_review(repository, number, review.id, body)

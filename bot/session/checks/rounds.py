@@ -93,7 +93,7 @@ class Rounds:
         ended = [future.result().run for future in self._before.executions if _has_result(future)]
         return sum(run.duration for run in ended) > SLOW_SECONDS
 
-    def end_by(self, minutes: float) -> None:
+    def stop_reruns_after(self, minutes: float) -> None:
         """Start no rerun later than this from now on."""
         self._budget.stop_reruns_at(time.monotonic() + minutes * 60)
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 
 _UNREACHABLE = (
-    " Nothing was done: what the policy allows and who may ask are read from GitHub, never from the event's file, in a "
-    "dry run too. Try again when GitHub can be reached; `slash-agent fix` works on a checkout without it."
+    " Nothing was done. The policy and the actor's rights are always read from GitHub, in a dry run too, never from "
+    "the event's file. Try again when GitHub is available; `slash-agent fix` works on a checkout without it."
 )
 
 

@@ -209,15 +209,15 @@ def _last_change(
     if pull is None:
         numbers = ", ".join(f"#{one.number}" for one in own_pulls)
         foreign = (
-            f"The last run's bundle is not kept any more, and others have committed to {numbers}, which is left alone: "
-            "this goes by the thread."
+            f"The last run's bundle has expired, and other people have committed to {numbers}, which stays unchanged: "
+            "this run starts from the thread."
         )
         return None, foreign if own_pulls else ""
     layout.make_git_dir(git_dir, bare=True, object_format=layout.object_format_of(pull.head_sha))
     git, options = Git(git_dir), ["--depth=2", "--no-tags"]
     transport.fetch(git_dir, source.url, [f"+{pull.head_sha}:{_TIP}"], source.token, options)
     base_sha = git.run("rev-parse", f"{_TIP}^").decode().strip()
-    note = f"The last run's bundle is not kept any more: this goes on from #{pull.number}."
+    note = f"The last run's bundle has expired: this continues from #{pull.number}."
     return _Change(pull, base_sha, git.run(*_DIFF, base_sha, _TIP)), note
 
 

@@ -37,8 +37,8 @@ def close_dead_progress(context: EventContext) -> None:
                 continue
             ended = run.conclusion or "without a result"
             text = (
-                f"**Nothing more will come of this:** [its run]({run.url}) is over ({ended}). "
-                "Write the command again if it is still wanted."
+                f"**This run ended without a result** ([log]({run.url}), {ended}). "
+                "Write the command again if you still want it."
             )
             fields |= OVER if ASKED.items() <= fields.items() else {**OVER, **cost(0)}
             body = marked(text, mark(PROGRESS, **fields))

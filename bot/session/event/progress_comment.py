@@ -95,7 +95,7 @@ class ProgressComment:
             return
         self._writer.close(ProgressState("", over=True, fields={**self._fields, **fields}, body=text))
         if problem := self._writer.problem:
-            self._context.watch(f"note: the progress comment was not kept up to date: {problem}")
+            self._context.watch(f"note: the progress comment could not be updated: {problem}")
 
 
 class JobLog:
@@ -155,7 +155,7 @@ def post_answer(
         if not close_progress(host, thread_ref, text, fields):
             put_comment(host, thread_ref, ENDED, text, fields)
     except GitHubError as error:
-        watch(f"note: the thread could not be told: {error}")
+        watch(f"note: the comment could not be posted: {error}")
 
 
 def error_text(error_message: str, run_url: str) -> str:
@@ -174,10 +174,10 @@ def answer_outsider(context: EventContext, kind: str, text: Callable[[], str]) -
     try:
         for comment in comments_at(host, recent):
             if notice_recipient(comment.body) == account and is_ours(comment.author, host.me(), REFUSED):
-                watch("note: they were answered today, so the thread is not told again")
+                watch("note: this account was answered today, so nothing is posted")
                 return False
         post(host, recent, with_mark(recent, kind, text(), {"to": account}))
     except GitHubError as error:
-        watch(f"note: the thread could not be told: {error}")
+        watch(f"note: the comment could not be posted: {error}")
         return False
     return True

@@ -209,7 +209,8 @@ def _check_entry(request: Request, where: GitHubEnvironment, task: str) -> None:
     if (request.repository.lower(), request.task) != (where.target.lower(), task):
         raise PublishError(
             f"The bundle is for the task {request.task or '(none)'} of {request.repository}, and this job acts for "
-            f"{task or '(none)'} of {where.target}. Somebody may have changed it on its way here; nothing was done."
+            f"{task or '(none)'} of {where.target}. The artifact may have been changed between the two jobs. "
+            "Nothing was done."
         )
 
 
@@ -231,7 +232,7 @@ def _check_request(request: Request, job: _Job, github: GitHub) -> None:
     if difference_text:
         raise PublishError(
             f"The bundle is not for the event that this job is about: {difference_text} is another. "
-            "Somebody may have changed it on its way here; nothing was done."
+            "The artifact may have been changed between the two jobs. Nothing was done."
         )
 
 
@@ -248,9 +249,8 @@ def _check_access(request: Request, github: GitHub) -> None:
     tier = tier_of(known)
     if known.user_id in (0, actor.id) and _PEOPLE.index(tier) < _PEOPLE.index(actor.tier):
         raise PublishError(
-            f"The run was for {actor.login}, who asked as {actor.tier} and is {tier} now: GitHub gives less access "
-            "than when the run began. Nothing was published. Give the access back and publish again, or let somebody "
-            "who has it write the command."
+            f"GitHub gives {actor.login} less access now ({tier}) than at the start of the run ({actor.tier}). Nothing "
+            "was published. Give the access back and publish again, or let somebody who has it write the command."
         )
 
 

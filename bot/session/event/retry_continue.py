@@ -57,25 +57,25 @@ def repeat_request(
     """Return the event request that a `retry` stands for and the key of the request that it repeats: the same comment
     by the same person, with the earlier command in it. Raises `RefusedError`."""
     if event_request.trigger.event not in (ISSUE_COMMENT, REVIEW_COMMENT, REVIEW):
-        raise UsageRefusedError("`/agent retry` is for a comment in the thread whose last request is meant.")
+        raise UsageRefusedError("Write `/agent retry` in the thread whose last request it repeats.")
     key = _last_request_key(thread_ref, thread, github, actor)
     comment = _comment(github, thread_ref, key)
     if comment is None:
         raise UsageRefusedError(
-            "The comment that asked last was deleted: say what is to be done, as in `/agent fix this`."
+            "The comment with the last request was deleted. Write what to do, as in `/agent fix this`."
         )
     if comment.updated_at != comment.created_at and comment.updated_at >= thread_ref.since:
         raise UsageRefusedError(
-            "The comment that asked last was edited after this: look at it and ask again."
+            "The comment with the last request was edited after this command. Check it and write the command again."
         )
     command = None if is_own(comment.body) else parse_command(comment.body)
     if command is None or command.problem or needs(command.verb, Earlier.REQUEST):
         raise UsageRefusedError(
-            "The comment that asked last holds no command any more: say what is to be done."
+            "The comment with the last request no longer contains a command. Write what to do."
         )
     if not permits(policy, actor, command.verb):
         raise UsageRefusedError(
-            f"{actor.login} may not use `/agent {command.verb}` here, which is what would be done again."
+            f"{actor.login} may not use `/agent {command.verb}` here, which the repeated request needs."
         )
     _check_author(thread_ref.repository, comment, command.verb, github, policy)
     command = with_options(command, event_request.command.options if event_request.command else {})
@@ -95,15 +95,15 @@ def _last_request_key(thread_ref: ThreadRef, thread: Thread, github: GitHub, act
     ]
     if any(trace is None or comes_before(trace.key, one.key) for one in refused):
         raise UsageRefusedError(
-            "Your last request here was refused, so there is nothing to do again. Write the command that you want, as "
+            "Your last request here was refused, so there is nothing to repeat. Write the command that you want, as "
             "in `/agent fix this`."
         )
     if trace is None:
         raise UsageRefusedError(
-            "There is no earlier request in this thread: say what is to be done, as in `/agent fix this`."
+            "There is no earlier request in this thread. Write what to do, as in `/agent fix this`."
         )
     if not asking_comment(trace.request_key)[0]:
-        raise UsageRefusedError("The last run here was not asked for in a comment: say what is to be done.")
+        raise UsageRefusedError("No comment requested the last run here. Write what to do.")
     return trace.request_key
 
 
@@ -158,15 +158,15 @@ def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) ->
     """Return `request` with the Actions run that it continues and, after an approval, the plan. Only the actor of that
     run or a maintainer may continue it. Raises `RefusedError`."""
     if request.thread is None:
-        raise UsageRefusedError("`/agent continue` is for a thread in which something was asked for.")
+        raise UsageRefusedError("`/agent continue` works only in a thread with an earlier request.")
     last = last_trace(thread_ref, request.thread, github)
     if last is None:
-        raise UsageRefusedError("There is nothing to go on from in this thread: ask with `/agent fix`.")
+        raise UsageRefusedError("There is no run to continue in this thread. Start one with `/agent fix`.")
     if request.actor.tier is not Tier.MAINTAINER:
         comment = _comment(github, thread_ref, last.request_key)
         if comment is None or comment.author.id != request.actor.id:
             raise UsageRefusedError(
-                f"{request.actor.login} did not ask for the last run: whoever did, or a maintainer, can go on from it."
+                f"{request.actor.login} did not start the last run. Its starter, or a maintainer, can continue it."
             )
     try:
         plan = continued_plan(github, thread_ref, request.thread)
@@ -207,5 +207,5 @@ def _check_author(repository: str, comment: CommentData, verb: str, github: GitH
     same = permission.user_id == author.id != 0 and permission.kind == "User"
     if not same or not permits(policy, Actor(author.login, author.id, tier_of(permission)), verb):
         raise UsageRefusedError(
-            f"{author.login}, who asked for it, may not use `/agent {verb}` here: write the command yourself."
+            f"{author.login}, who requested it, may not use `/agent {verb}` here: write the command yourself."
         )

@@ -113,9 +113,7 @@ def _read_plan(options: FixOptions) -> Plan | None:
     if options.plan is None:
         return None
     if options.instruction.strip():
-        raise UsageError(
-            "--plan carries a plan out as it is: leave the instruction out, or make another plan."
-        )
+        raise UsageError("--plan takes no instruction: leave it out, or make another plan.")
     from bot.publish.bundle.read import parse_plan
 
     file = options.plan / PLAN if options.plan.is_dir() else options.plan
@@ -136,7 +134,7 @@ def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> 
     """The bundle of the run in `root`. If its work tree still exists, the bundle is made from it. Raises
     `FolderBusy`."""
     if not root.is_dir():
-        raise UsageError(f"There is no run folder {root} to go on from.")
+        raise UsageError(f"There is no run folder {root} to continue.")
     if (root / OUTCOME).is_file():
         return root.resolve()
     folder = RunFolder(root.resolve())

@@ -161,7 +161,7 @@ def interruption_text(folder: RunFolder, out: Path | None, *, can_continue: bool
         folder.drop()
         return f"{CANCELLED}. It had not begun, and nothing of it is left."
     if not folder.has_tree:
-        return f"{CANCELLED}. It had come to its end: what it did is in {out or folder.bundle}"
+        return f"{CANCELLED}. It had finished; its result is in {out or folder.bundle}"
     rows = recovery_commands(folder, can_continue=can_continue)
     return "\n".join(
         [f"{CANCELLED}. What it had is in {folder.root}", *(f"{label}: {text}" for label, text in rows)]

@@ -82,7 +82,10 @@ def remedy(system: Path = Path("/proc/sys")) -> str:
             return command
     if _switch(system / "kernel/apparmor_restrict_unprivileged_userns") == "1":
         return _ALLOW.format(program=program)
-    return f"{program} --unshare-all --ro-bind / / true says why; a container needs the right to make user namespaces"
+    return (
+        f"{program} --unshare-all --ro-bind / / true prints the reason; "
+        "a container needs permission to create user namespaces"
+    )
 
 
 def _switch(file: Path) -> str:

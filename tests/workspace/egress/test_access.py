@@ -117,5 +117,5 @@ def test_egress_that_the_sandbox_cannot_give_is_an_error(bench: Bench, egress: E
         confines = True
         supports_egress = False
 
-    with pytest.raises(NoSandboxError, match=r"gives this run egress \(python\).*\(landlock\) can give none"):
+    with pytest.raises(NoSandboxError, match=r"gives this run egress \(python\).*\(landlock\) has none"):
         bench.start(NoNetwork(), egress=replace(egress, mirrors=()))  # type: ignore[arg-type]

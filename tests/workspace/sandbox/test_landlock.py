@@ -202,7 +202,7 @@ def test_no_command_reaches_the_guardian(bench: Bench) -> None:
 def test_asking_for_a_way_out_is_an_error(bench: Bench) -> None:
     """Never a silent loss."""
     with pytest.raises(
-        NoSandboxError, match=r"gives this run egress \(python\).*Landlock ABI \d+\) can give none"
+        NoSandboxError, match=r"gives this run egress \(python\).*Landlock ABI \d+\) has none"
     ):
         bench.start(here(), egress=EgressAccess(("python",)))
 

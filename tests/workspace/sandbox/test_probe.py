@@ -92,7 +92,7 @@ def test_the_note_says_what_failed_and_what_is_had_instead() -> None:
     assert note.startswith(
         "broken wall could not be started: setting up uid map: Permission denied. Landlock ABI"
     )
-    assert note.endswith("is used instead, which has no network and can give none.")
+    assert note.endswith("is used instead; it cannot give commands a network.")
 
 
 def test_where_none_holds_all_reasons_are_said() -> None:
