@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from bot.contracts.name_patterns import is_one_of
-from bot.policy.protected import ProtectedFiles, service_of
+from bot.policy.protected import ProtectedFiles, services_of
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
@@ -91,7 +91,7 @@ def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
         if _is_protected_name(part):
             return f"protected path: {original}"
     folder = "/".join(parts)
-    if folder.endswith(_PROSE) and any(map(_is_hidden, parts[:-1])) and not service_of(folder):
+    if folder.endswith(_PROSE) and any(map(_is_hidden, parts[:-1])) and not any(services_of(folder)):
         return "protected path: text in a hidden folder, which agents may obey"
     for skill in skills:
         if folder.startswith("/".join(folded(part) for part in skill.split("/")) + "/"):

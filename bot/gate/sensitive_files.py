@@ -16,7 +16,7 @@ from bot.ecosystems.suite_files import Role, loads_itself, role_of
 from bot.gate.dependencies import is_list
 from bot.gate.path_rules import folded
 from bot.gate.weaker_tests import Line, line_list
-from bot.policy.protected import service_of
+from bot.policy.protected import services_of
 
 _CI = "action.yml action.yaml codecov.yml .codecov.yml ci.sh ci.py ci-*.sh ci_*.sh"
 _KINDS = ("dependency manifest", "lock file", "configuration")
@@ -43,7 +43,7 @@ def sensitive(path: str) -> str:
     """
     parts = [folded(part) for part in path.split("/")]
     *folders, name = parts
-    if service_of("/".join(parts)) or not _CI_FOLDERS.isdisjoint(folders) or is_one_of(_CI, name):
+    if any(services_of("/".join(parts))) or not _CI_FOLDERS.isdisjoint(folders) or is_one_of(_CI, name):
         return "CI"
     if is_list("/".join(parts)):
         return "dependency manifest"

@@ -6,7 +6,7 @@ or merge it, most of them with the project's secrets, before anybody has reviewe
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -91,17 +91,16 @@ class ProtectedFiles:
         low = path.casefold()
         if low in self.paths or any(f"/{low}".endswith(f"/{name}") for name in self.names):
             return "protected path: the policy or a file that it names"
-        if (service := service_of(low)) and service not in self.lifted:
+        if service := next((one for one in services_of(low) if one not in self.lifted), ""):
             lifts = f"`diff: {{services: [{service}]}}`"
             return f"protected path: {service} runs what it says; {lifts} in the policy allows changes to it"
         return None
 
 
-def service_of(path: str) -> str:
-    """Return the first service that reads the file at `path` (in lower case); empty for none."""
+def services_of(path: str) -> Iterator[str]:
+    """Yield the services that read the file at `path` (in lower case)."""
     parts = path.split("/")
     for pattern, service in _PATTERNS:
         names = parts[:1] if pattern.startswith("/") else parts
         if any(fnmatchcase(name, pattern.removeprefix("/")) for name in names):
-            return service
-    return ""
+            yield service

@@ -15,7 +15,7 @@ from bot.gate.verdict import Verdict
 from bot.gate.withheld import MayWrite
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy
-from bot.policy.protected import SERVICES
+from bot.policy.protected import SERVICES, ProtectedFiles
 from bot.policy.publishing import DetectorPolicy, DiffPolicy
 from bot.policy.running import AgentPolicy
 from tests.support.source_repository import Repository, git
@@ -411,3 +411,11 @@ def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench) -
     assert withheld_reasons(desk.judge(may_write=LETS)) == dict.fromkeys(
         paths, "protected path: the policy or a file that it names"
     )
+
+
+def test_a_file_of_two_services_is_withheld_until_both_are_lifted() -> None:
+    path = ".buildkite/appveyor.yml"
+    both = ("appveyor", "buildkite")
+    for one, other in (both, both[::-1]):
+        assert other in (ProtectedFiles(lifted=(one,))(path) or "")
+    assert ProtectedFiles(lifted=both)(path) is None

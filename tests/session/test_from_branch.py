@@ -119,7 +119,7 @@ def test_nobodys_commit_is_lost_where_others_have_committed_to_the_branch(stage:
     assert "Its change is in the work tree already." not in asked[0]
     assert stage.branches()[branch] == theirs
     [new] = [pull for pull in stage.pulls() if pull["number"] != first["number"]]
-    assert f"others have committed to #{first['number']}, which is left alone" in new["body"]
+    assert f"other people have committed to #{first['number']}, which stays unchanged" in new["body"]
 
 
 @pytest.mark.slow
