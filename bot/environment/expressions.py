@@ -1,22 +1,25 @@
 """Evaluate the expressions of GitHub Actions that decide which steps of a workflow run on Linux.
 
-Secrets, outputs of other jobs and the event are `UNKNOWN`, and so is anything that depends on them.
+They are written as Python expressions, which `ast` parses; nothing of them is run. Secrets, outputs of other jobs and
+the event are `UNKNOWN`, and so is anything that depends on them.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<string>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?)|(?P<name>[A-Za-z_][\w-]*(?:\.[\w*-]+|\[[^\]]*\])*)"
-    r"|(?P<mark>&&|\|\||==|!=|<=|>=|[!()<>,]))"
+    r"\s*(?:(?P<string>'(?:[^']|'')*')|(?P<call>[A-Za-z_]\w*)\s*\(|(?P<name>[A-Za-z_][\w-]*(?:\.[\w*-]+|\[[^\]]*\])*)"
+    r"|(?P<other>-?\d+(?:\.\d+)?|&&|\|\||==|!=|<=|>=|[!()<>,]))\s*"
 )
+_IN_PYTHON = {"&&": " and ", "||": " or ", "!": "~"}  # `~` binds as tightly as `!`, unlike `not`
 _EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 _LONGEST = 500
-_DEEPEST = 20
 _LONGEST_VALUE = 10_000
+_NAME, _OTHER_FUNCTION = "name", "other"
 
 
 class _Unknown:
@@ -55,15 +58,11 @@ def evaluate(expression: str, values: Mapping[str, Any]) -> Any:
     """Return the value of `expression`, or `UNKNOWN`. `values` has names such as `matrix.os`."""
     text = expression.strip()
     if (whole := _EXPRESSION.fullmatch(text)) is not None:
-        text = whole[1]
-    tokens = _tokens(text)
-    if tokens is None:
-        return UNKNOWN
+        text = whole[1].strip()
     try:
-        value, rest = _parse_or(tokens, values, 0)
-    except (IndexError, TypeError, ValueError):
+        return _value(ast.parse(_in_python(text), mode="eval").body, values)
+    except (SyntaxError, TypeError, ValueError, IndexError, RecursionError, MemoryError):
         return UNKNOWN
-    return UNKNOWN if rest else value
 
 
 def substitute(text: str, values: Mapping[str, Any]) -> str:
@@ -76,50 +75,64 @@ def substitute(text: str, values: Mapping[str, Any]) -> str:
     return _EXPRESSION.sub(known, text)
 
 
-def _tokens(text: str) -> list[tuple[str, str]] | None:
-    tokens, position, text = [], 0, text.strip()
-    if len(text) > _LONGEST:
-        return None
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            return None
-        tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
+def _in_python(text: str) -> str:
+    """Return the expression in Python's syntax, each name as a call of `name`. Raises `ValueError`."""
+    pieces, position = list[str](), 0
+    while position < len(text) <= _LONGEST and (match := _TOKEN.match(text, position)):
         position = match.end()
-    return tokens
+        if match["string"]:
+            pieces.append(repr(match["string"][1:-1].replace("''", "'")))
+        elif match["call"]:
+            known = match["call"].lower()
+            pieces.append(f"{known if known in _FUNCTIONS else _OTHER_FUNCTION}(")
+        elif match["name"]:
+            pieces.append(f"{_NAME}({match['name']!r})")
+        else:
+            pieces.append(_IN_PYTHON.get(match["other"], match["other"]))
+    if position < len(text):
+        raise ValueError("not an expression, or too long")
+    return "".join(pieces)
 
 
-_Tokens = list[tuple[str, str]]
+def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number
+        case ast.UnaryOp(op=ast.Invert(), operand=inner):
+            value = _value(inner, values)
+            return UNKNOWN if value is UNKNOWN else not value
+        case ast.BoolOp(op=operator, values=[first, *others]):
+            join = _or if isinstance(operator, ast.Or) else _and
+            value = _value(first, values)
+            for other in others:
+                value = join(value, _value(other, values))
+            return value
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
+            pair = _value(left, values), _value(right, values)
+            if UNKNOWN in pair:
+                return UNKNOWN
+            equal = to_text(pair[0]).lower() == to_text(pair[1]).lower()
+            return equal is isinstance(operator, ast.Eq)
+        case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str() as text)]) if name == _NAME:
+            return _named(text, values)
+        case ast.Call(func=ast.Name(id=name), args=nodes):
+            arguments = [_value(one, values) for one in nodes]
+            return UNKNOWN if name not in _FUNCTIONS or UNKNOWN in arguments else _FUNCTIONS[name](*arguments)
+    return UNKNOWN
 
 
-def _parse_or(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
-    left, rest = _parse_and(tokens, values, depth)
-    while rest and rest[0][1] == "||":
-        right, rest = _parse_and(rest[1:], values, depth)
-        left = (True if right is not UNKNOWN and right else UNKNOWN) if left is UNKNOWN else left or right
-    return left, rest
+def _or(left: Any, right: Any) -> Any:
+    if left is UNKNOWN:
+        return True if right is not UNKNOWN and right else UNKNOWN
+    return left or right
 
 
-def _parse_and(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
-    left, rest = _parse_comparison(tokens, values, depth)
-    while rest and rest[0][1] == "&&":
-        right, rest = _parse_comparison(rest[1:], values, depth)
-        unknown = left is UNKNOWN and (right is UNKNOWN or right)
-        left = UNKNOWN if unknown else right if left is UNKNOWN else left and right
-    return left, rest
-
-
-def _parse_comparison(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
-    left, rest = _parse_operand(tokens, values, depth)
-    if rest and rest[0] in (("mark", "=="), ("mark", "!=")):
-        right, after = _parse_operand(rest[1:], values, depth)
-        if left is UNKNOWN or right is UNKNOWN:
-            return UNKNOWN, after
-        equal = to_text(left).lower() == to_text(right).lower()
-        return equal if rest[0][1] == "==" else not equal, after
-    if rest and rest[0][1] in ("<", ">", "<=", ">="):
-        return UNKNOWN, _parse_operand(rest[1:], values, depth)[1]
-    return left, rest
+def _and(left: Any, right: Any) -> Any:
+    if left is UNKNOWN:
+        return UNKNOWN if right is UNKNOWN or right else right
+    return left and right
 
 
 def to_text(value: Any) -> str:
@@ -134,43 +147,7 @@ def _format(text: str, values: Sequence[Any]) -> str:
     return filled
 
 
-def _parse_operand(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
-    if depth > _DEEPEST:
-        raise ValueError("nested too deeply")
-    (kind, text), rest = tokens[0], tokens[1:]
-    if text == "!":
-        value, rest = _parse_operand(rest, values, depth + 1)
-        return UNKNOWN if value is UNKNOWN else not value, rest
-    if text == "(":
-        value, rest = _parse_or(rest, values, depth + 1)
-        if rest[0][1] != ")":
-            raise ValueError("no closing bracket")
-        return value, rest[1:]
-    if kind == "string":
-        return text[1:-1].replace("''", "'"), rest
-    if kind == "number":
-        return text, rest
-    if kind != "name":
-        raise ValueError(text)
-    return (
-        _call(text, rest[1:], values, depth) if rest and rest[0][1] == "(" else (_value(text, values), rest)
-    )
-
-
-def _call(name: str, rest: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
-    arguments = []
-    while rest[0][1] != ")":
-        value, rest = _parse_or(rest, values, depth + 1)
-        arguments.append(value)
-        if rest[0][1] == ",":
-            rest = rest[1:]
-    function = _FUNCTIONS.get(name.lower())
-    if function is None or UNKNOWN in arguments:
-        return UNKNOWN, rest[1:]
-    return function(*arguments), rest[1:]
-
-
-def _value(name: str, values: Mapping[str, Any]) -> Any:
+def _named(name: str, values: Mapping[str, Any]) -> Any:
     if name in values:
         return values[name]
     if name in _CONSTANTS:
