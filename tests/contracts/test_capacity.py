@@ -62,7 +62,7 @@ def test_one_that_never_can_be_started_is_said_in_words() -> None:
         except CapacityError as error:
             print(error)
     """
-    assert "refused us another process or thread for 0.3 s" in said(script)
+    assert "refused another process or thread for 0.3 s" in said(script)
 
 
 def test_a_process_start_is_retried_until_there_is_capacity() -> None:

@@ -157,7 +157,7 @@ def test_a_dry_run_prints_the_files_and_writes_none(repo: Path) -> None:
 def test_with_nobody_to_ask_nothing_is_written(repo: Path) -> None:
     ran = init(repo, stdin="y\n")
     assert (ran.code, (repo / ".github").exists()) == (2, False)
-    assert "say --yes" in ran.err
+    assert "use --yes" in ran.err
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y\n", True), ("\n", False), ("no\n", False)])
