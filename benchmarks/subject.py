@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.clone import Checkout, Source, check_out
 
 FILES = 80
 NEEDLE = "this text stands in ignored files only"
@@ -48,7 +48,7 @@ def large_checkout(folder: Path, files: int) -> Checkout:
     repository.mkdir(parents=True)
     _git(repository, "init", "-q", "-b", "main")
     _git(repository, "fast-import", "--quiet", stdin=b"".join(_stream(files)))
-    checkout = prepare(Source(str(repository), "HEAD"), folder / "run")
+    checkout = check_out(Source(str(repository), "HEAD"), folder / "run")
     ignored = checkout.tree / "build"
     ignored.mkdir()
     for number in range(_IGNORED):

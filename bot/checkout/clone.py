@@ -63,7 +63,7 @@ class Checkout(NamedTuple):
     paths: tuple[str, ...] = ()
 
 
-def prepare(source: Source, folder: Path, *, history: History = 1) -> Checkout:
+def check_out(source: Source, folder: Path, *, history: History = 1) -> Checkout:
     """Check out `source` into `trusted.git` and `tree` below `folder`. Raises a `CheckoutError`.
 
     `history` is the depth in commits, or "full".

@@ -26,7 +26,7 @@ from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.loop import run_loop
 from bot.agent.title import title_change
-from bot.checkout.clone import prepare
+from bot.checkout.clone import check_out
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts import journal as lines
@@ -128,7 +128,7 @@ def _read_base(
     stack: ExitStack,
 ) -> Run:
     """2. Check out the base and read what it says. The journal is closed with `stack`."""
-    checkout, request = prepare(spec.source, spec.folder.root), spec.request
+    checkout, request = check_out(spec.source, spec.folder.root), spec.request
     user = spec.environment if spec.tier is Tier.LOCAL else {}
     skills = Background(lambda: find_skills(checkout, user, request.instruction or ""), "skills")
     with Parser() as parser:
@@ -145,7 +145,7 @@ def _read_base(
         say(f"{count_of(request.triage.threads if request.triage else (), 'thread')} to look at")
     whole = checkout
     if policy.history != 1:
-        whole = prepare(spec.source, spec.folder.history, history=policy.history)
+        whole = check_out(spec.source, spec.folder.history, history=policy.history)
     journal = stack.enter_context(Journal(spec.folder.journal, detector.masked))
     if spec.view is not None:
         journal.watch = ProgressReporter(

@@ -13,7 +13,7 @@ from pathlib import Path
 from bot import __version__
 from bot.agent.journal_file import MAX_JOURNAL, JournalFile, parse_journal, read_journal
 from bot.agent.loop import LoopEnd
-from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git, GitError
 from bot.checkout.pull import recorded_pull_base
 from bot.contracts import journal as lines
@@ -215,7 +215,7 @@ def _trusted(root: Path, folder: RunFolder, recording: JournalFile) -> Git:
         damage = error
     try:
         clone_folder = Path(tempfile.mkdtemp(prefix="again-", dir=folder.root))
-        return prepare(Source(url, base), clone_folder).git
+        return check_out(Source(url, base), clone_folder).git
     except (OSError, AgentError) as error:
         raise UsageError(
             f"The git directory of the run in {folder.root} is gone or damaged ({damage}), and commit {base[:12]} "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checkout.clone import Source, prepare
+from bot.checkout.clone import Source, check_out
 from bot.environment.detect import detect
 from bot.gate.dependencies import new_dependencies
 from bot.gate.weaker_tests import Line
@@ -56,7 +56,9 @@ def test_a94_the_head_of_a_pull_request_names_no_check(tmp_path: Path) -> None:
     base = git(repo, "rev-parse", "HEAD")
     (repo / ".github/workflows/ci.yml").write_text(CI.format("pytest -q --co"))
     commit_all(repo)
-    checkout = prepare(Source(str(repo), "HEAD"), tmp_path / "run", history="full")._replace(policy_sha=base)
+    checkout = check_out(Source(str(repo), "HEAD"), tmp_path / "run", history="full")._replace(
+        policy_sha=base
+    )
     policy = load_policy("version: 1\n")
     [check] = checks_of(policy, None, detected_at(checkout))
     assert check.command == "pytest -q"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checkout.clone import Source, prepare
+from bot.checkout.clone import Source, check_out
 from bot.checkout.pull import PullHead
 from bot.contracts.request import Tier
 from bot.policy.decide import decide
@@ -188,7 +188,7 @@ def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stag
         assert request.pull is not None
         head = PullHead(number, request.pull.head_sha)
         source = Source(request.clone_url, "refs/heads/main", stage.sample.run_token, head)
-        checkout = prepare(source, stage.folder / verb)
+        checkout = check_out(source, stage.folder / verb)
         assert (checkout.tree / "OWNED.md").exists()
         assert base_policy(checkout, request) == base
 

@@ -84,8 +84,8 @@ def test_a29_nothing_of_the_activated_environment_is_run_by_the_host(cli: Cli, t
 _FETCH = """
 import sys
 from pathlib import Path
-from bot.checkout.clone import Source, prepare
-prepare(Source(sys.argv[1], "main", sys.argv[2]), Path(sys.argv[3]))
+from bot.checkout.clone import Source, check_out
+check_out(Source(sys.argv[1], "main", sys.argv[2]), Path(sys.argv[3]))
 """
 
 

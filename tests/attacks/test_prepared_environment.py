@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.clone import Checkout, Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.policy.load import load_policy
 from bot.policy.running import SetupStep
@@ -53,7 +53,7 @@ def of_pull(folder: Path) -> Checkout:
     for name, text in EVIL.items():
         (repo / name).write_text(text)
     commit_all(repo)
-    checkout = prepare(Source(str(repo), "HEAD"), folder / "checkout", history="full")
+    checkout = check_out(Source(str(repo), "HEAD"), folder / "checkout", history="full")
     return checkout._replace(policy_sha=base)
 
 

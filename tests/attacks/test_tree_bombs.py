@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.checkout import git, objects, remote
-from bot.checkout.clone import Source, prepare
+from bot.checkout.clone import Source, check_out
 from bot.checkout.errors import HostileRepositoryError
 from slash_forge import Forge
 from tests.support.source_repository import Repository
@@ -62,7 +62,7 @@ def test_a75_a_tree_bomb_is_refused_before_it_is_written(
     repository = Repository(tmp_path / "source")
     repository.commit_of(bomb(repository))
     with pytest.raises(HostileRepositoryError, match=words):
-        prepare(Source(str(repository.path), "HEAD"), tmp_path / "run")
+        check_out(Source(str(repository.path), "HEAD"), tmp_path / "run")
     assert not (tmp_path / "run" / "tree").exists()
 
 
@@ -73,7 +73,7 @@ def test_a75_nor_does_one_come_by_way_of_a_fetch(tmp_path: Path) -> None:
         forge.add_user("ada")
         url = forge.clone_url(forge.create_repository("ada", "bomb", repository.path))
         with pytest.raises(HostileRepositoryError, match=r"256 deep.* name a branch without it"):
-            prepare(Source(url, "main"), tmp_path / "run")
+            check_out(Source(url, "main"), tmp_path / "run")
     assert not (tmp_path / "run" / "tree").exists()
 
 
@@ -89,4 +89,4 @@ def test_a75_git_unpacks_no_more_than_its_memory(tmp_path: Path, monkeypatch: py
         with pytest.raises(
             HostileRepositoryError, match="git needs more than 24 MiB of memory or 60 s to unpack"
         ):
-            prepare(Source(url, "main"), tmp_path / "run")
+            check_out(Source(url, "main"), tmp_path / "run")

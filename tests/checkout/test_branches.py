@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.checkout.branches import Signature, branch_name, commit_tree, count_uncommitted, create_branch
-from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.errors import CheckoutError
 from tests.support.source_repository import Repository, git
 
@@ -38,7 +38,7 @@ def change(checkout: Checkout) -> str:
 
 @pytest.fixture
 def checkout(repository: Repository, tmp_path: Path) -> Checkout:
-    return prepare(Source(str(repository.path), "HEAD"), tmp_path / "run")
+    return check_out(Source(str(repository.path), "HEAD"), tmp_path / "run")
 
 
 def test_the_commit_arrives_on_a_new_branch(repository: Repository, checkout: Checkout) -> None:
@@ -119,7 +119,7 @@ def test_a_name_of_another_shape_is_refused(repository: Repository, checkout: Ch
 
 def test_the_branch_arrives_from_a_linked_work_tree(repository: Repository, tmp_path: Path) -> None:
     repository.git("worktree", "add", "-q", str(tmp_path / "linked"), "-b", "side")
-    checkout = prepare(Source(str(tmp_path / "linked"), "HEAD"), tmp_path / "run")
+    checkout = check_out(Source(str(tmp_path / "linked"), "HEAD"), tmp_path / "run")
     create_branch(
         tmp_path / "linked", "agent/fix", source=checkout.git, commit=change(checkout), base=checkout.base_sha
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checkout.clone import Checkout, Source, materialise, prepare
+from bot.checkout.clone import Checkout, Source, check_out, materialise
 from bot.checkout.errors import (
     CheckoutError,
     HostileRepositoryError,
@@ -37,7 +37,7 @@ def repository(tmp_path: Path) -> Repository:
 def checked_out(
     repository: Repository, tmp_path: Path, revision: str = "HEAD", **options: object
 ) -> Checkout:
-    return prepare(Source(str(repository.path), revision), tmp_path / "run", **options)  # type: ignore[arg-type]
+    return check_out(Source(str(repository.path), revision), tmp_path / "run", **options)  # type: ignore[arg-type]
 
 
 def test_the_tree_holds_the_base_commit(repository: Repository, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_each_kind_of_checkout_is_a_source(repository: Repository, tmp_path: Pat
     place = tmp_path / "place"
     subprocess.run(["sh", "-ec", command.format(place=place, source=repository.path)], check=True)
     (place / "dirty.txt").touch()
-    checkout = prepare(Source(str(place.resolve()), "HEAD"), tmp_path / "run")
+    checkout = check_out(Source(str(place.resolve()), "HEAD"), tmp_path / "run")
     assert checkout.base_sha == repository.head
     assert git(checkout.tree, "status", "--porcelain") == ""
     assert git(checkout.tree, "rev-list", "--count", "HEAD") == "1"
@@ -130,7 +130,7 @@ def test_any_branch_or_commit_can_be_the_base(repository: Repository, tmp_path: 
     repository.git("branch", "topic/x", "HEAD~1")
     first = repository.git("rev-parse", "HEAD~1")
     for revision, branch in (("topic/x", "topic/x"), (first, "base")):
-        checkout = prepare(Source(str(repository.path), revision), tmp_path / branch)
+        checkout = check_out(Source(str(repository.path), revision), tmp_path / branch)
         assert checkout.base_sha == first
         assert git(checkout.tree, "branch", "--show-current") == branch
 
@@ -150,7 +150,7 @@ def test_any_folder_name_works(tmp_path: Path, name: str) -> None:
     repository = Repository(tmp_path / name / "source")
     repository.commit(a="1")
     for history in (1, "full"):
-        checkout = prepare(
+        checkout = check_out(
             Source(str(repository.path), "HEAD"), tmp_path / name / f"run {history}", history=history  # type: ignore[arg-type]
         )  # fmt: skip
         assert git(checkout.tree, "status", "--porcelain") == ""
@@ -216,7 +216,7 @@ def test_what_is_no_source_is_named(
     (tmp_path / "plain").mkdir()
     Repository(tmp_path / "empty")
     with pytest.raises(error, match=words):
-        prepare(Source(str(tmp_path / place), "HEAD"), tmp_path / "run")
+        check_out(Source(str(tmp_path / place), "HEAD"), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_a_checkout_that_cannot_be_made_is_one_sentence(
 ) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CheckoutError, match=words):
-        prepare(Source(str(repository.path), "HEAD"), tmp_path / folder, history=history)
+        check_out(Source(str(repository.path), "HEAD"), tmp_path / folder, history=history)
 
 
 @pytest.mark.parametrize("revision", ["nowhere", "-u", "--upload-pack=x", "", "a..b", "HEAD:a.txt"])
@@ -242,7 +242,7 @@ def test_a_full_disk_is_one_sentence(repository: Repository, tmp_path: Path) -> 
     repository.commit()
     code = (
         "import sys; from pathlib import Path; from bot.checkout.clone import *\n"
-        "try: prepare(Source(sys.argv[1], 'HEAD'), Path('/mnt/run'))\n"
+        "try: check_out(Source(sys.argv[1], 'HEAD'), Path('/mnt/run'))\n"
         "except CheckoutError as error: print(error)"
     )
     # A file system of 2 MB, for this process alone.
@@ -272,9 +272,9 @@ def test_a_partial_clone_without_the_blobs_says_how_to_bring_them(
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", url, "partial")
     partial = tmp_path / "partial"
     with pytest.raises(CheckoutError, match="fetch --refetch --no-filter`"):
-        prepare(Source(str(partial), "HEAD"), tmp_path / "run")
+        check_out(Source(str(partial), "HEAD"), tmp_path / "run")
     git(partial, "fetch", "-q", "--refetch", "--no-filter")
-    assert (prepare(Source(str(partial), "HEAD"), tmp_path / "again").tree / "a.txt").read_text() == "one\n"
+    assert (check_out(Source(str(partial), "HEAD"), tmp_path / "again").tree / "a.txt").read_text() == "one\n"
 
 
 # Names that more than one ref has

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.checkout.clone import Source, prepare
+from bot.checkout.clone import Source, check_out
 from tests.support.source_repository import Repository
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "a" * 64 + "\nsize 12345\n"
 
 
 def notes(repository: Repository, tmp_path: Path, **options: object) -> tuple[str, ...]:
-    return prepare(Source(str(repository.path), "HEAD"), tmp_path / "run", **options).notes  # type: ignore[arg-type]
+    return check_out(Source(str(repository.path), "HEAD"), tmp_path / "run", **options).notes  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.errors import CheckoutError, MissingRevisionError, MovedHeadError
 from bot.checkout.pull import PullHead
 from bot.github.client import connect
@@ -46,7 +46,7 @@ class World:
         self, number: int, sha: str, base: str = "main", name: str = "run", **options: object
     ) -> Checkout:
         source = Source(self.forge.clone_url(self.repo), base, self.token, PullHead(number, sha))
-        return prepare(source, self.folder / name, **options)  # type: ignore[arg-type]
+        return check_out(source, self.folder / name, **options)  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -183,7 +183,7 @@ def test_a_head_is_named_by_its_whole_id_alone(checked_out: CheckedOut, tmp_path
 def test_a_folder_has_no_pull_requests(tmp_path: Path) -> None:
     source = Repository(tmp_path / "source")
     with pytest.raises(CheckoutError, match="must start with https"):
-        prepare(Source(str(source.path), "main", "", PullHead(1, "a" * 40)), tmp_path / "run")
+        check_out(Source(str(source.path), "main", "", PullHead(1, "a" * 40)), tmp_path / "run")
 
 
 # The merge base

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from git.exc import GitCommandError  # noqa: F401 - GitPython runs `git version` with the whole environment
 
-from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.errors import (
     AuthenticationFailedError,
     CheckoutError,
@@ -50,7 +50,7 @@ def checked_out(
     forge: Forge, repo: str, tmp_path: Path, revision: str = "main", **options: object
 ) -> Checkout:
     source = Source(forge.clone_url(repo), revision, forge.token("ada"))
-    return prepare(source, tmp_path / "run", **options)  # type: ignore[arg-type]
+    return check_out(source, tmp_path / "run", **options)  # type: ignore[arg-type]
 
 
 def size_of(folder: Path) -> int:
@@ -64,7 +64,7 @@ def test_a_repository_that_was_renamed_is_named_as_such_and_no_token_follows(tmp
         url = forge.clone_url(name)
         forge.rename_repository(name, "ada/new")
         with pytest.raises(RepositoryMovedError, match="renamed or transferred"):
-            prepare(Source(url, "main", forge.token("ada")), tmp_path / "run")
+            check_out(Source(url, "main", forge.token("ada")), tmp_path / "run")
         requests = [one for one in forge.requests if "info/refs" in one.path]
         assert {one.path.split("/")[2] for one in requests} == {"old.git"}
 
@@ -119,7 +119,7 @@ def test_the_callers_environment_does_not_reach_the_fetch(
 
 def test_a_wrong_token_is_said_to_be_refused(forge: Forge, repo: str, tmp_path: Path) -> None:
     with pytest.raises(AuthenticationFailedError, match="refused the token") as caught:
-        prepare(Source(forge.clone_url(repo), "main", "ghp_wrongwrongwrong"), tmp_path / "run")
+        check_out(Source(forge.clone_url(repo), "main", "ghp_wrongwrongwrong"), tmp_path / "run")
     assert "ghp_wrong" not in str(caught.value)
     assert caught.value.__cause__ is None
 
@@ -141,7 +141,7 @@ def test_what_is_not_there_is_named(
         forge.create_repository("ada", "empty")
     place = url.format(forge=forge.url, repo=forge.clone_url(repo))
     with pytest.raises(error, match=words):
-        prepare(Source(place, revision, forge.token("ada")), tmp_path / "run")
+        check_out(Source(place, revision, forge.token("ada")), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_revision_that_is_no_name_is_refused(
 )
 def test_an_address_that_must_not_be_used_is_refused(tmp_path: Path, url: str, reason: str) -> None:
     with pytest.raises(CheckoutError, match=reason) as caught:
-        prepare(Source(url, "main", "token-token"), tmp_path / "run")
+        check_out(Source(url, "main", "token-token"), tmp_path / "run")
     assert "secret" not in str(caught.value)
 
 

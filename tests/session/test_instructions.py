@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checkout.clone import Source, prepare
+from bot.checkout.clone import Source, check_out
 from bot.policy.running import AgentPolicy
 from bot.session.context.instructions import MOST, MOST_A_FILE, instructions
 from tests.support.repositories import commit_all, make_repository
@@ -19,7 +19,7 @@ def found(
     folder: Path, files: Mapping[str, str], *near: str, names: tuple[str, ...] = NAMES
 ) -> list[tuple[str, str, int]]:
     repo = make_repository(folder / "repo", {"README.md": "x\n", **files})
-    checkout = prepare(Source(str(repo), "HEAD"), folder / "run")
+    checkout = check_out(Source(str(repo), "HEAD"), folder / "run")
     return [tuple(one) for one in instructions(checkout.git, checkout.base_sha, names, near)]
 
 
@@ -55,7 +55,7 @@ def linked(tmp_path: Path, links: Mapping[str, str], files: Mapping[str, str]) -
         (repo / name).parent.mkdir(parents=True, exist_ok=True)
         (repo / name).symlink_to(target)
     commit_all(repo)
-    checkout = prepare(Source(str(repo), "HEAD"), tmp_path / "run")
+    checkout = check_out(Source(str(repo), "HEAD"), tmp_path / "run")
     names = AgentPolicy().instructions
     return [(one.path, one.text) for one in instructions(checkout.git, checkout.base_sha, names, ["a/x.py"])]
 
@@ -133,7 +133,7 @@ def test_other_names_are_read_where_the_first_are_missing(tmp_path: Path, name: 
 
 def test_a_file_in_utf_16_is_read(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "repo", {"AGENTS.md": "Use tabs.\n".encode("utf-16")})
-    checkout = prepare(Source(str(repo), "HEAD"), tmp_path / "run")
+    checkout = check_out(Source(str(repo), "HEAD"), tmp_path / "run")
     [one] = instructions(checkout.git, checkout.base_sha, NAMES)
     assert one.text == "Use tabs."
 

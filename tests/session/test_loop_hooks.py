@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.agent.conversation_context import Hooks
-from bot.checkout.clone import Source, prepare
+from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.gate.verdict import Verdict
 from bot.policy.load import load_policy
@@ -93,7 +93,7 @@ def test_a_missing_plan_is_told_once(planned: bool) -> None:
 def test_a_file_that_parsed_at_the_base_and_does_not_any_more_is_named(tmp_path: Path) -> None:
     before = {"a.toml": "a = 1\n", "b.json": "{}", "tsconfig.json": "{ // comments\n}", "c.json": "{}"}
     repository = make_repository(tmp_path / "repository", before)
-    checkout = prepare(Source(str(repository), "HEAD"), tmp_path / "checkout")
+    checkout = check_out(Source(str(repository), "HEAD"), tmp_path / "checkout")
     after = {"a.toml": "[x", "b.json": "[", "tsconfig.json": "{ // more\n}", "c.json": "[]", "new.json": "{"}
     for name, text in after.items():
         (checkout.tree / name).write_text(text)

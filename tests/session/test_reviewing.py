@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.agent.findings import AnchoredFinding
-from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git
 from bot.checkout.pull import PullHead
 from bot.contracts.cancel import CancelToken
@@ -55,7 +55,7 @@ class Pull:
         token = self.forge.token("octo")
         head = PullHead(self.number, self.head())
         source = Source(self.forge.clone_url(REPO), "refs/heads/main", token, head)
-        checkout: Checkout = prepare(source, self.folder / str(next(self._numbers)))
+        checkout: Checkout = check_out(source, self.folder / str(next(self._numbers)))
         return pull_range(checkout, source, since)
 
     def merge_main(self) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
-from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.clone import Checkout, Source, check_out
 from bot.contracts import journal as lines
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.outcome import CheckResult
@@ -70,7 +70,7 @@ def trial(
         program.chmod(0o755)
     if (repository / "node_modules").is_dir():
         commit_all(repository)
-    checkout = prepare(Source(str(repository), "HEAD"), folder / "checkout")
+    checkout = check_out(Source(str(repository), "HEAD"), folder / "checkout")
     opened: list[str] = []
     failing_starts: list[str] = []
 

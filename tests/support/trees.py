@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git
 from bot.gate.judge import judge_tree
 from bot.gate.objects import DEFAULT_LIMITS, ChangeLimits
@@ -60,7 +60,7 @@ class Bench:
 
 
 def bench(folder: Path, repository: Repository) -> Bench:
-    return Bench(prepare(Source(str(repository.path), "HEAD"), folder / "run"), repository)
+    return Bench(check_out(Source(str(repository.path), "HEAD"), folder / "run"), repository)
 
 
 def copy_of_bench(pristine: Bench, folder: Path) -> Bench:

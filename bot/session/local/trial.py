@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.agent.journal import Journal
-from bot.checkout.clone import Source, prepare
+from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import Provider
@@ -99,7 +99,7 @@ def _run(
     return Run.of(
         spec,
         stop=stop,
-        checkout=prepare(spec.source, folder.root, history=policy.history),
+        checkout=check_out(spec.source, folder.root, history=policy.history),
         policy=policy,
         profile=granted_profile(spec, policy),
         confinement=choose(spec.sandbox).confinement,
