@@ -12,30 +12,6 @@ from posixpath import join
 
 from bot.ecosystems.checker import Checker, Read, above, is_in
 
-CHECKER_NAMES = (
-    "ruff",
-    "ty",
-    "basedpyright",
-    "pyright",
-    "mypy",
-    "python-syntax",
-    "tsc",
-    "biome",
-    "oxlint",
-    "eslint",
-    "cargo",
-    "gopls",
-    "go-vet",
-    "shellcheck",
-    "bash",
-)
-"""Checkers of a whole project, in the order in which they run. Each is described in the file of its language."""
-
-LANGUAGE_SERVERS = ("ty", "ruff", "typescript", "gopls", "clangd", "biome", "oxlint", "rust-analyzer")
-_C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx")
-_SCRIPT = (".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx")
-CHECKED_SUFFIXES = frozenset((".py", ".pyi", ".go", ".rs", *_SCRIPT, *_C))
-"""The files that a server takes. The servers are described in `bot/ecosystems`."""
 REMOVED_SERVERS = ("cargo", "shellcheck", "bash", "python", "json", "toml", "yaml")
 """What a policy could name here once."""
 

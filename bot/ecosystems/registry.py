@@ -10,7 +10,6 @@ from typing import cast
 
 from bot.ecosystems.checker import Checker
 from bot.ecosystems.checker_output import FORMS, Form
-from bot.ecosystems.checkers import CHECKER_NAMES
 from bot.ecosystems.language_server import Server
 from bot.ecosystems.record import Ecosystem
 from bot.ecosystems.uses import Use, is_other_name, use_of_name
@@ -56,8 +55,15 @@ def form(name: str) -> Form:
 @cache
 def checkers() -> tuple[Checker, ...]:
     """Return the checkers of whole projects in the order of execution and display."""
-    every = (checker for one in ecosystems() for checker in one.checkers)
-    return tuple(sorted(every, key=lambda one: CHECKER_NAMES.index(one.name)))
+    return tuple(checker for one in ecosystems() for checker in one.checkers)
+
+
+def checker_names() -> tuple[str, ...]:
+    return tuple(one.name for one in checkers())
+
+
+def server_names() -> tuple[str, ...]:
+    return tuple(one.name for one in servers())
 
 
 def checking(tmp: str) -> dict[str, str]:

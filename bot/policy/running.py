@@ -10,7 +10,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from bot.contracts.request import Tier
-from bot.ecosystems.checkers import CHECKER_NAMES, LANGUAGE_SERVERS, MAX_WAIT, REMOVED_SERVERS
+from bot.ecosystems.checkers import MAX_WAIT, REMOVED_SERVERS
+from bot.ecosystems.registry import checker_names, server_names
 from bot.policy.dangerous import NAMES
 from bot.policy.kinds import (
     FROZEN,
@@ -200,13 +201,13 @@ class DiagnosticsPolicy:
         2.0, "How long an edit's result waits for what is found in it, at most."
     )
     servers: Annotated[
-        Mapping[Annotated[str, one_of(LANGUAGE_SERVERS, REMOVED_SERVERS)], ServerPolicy], FROZEN
+        Mapping[Annotated[str, one_of(server_names(), REMOVED_SERVERS)], ServerPolicy], FROZEN
     ] = key(
         None,
         "Single language servers and parsers.",
         factory=dict,
-        title=f"a mapping by name, one of {', '.join(LANGUAGE_SERVERS)}",
+        title=f"a mapping by name, one of {', '.join(server_names())}",
     )
-    checkers: Annotated[tuple[Annotated[str, one_of(CHECKER_NAMES)], ...], ONCE, word("none", ())] | None = (
-        key(None, "What runs before and after; what is there, if not said.")
-    )
+    checkers: (
+        Annotated[tuple[Annotated[str, one_of(checker_names())], ...], ONCE, word("none", ())] | None
+    ) = key(None, "What runs before and after; what is there, if not said.")

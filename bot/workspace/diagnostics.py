@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from bot.contracts.evidence import Answer, Problem, ServerUse
 from bot.contracts.plain_text import printable
 from bot.contracts.wire import WireError
-from bot.ecosystems.checkers import LANGUAGE_SERVERS
+from bot.ecosystems.registry import server_names
 
 _MOST_NUMBER = 1 << 40
 _LONGEST_PATH = 4096
@@ -22,7 +22,7 @@ def _line(value: str) -> str:
 
 
 def _known(name: str) -> str:
-    if name not in LANGUAGE_SERVERS:
+    if name not in server_names():
         raise ValueError("it is no known server")
     return name
 
@@ -51,14 +51,14 @@ _Uses = tuple[Annotated[ServerUse, AfterValidator(_checked)], ...]
 class Diagnosis(NamedTuple):
     """The diagnostics of one tool result."""
 
-    tools: Annotated[_Tools, Field(max_length=len(LANGUAGE_SERVERS))]
+    tools: Annotated[_Tools, Field(max_length=len(server_names()))]
     new: Annotated[_Problems, Field(max_length=20)]
     new_count: _Count
     fixed: _Count
     hidden: _Count
     waited: Annotated[float, Field(ge=0, le=86_400)]
     note: Annotated[str, Field(max_length=_LONGEST), AfterValidator(_line)]
-    servers: Annotated[_Uses, Field(max_length=2 * len(LANGUAGE_SERVERS))]
+    servers: Annotated[_Uses, Field(max_length=2 * len(server_names()))]
 
 
 def diagnosis(message: object) -> Diagnosis:

@@ -19,8 +19,7 @@ from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.contracts.workspace_tools import SHELL
-from bot.ecosystems.checkers import LANGUAGE_SERVERS
-from bot.ecosystems.registry import server_commands
+from bot.ecosystems.registry import server_commands, server_names
 from bot.policy.decide import decide
 from bot.policy.running import DiagnosticsPolicy
 from bot.policy.values import Policy
@@ -99,7 +98,7 @@ class DiagnosticsMonitor:
 
     def servers(self) -> tuple[ServerUse, ...]:
         """The servers of the whole run."""
-        return tuple(use for name in LANGUAGE_SERVERS if (use := self._uses.get(name)) is not None)
+        return tuple(use for name in server_names() if (use := self._uses.get(name)) is not None)
 
 
 def server_permissions(policy: Policy, tier: Tier, profile: Profile | None = None) -> ServerPermissions:

@@ -16,7 +16,6 @@ from typing import Any
 
 from bot.contracts.evidence import Answer, Problem, ServerUse
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.ecosystems.checkers import CHECKED_SUFFIXES
 from bot.ecosystems.language_server import Server
 from bot.ecosystems.registry import servers
 from bot.toolhost import files
@@ -269,7 +268,7 @@ class Diagnosing:
 
 def is_checked(name: str) -> bool:
     """Whether a server takes a file of this name."""
-    return os.path.splitext(name)[1].lower() in CHECKED_SUFFIXES
+    return any(os.path.splitext(name)[1].lower() in one.files for one in servers())
 
 
 def _answer(server: LanguageServer, names: Sequence[str]) -> Answer:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.ecosystems.checkers import CHECKED_SUFFIXES, LANGUAGE_SERVERS
 from bot.ecosystems.language_server import Launch, Server
 from bot.ecosystems.place import Place
 from bot.ecosystems.registry import ecosystems, servers
@@ -37,11 +36,6 @@ def location(root: Path, folder: str = "", **programs: str) -> Place:
 def argv(root: Path, start: Launch | str) -> str:
     assert isinstance(start, Launch), start
     return " ".join(start.argv).replace(f"{root}/", "")
-
-
-def test_the_names_are_those_that_a_policy_may_name() -> None:
-    assert sorted(one.name for one in servers()) == sorted(LANGUAGE_SERVERS)
-    assert {suffix for one in servers() for suffix in one.files} == CHECKED_SUFFIXES
 
 
 def test_a_folder_that_cannot_be_looked_into_has_no_settings_and_no_programs(tmp_path: Path) -> None:
