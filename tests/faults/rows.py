@@ -372,7 +372,7 @@ AGAIN = (
             ("", "`publish`"): publish(without_access),
             ("", "`publish` in a job of the event"): publish_in_job(without_access),
         },
-        exit=6, says="GitHub gives less access", work=Work.BUNDLE, thread="GitHub gives less access",
+        exit=6, says="less access now", work=Work.BUNDLE, thread="less access now",
     ),
     *rows(
         "A bundle is published again",

@@ -107,7 +107,7 @@ def test_a_task_is_the_one_that_the_job_names(world: World) -> None:
     outcome, name, event = scheduled(world)
     request = replace(outcome.request, task="links", instruction=None, options={})
     outcome = replace(world.outcome(), request=request)
-    with pytest.raises(AgentError, match="nothing was done"):
+    with pytest.raises(AgentError, match="Nothing was done"):
         published(world, outcome, name, event, SLASH_AGENT_TASK="rounding", SLASH_AGENT_INSTRUCTION="")
     assert world.pulls() == []
     published(world, outcome, name, event, SLASH_AGENT_TASK="links", SLASH_AGENT_INSTRUCTION="")

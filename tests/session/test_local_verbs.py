@@ -89,7 +89,7 @@ def test_a_plan_is_printed_kept_and_carried_out(cli: Cli, repo: Path, tmp_path: 
         (["plan"], "Say what to do, as in: slash-agent plan"),
         (["fix", "--plan", "missing.json"], "The plan missing.json cannot be read: No such file"),
         (["fix", "--plan", "bad.json"], "bad.json is not a valid plan"),
-        (["fix", "--plan", "bad.json", "and more"], "leave the instruction out"),
+        (["fix", "--plan", "bad.json", "and more"], "leave it out"),
         (["fix", "--plan", "x", "--continue", "y"], "not allowed with argument"),
         (["explain", "--patch", "x", "why?"], "unrecognized arguments"),
     ],
