@@ -143,8 +143,8 @@ class SummaryCompaction:
         summary = self._summary(old, cancel)
         transcript = self._archive(transcript_text(state.messages[:first_kept]))
         text = compose_summary(carry_over_sections(summary, _last_summary(state.messages)), state, transcript)
-        kept = [state.messages[0], Message("user", (Text(text),)), *state.messages[first_kept:]]
-        tokens = sum(map(tokens_of, kept))
+        messages = [state.messages[0], Message("user", (Text(text),)), *state.messages[first_kept:]]
+        tokens = sum(map(tokens_of, messages))
         if tokens > MAX_SHARE_AFTER * self._provider.info.context_window:
             raise SummaryError(
                 f"The conversation still holds about {tokens} tokens after it was summed up, too much for a window of "

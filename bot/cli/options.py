@@ -108,8 +108,8 @@ def check_minutes(text: str) -> str:
 def check_options(arguments: argparse.Namespace) -> dict[str, str]:
     """The options of a request about checks."""
     no_checks = "true" if arguments.no_checks else None
-    given = {CHECK: arguments.check, NO_CHECKS: no_checks, CHECK_MINUTES: arguments.check_minutes}
-    return {key: value for key, value in given.items() if value}
+    values = {CHECK: arguments.check, NO_CHECKS: no_checks, CHECK_MINUTES: arguments.check_minutes}
+    return {key: value for key, value in values.items() if value}
 
 
 def add_flag(parser: argparse._ActionsContainer, *names: str, help: str) -> None:

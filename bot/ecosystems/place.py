@@ -42,8 +42,8 @@ class Place:
 
     def above(self, *names: str, top: bool = False) -> Path | None:
         """The nearest of these files, or the topmost."""
-        found = [f / name for f in self._folders() for name in names if os.path.isfile(f / name)]
-        return found[-1 if top else 0] if found else None
+        paths = [f / name for f in self._folders() for name in names if os.path.isfile(f / name)]
+        return paths[-1 if top else 0] if paths else None
 
     def environments(self) -> Iterator[Path]:
         """Virtual environments, the nearest first."""

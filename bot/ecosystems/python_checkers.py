@@ -129,6 +129,21 @@ for path in sys.argv[1:]:
         pass
 """
 
+
+def _pyright_checker(program: str) -> Checker:
+    return Checker(
+        program,
+        program,
+        ("--outputjson",),
+        "pyright",
+        unit="utf-16",
+        settings=("pyrightconfig.json", "pyproject.toml"),
+        unread=NO_CODE,
+        projects=_configured_projects,
+        imports=True,
+    )
+
+
 CHECKERS: tuple[Checker, ...] = (
     Checker(
         "ruff",
@@ -156,28 +171,7 @@ CHECKERS: tuple[Checker, ...] = (
         always=True,
         imports=True,
     ),
-    Checker(
-        "basedpyright",
-        "basedpyright",
-        ("--outputjson",),
-        "pyright",
-        unit="utf-16",
-        settings=("pyrightconfig.json", "pyproject.toml"),
-        unread=NO_CODE,
-        projects=_configured_projects,
-        imports=True,
-    ),
-    Checker(
-        "pyright",
-        "pyright",
-        ("--outputjson",),
-        "pyright",
-        unit="utf-16",
-        settings=("pyrightconfig.json", "pyproject.toml"),
-        unread=NO_CODE,
-        projects=_configured_projects,
-        imports=True,
-    ),
+    *map(_pyright_checker, ("basedpyright", "pyright")),
     Checker(
         "mypy",
         "mypy",

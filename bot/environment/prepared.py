@@ -26,13 +26,13 @@ def facts(workspace: str, variables: Mapping[str, str], listing: bytes) -> str:
     """Return what must be the same in both jobs, one line each: places, image, interpreters, and the lock files of a
     commit. `listing` is git's `ls-tree -r -z` of it."""
     path = variables.get("PATH", "")
-    found = ((name, shutil.which(name, path=path)) for one in ecosystems() for name in one.interpreters)
+    programs = ((name, shutil.which(name, path=path)) for one in ecosystems() for name in one.interpreters)
     lines = {
         "workspace": workspace,
         "home": os.path.expanduser("~"),
         "image": f"{variables.get('ImageOS', '')} {variables.get('ImageVersion', '')}",
         "machine": " ".join((platform.machine(), *platform.libc_ver())),
-        **{name: os.path.realpath(program) for name, program in found if program},
+        **{name: os.path.realpath(program) for name, program in programs if program},
         "locks": lock_files_digest(listing),
     }
     return "".join(f"{name} {value}\n" for name, value in lines.items())

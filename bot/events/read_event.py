@@ -144,9 +144,10 @@ def _about_thread(fields: Fields, subject: Subject, trigger: Trigger, actor: Acc
 def _from_inputs(name: str, fields: Fields, inputs: WorkflowInputs) -> EventRequest:
     """A workflow that an account with write access started by hand or through the API, or that a schedule started. A
     schedule has no sender, and its payload often does not name the repository."""
-    is_schedule, given = name == _SCHEDULE, "client_payload" if name == "repository_dispatch" else "inputs"
-    instruction = fields.text(f"{given}.instruction", default="") or inputs.instruction
-    task = fields.text(f"{given}.task", default="") or inputs.task
+    is_schedule = name == _SCHEDULE
+    inputs_key = "client_payload" if name == "repository_dispatch" else "inputs"
+    instruction = fields.text(f"{inputs_key}.instruction", default="") or inputs.instruction
+    task = fields.text(f"{inputs_key}.task", default="") or inputs.task
     if not instruction.strip() and not task:
         raise NoRequestError(f"the `{name}` has neither an `instruction` nor a `task`")
     own = None if is_schedule and not fields.has("repository") else fields.repository()
@@ -162,7 +163,7 @@ def _from_inputs(name: str, fields: Fields, inputs: WorkflowInputs) -> EventRequ
         # Here `/agent` is optional.
         command=parse_command(instruction) or parse_command(f"/agent {instruction}"),
         # The number is one of the event's repository, which need not be the task's.
-        number=fields.number_in_text(f"{given}.number") if is_own_target else 0,
+        number=fields.number_in_text(f"{inputs_key}.number") if is_own_target else 0,
         task=task,
         tier=Tier.SCHEDULE if is_schedule else None,
     )

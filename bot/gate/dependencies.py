@@ -58,8 +58,8 @@ def new_sources(path: str, removed: Iterable[Line], added: Iterable[Line]) -> st
     lists = (table.lists[2] for table in tables if re.fullmatch(table.lists[0], low))
     usual = {address for table in tables for address in table.usual.split()}
     line = next(lists, None) or _first(low, (*(table.sources for table in tables), *settings))
-    found = _by_line(line, _texts(removed), _texts(added)) if line else ()
-    sources = [address for one in found if (address := _USER.sub("//", one)) not in usual]
+    changed = _by_line(line, _texts(removed), _texts(added)) if line else ()
+    sources = [address for one in changed if (address := _USER.sub("//", one)) not in usual]
     return _clause("fetches packages from", "fetches packages from {} places", sources)
 
 

@@ -152,9 +152,9 @@ def _without(parts: Sequence[_Part], others: Sequence[_Part]) -> list[_Part]:
 def _note(
     gone: Sequence[_Part], came: Sequence[_Part], before: Sequence[_Part], after: Sequence[_Part]
 ) -> str:
-    kept = {part.test for part in before if part.kind == "test"} & {part.test for part in after}
+    remaining = {part.test for part in before if part.kind == "test"} & {part.test for part in after}
     proving = {part.test for part in after if part.kind == "assertion"}
-    lost = {part.test for part in gone if part.kind == "assertion"} & kept - proving
+    lost = {part.test for part in gone if part.kind == "assertion"} & remaining - proving
     bare = [part.line for part in after if part.kind == "test" and part.test in lost]
     clauses = (
         _net("removes {} assertion{} ({} before)", "assertion", gone, came),

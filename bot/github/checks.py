@@ -217,9 +217,9 @@ def failed_steps(pieces: Iterable[bytes]) -> tuple[FailedStep, ...]:
             if not step.until_error:
                 failed.append(step)
             step.until_error = list(step.lines)
-    shown = failed or ([step] if step.lines else [])
+    steps = failed or ([step] if step.lines else [])
     return tuple(
-        FailedStep(one.name, "\n".join(without_commands(one.until_error or one.lines))) for one in shown
+        FailedStep(one.name, "\n".join(without_commands(one.until_error or one.lines))) for one in steps
     )
 
 

@@ -28,8 +28,10 @@ class Runs(Downloads):
         """
         source = self._repository(repository)
         url = source.get_workflow(_file(workflow)).url if workflow else f"{source.url}/actions"
-        given = {name: value for name, value in filters.items() if value}
-        runs = PaginatedList(WorkflowRun, self.requester, f"{url}/runs", given, list_item="workflow_runs")
+        parameters = {name: value for name, value in filters.items() if value}
+        runs = PaginatedList(
+            WorkflowRun, self.requester, f"{url}/runs", parameters, list_item="workflow_runs"
+        )
         return self._each(runs, _run)
 
     def jobs(self, repository: str, run_id: int) -> Iterator[WorkflowJob]:

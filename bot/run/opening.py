@@ -53,7 +53,9 @@ def opening(
 def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
     profile, review, checkout = run.profile, parts.review, run.checkout
     can_run = SHELL in profile.tools
-    found = instructions(checkout.git, run.base, run.policy.agent.instructions, paths_of(run.request))
+    instruction_files = instructions(
+        checkout.git, run.base, run.policy.agent.instructions, paths_of(run.request)
+    )
     return TaskFacts(
         root=run.root,
         base_sha=checkout.base_sha,
@@ -63,7 +65,7 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
         diff=review.first_part if review else pull_diff(checkout) if run.request.pull else "",
         known=review.known() if review else "",
         unrun=profile.unrun or ("" if can_run or profile.read_only else _NO_COMMANDS),
-        instructions=tuple((one.path, one.whole) for one in found),
+        instructions=tuple((one.path, one.whole) for one in instruction_files),
         pictures=attached.image_notes,
         attached=attached.file_notes,
         date=run.started_at[:10],

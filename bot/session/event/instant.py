@@ -141,8 +141,8 @@ def _status(query: InstantQuery, trace: Trace, run: WorkflowRunData) -> str:
     rows = [f"- {safe_line(line)}" for line in trace.lines[:_MOST]]
     comment_id, on_lines = asking_comment(trace.key)
     anchor = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}"
-    asked = f", asked for [here]({query.thread.url}#{anchor})" if comment_id else ""
-    return "\n".join([head, "", *rows, f"- [Its progress]({trace.url}){asked}"])
+    origin = f", asked for [here]({query.thread.url}#{anchor})" if comment_id else ""
+    return "\n".join([head, "", *rows, f"- [Its progress]({trace.url}){origin}"])
 
 
 def _elapsed(since: str, now: str) -> str:

@@ -172,5 +172,5 @@ def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResu
         unseen = count_uncommitted(repo)
     except AgentError as error:  # the result stands
         note = sentence(f"uncommitted files could not be counted: {error}")
-    code, kept = exit_code(outcome.stop_reason, outcome.status), folder if result.needs_tree else None
-    return FixResult(outcome, code, result.bundle, branch, unseen, kept, note, result.plan)
+    code, tree_folder = exit_code(outcome.stop_reason, outcome.status), folder if result.needs_tree else None
+    return FixResult(outcome, code, result.bundle, branch, unseen, tree_folder, note, result.plan)
