@@ -33,6 +33,7 @@ _OF_RUNNER = {
 }
 """Variables of every runner, set where a script names them."""
 _MOST = {Use.TESTS: 3, Use.TYPES: 3, Use.LINT: 5}
+_MOST_CHECKS = 40
 _TITLE = re.compile(
     r"(run )?((the|all|unit|our|full|python|js|backend|frontend) )*"
     r"(?P<name>tests?|lint(?=ers?$|ing$|$)|type-?check(?=s$|ing$|$))(ers?|ing|s)?( suite)?"
@@ -77,6 +78,61 @@ def files_read(paths: Collection[str]) -> list[str]:
     ][:300]
 
 
+@dataclass(frozen=True, slots=True)
+class _Classified:
+    """A step of CI, and what its statements are for; `kept` are those that do not install."""
+
+    step: CIStep
+    use: Use | None
+    installs: tuple[Statement, ...]
+    kept: tuple[Statement, ...]
+
+    @classmethod
+    def of(cls, step: CIStep) -> _Classified:
+        parts = statements(step.script)
+        uses = {use for part in parts for use in part.uses} or _uses_of_title(
+            step.name if step.script else ""
+        )
+        installs = tuple(part for part in parts if part.installs)
+        return cls(
+            step, max(uses, default=None), installs, tuple(part for part in parts if not part.installs)
+        )
+
+    @property
+    def checks(self) -> bool:
+        return self.use is not None and self.use > Use.BUILD
+
+    @property
+    def mixed(self) -> bool:
+        return any(part.uses & {Use.INSTALL, Use.SYSTEM} for part in self.kept)
+
+    @property
+    def left_out(self) -> str:
+        """Why it is neither a check nor a build that belongs to one; empty if it is."""
+        if self.use is None:
+            return _UNKNOWN
+        return _INSTALLS if self.use <= Use.INSTALL else _MIXED if self.mixed else ""
+
+    @property
+    def command(self) -> str:
+        return _rendered(self.step, self.kept)
+
+    @property
+    def for_another_job(self) -> CIStep | None:
+        """The step as the job `prepare` takes it; `None` if it only checks."""
+        step = self.step
+        if not step.script:
+            return step
+        if self.checks and self.mixed:
+            return replace(step, reason=_MIXED)
+        if self.checks:
+            alone = "\n".join(part.text for part in self.installs)
+            return replace(step, raw={**step.raw, "run": alone}) if alone else None
+        # What it does is not known, or it is a build of the base: it may fail.
+        sure = {} if self.use is not None and self.use <= Use.INSTALL else {"continue-on-error": True}
+        return replace(step, raw={**step.raw, **sure})
+
+
 @dataclass(slots=True)
 class _Detector:
     read: Read
@@ -86,8 +142,10 @@ class _Detector:
     prepare: list[CIStep] = field(default_factory=list)
 
     def detected(self) -> Detection:
-        for steps in self.workflows.jobs:
-            self._job(steps)
+        for job in self.workflows.jobs:
+            begun = len(self.checks)
+            self._job(job.steps, begun)
+            self._parts(job.legs, begun)
         of_jobs = bool(self.checks)
         if self.workflows.copilot:
             self.prepare.clear()
@@ -127,46 +185,43 @@ class _Detector:
             next(iter(versions), ""),
         )
 
-    def _job(self, steps: Sequence[CIStep]) -> None:
+    def _job(self, steps: Sequence[CIStep], begun: int) -> None:
         """Take the checks of a job. Steps that only build are part of the checks that come after them."""
         builds: list[str] = []
         prepare: list[CIStep] = []
-        before, last = len(self.checks), 0
-        for step in steps:
-            if not step.script:
-                prepare.append(step)
+        last = 0
+        for step in map(_Classified.of, steps):
+            if step.for_another_job:
+                prepare.append(step.for_another_job)
+            last = len(prepare) if step.checks else last
+            if not step.step.script:
                 continue
-            parts = statements(step.script)
-            uses = {use for part in parts for use in part.uses} or _uses_of_title(step.name)
-            use = max(uses, default=None)
-            kept = [part for part in parts if not part.installs]
-            checks = use is not None and use > Use.BUILD
-            alone = "\n".join(part.text for part in parts if part.installs)
-            mixed = any(part.uses & {Use.INSTALL, Use.SYSTEM} for part in kept)
-            if checks and mixed:
-                prepare.append(replace(step, reason=_MIXED))
-            elif checks and alone:
-                prepare.append(replace(step, raw={**step.raw, "run": alone}))
-            elif not checks:
-                # What it does is not known, or it is a build of the base: it may fail.
-                sure = {} if use is not None and use <= Use.INSTALL else {"continue-on-error": True}
-                prepare.append(replace(step, raw={**step.raw, **sure}))
-            last = len(prepare) if checks else last
-            if use is None:
-                self._leave_out(step, _UNKNOWN)
-            elif use <= Use.INSTALL:
-                self._leave_out(step, _INSTALLS)
-            elif mixed:
-                self._leave_out(step, _MIXED)
-            elif use is Use.BUILD:
-                builds.append(_rendered(step, kept))
+            if reason := step.left_out:
+                self._leave_out(step.step, reason)
+            elif step.use is Use.BUILD:
+                builds.append(step.command)
             else:
-                self._check(step, use, kept, builds)
-                for part in parts:
-                    if part.installs:
-                        self.omissions.append(Omission(source_of(part.text), _INSTALLS, step.source))
-        if len(self.checks) > before:
+                self._check(step, builds, begun)
+                for part in step.installs:
+                    self.omissions.append(Omission(source_of(part.text), _INSTALLS, step.step.source))
+        if len(self.checks) > begun:
             self._prepare(prepare[:last])
+
+    def _parts(self, legs: Sequence[Sequence[CIStep]], begun: int) -> None:
+        """Take the checks that the other legs of a matrix run after the set-up of the first: each is a part of the
+        tests, and a failure in one would be hidden behind the others."""
+        first = [_Classified.of(step) for step in legs[0]]
+        for leg in legs[1:]:
+            builds: list[str] = []
+            for plain, other in zip(first, leg, strict=True):
+                step = _Classified.of(other) if other != plain.step else plain
+                differs = (other.raw, other.reason) != (plain.step.raw, plain.step.reason)
+                if step.use is Use.BUILD and not step.left_out:
+                    builds.append(step.command)
+                if differs and step.checks and not step.left_out:
+                    self._check(step, builds, begun, part=True)
+                elif differs and not step.checks and not (plain.checks and not other.raw):
+                    break
 
     def _prepare(self, steps: Iterable[CIStep]) -> None:
         """Take set-up steps that are not there yet."""
@@ -190,29 +245,34 @@ class _Detector:
     def _leave_out(self, step: CIStep, reason: str) -> None:
         self.omissions.append(Omission(source_of(step.name), reason, step.source))
 
-    def _check(self, step: CIStep, use: Use, kept: Sequence[Statement], builds: Sequence[str]) -> None:
-        own = _rendered(step, kept)
+    def _check(self, check: _Classified, builds: Sequence[str], begun: int, *, part: bool = False) -> None:
+        """Add a check. Those from `begun` on are of its own job: a `part` is compared with them word for word."""
+        step, use, own = check.step, check.use or Use.TESTS, check.command
         compiles = {one.name for one in ecosystems() if one.compiles}
         needs_build = use >= Use.TYPES and not any(
-            part.words and ecosystem_of(part.words) in compiles for part in kept
+            one.words and ecosystem_of(one.words) in compiles for one in check.kept
         )
         command = "\n".join((*builds, f"({own})" if builds and step.folder else own)) if needs_build else own
+        others = self.checks[:begun] if part else self.checks
+        same = [number for number, one in enumerate(others) if _alike(one.command) == _alike(own)]
+        alone = sum(one.use is use and not one.part for one in self.checks)
         if step.folder == "?":
             self._leave_out(step, "it runs outside of the repository")
         elif not is_writable(command):
             self._leave_out(step, "it depends on values that only a run of the workflow has")
-        elif any(_alike(check.command) == _alike(own) for check in self.checks):
+        elif part and any(one.command == command for one in self.checks[begun:]):
+            pass
+        elif same:
             # Of jobs that run the same, the plainest is taken: another version, other variables, another build.
-            self.checks = [
-                replace(check, command=min(check.command, command, key=len))
-                if _alike(check.command) == _alike(own)
-                else check
-                for check in self.checks
-            ]
-        elif sum(check.use is use for check in self.checks) >= _MOST[use]:
+            for number in same:
+                plainest = min(self.checks[number].command, command, key=_plainness)
+                self.checks[number] = replace(self.checks[number], command=plainest)
+        elif not part and alone >= _MOST[use]:
             self._leave_out(step, f"there are {_MOST[use]} of its kind already")
+        elif len(self.checks) >= _MOST_CHECKS:
+            self._leave_out(step, f"there are {_MOST_CHECKS} checks already")
         else:
-            self.checks.append(DetectedCheck(self._name(step.name), command, use, step.source))
+            self.checks.append(DetectedCheck(self._name(step.name), command, use, step.source, part=part))
 
     def _suggest(self, folder: str, read: Read, *, fallback: bool) -> None:
         """Add the commands that the manifests of a folder suggest; as a `fallback`, only tests."""
@@ -308,6 +368,10 @@ def _rendered(step: CIStep, kept: Sequence[Statement]) -> str:
         return f"cd {shlex.quote(step.folder)} && {line}" if step.folder else line
     folder = [f"cd {shlex.quote(step.folder)}"] if step.folder else []
     return "\n".join(("set -e", *(f"export {one}" for one in variables), *folder, *lines))
+
+
+def _plainness(command: str) -> int:
+    return len(command.replace("=''", ""))  # an empty variable is as good as none
 
 
 def _alike(command: str) -> str:

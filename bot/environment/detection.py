@@ -50,13 +50,14 @@ class CIStep:
 @dataclass(frozen=True, slots=True)
 class DetectedCheck:
     """`command` is CI's own; `source` names the file. A `fallback` is the usual command for a manifest, for when no
-    test of CI can run here."""
+    test of CI can run here; a `part` is from another leg of the matrix than the plainest."""
 
     name: str
     command: str
     use: Use
     source: str
     fallback: bool = False
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ the event are `UNKNOWN`, and so is anything that depends on them.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -46,6 +47,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
         str(part).lower()
         in ([str(one).lower() for one in whole] if isinstance(whole, list) else str(whole).lower())
     ),
+    "fromjson": lambda text: json.loads(str(text)),
     "format": lambda text, *values: _format(text, values),
     "always": lambda: True,
     "success": lambda: True,
@@ -125,7 +127,7 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
 
 def _or(left: Any, right: Any) -> Any:
     if left is UNKNOWN:
-        return True if right is not UNKNOWN and right else UNKNOWN
+        return True if right is True else UNKNOWN
     return left or right
 
 
@@ -152,6 +154,8 @@ def _named(name: str, values: Mapping[str, Any]) -> Any:
         return values[name]
     if name in _CONSTANTS:
         return _CONSTANTS[name]
+    if name.startswith("matrix.") and "matrix" in values:
+        return UNKNOWN  # the matrix itself
     # Without a cache yet, a step guarded by one runs. An unset variable or matrix key is empty.
     if name.endswith("outputs.cache-hit") or name.startswith(("matrix.", "env.")):
         return ""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.environment.detection import CIStep, Omission, Read, source_of
 from bot.environment.expressions import UNKNOWN, evaluate, substitute
@@ -18,9 +18,13 @@ from bot.parsing.child import yaml_texts
 
 _FOLDER = ".github/workflows/"
 _COPILOT = f"{_FOLDER}copilot-setup-steps.yml"
-_MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_COMBINATIONS, _MOST_VARIABLES = 40, 100, 80, 64, 100
+_CALL = "workflow_call"
+_MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_COMBINATIONS, _MOST_VARIABLES = 40, 100, 80, 256, 100
 _LONGEST_SCRIPT = 20_000
-_EVENTS = ("pull_request", "push", "merge_group", "workflow_call", "pull_request_target")
+_MOST_LEVELS = 10  # of workflows that call each other, as GitHub has it
+_EVENTS = ("pull_request", "push", "merge_group", _CALL, "pull_request_target")
+_LOCAL = re.compile(r"\./(\.github/workflows/[\w.-]+\.ya?ml)")
+_OUTPUT = re.compile(r"\$\{\{\s*steps\.([\w-]+)\.outputs\.[\w-]+\s*\}\}")
 _OTHER_JOB = re.compile(
     r"(?i)release|deploy|publish|docker|image|wheels|changelog|label|stale|scorecard|codeql|fuzz|benchmark|nightly"
     r"|\bpages\b|backport|dependabot|preview|miri|sanitizer|wasm|cross|downstream|windows|macos|upload|nix|brew"
@@ -35,48 +39,96 @@ _ACTION = re.compile(r"(\./|[\w.-]+/)[\w./-]+(@[\w./-]+)?")
 _OF_ITS_JOB = re.compile(
     r"(?i)\$\{\{[^}]*\b(matrix|needs|inputs|secrets|vars|strategy|github\.(token|event))\b"
 )
+_VERSION = re.compile(r"v?\d+\.\d[\w.*-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class CIJob(NamedTuple):
+    """The steps that run in any leg of a job's matrix, with the values of the first such leg; and those of each leg
+    with the versions of the first on its own, the plainest first. All lists have the same length."""
+
+    steps: list[CIStep]
+    legs: list[list[CIStep]]
 
 
 @dataclass(slots=True)
 class Workflows:
-    """The steps of each job, those of `copilot-setup-steps.yml`, and what of the workflows cannot be taken, with the
-    reason."""
+    """The jobs, the steps of `copilot-setup-steps.yml`, and what of the workflows cannot be taken, with the reason."""
 
-    jobs: list[list[CIStep]] = field(default_factory=list)
+    jobs: list[CIJob] = field(default_factory=list)
     copilot: list[CIStep] = field(default_factory=list)
     omissions: list[Omission] = field(default_factory=list)
 
 
 def read_workflows(read: Read) -> Workflows:
-    workflows = Workflows()
+    reader = _Reader(read, Workflows())
     files = sorted(
         path
         for path in read.paths
         if path.startswith(_FOLDER) and path.endswith((".yml", ".yaml")) and path.count("/") == 2
     )
     if _COPILOT in files:
-        content = _mapping(read.parsed(_COPILOT, yaml_texts))
-        job = _mapping(_mapping(content.get("jobs")).get("copilot-setup-steps"))
-        own = Workflows(omissions=workflows.omissions)
-        _Job(source_of(_COPILOT), content, job, "pull_request", frozenset(), own).collect(
-            "copilot-setup-steps"
+        own = _Reader(read, Workflows(omissions=reader.workflows.omissions))
+        own.read_file(
+            _COPILOT, source_of(_COPILOT), [{"github.event_name": "pull_request"}], "copilot-setup-steps"
         )
-        workflows.copilot = own.jobs[0] if own.jobs else []
+        reader.workflows.copilot = own.workflows.jobs[0].steps if own.workflows.jobs else []
         files.remove(_COPILOT)
-    for path in files[:_MOST_FILES]:
-        content = _mapping(read.parsed(path, yaml_texts))
-        event = _event(content.get("on"))
-        if content and event and not _is_other_work(path.rpartition("/")[2]):
-            jobs = _mapping(content.get("jobs")).items()
-            used = frozenset(re.findall(r"env\.\w+", read.text(path) or ""))
-            for name, job in itertools.islice(jobs, _MOST_JOBS - len(workflows.jobs)):
-                source = source_of(path, f"job {name}")
-                _Job(source, content, _mapping(job), event, used, workflows).collect(str(name))
-    return workflows
+    events = {path: _event(reader.content(path).get("on")) for path in files[:_MOST_FILES]}
+    # A workflow that another one calls is read with that one's inputs.
+    for path in sorted(events, key=lambda one: events[one] == _CALL):
+        if events[path] and path not in reader.called and not _is_other_work(path):
+            reader.read_file(path, source_of(path), [{"github.event_name": events[path]}])
+    return reader.workflows
 
 
-def _is_other_work(name: str) -> bool:
+@dataclass(slots=True)
+class _Reader:
+    read: Read
+    workflows: Workflows
+    called: set[str] = field(default_factory=set)
+
+    def content(self, path: str) -> dict[str, Any]:
+        return _mapping(self.read.parsed(path, yaml_texts))
+
+    def read_file(
+        self, path: str, source: str, bases: list[dict[str, Any]], only: str = "", level: int = 1
+    ) -> None:
+        """Add the jobs of a workflow. It is started with each of `bases`: the event, and the inputs of a call."""
+        content = self.content(path)
+        used = frozenset(re.findall(r"env\.\w+", self.read.text(path) or ""))
+        jobs = _mapping(content.get("jobs"))
+        for name in [only] if only else itertools.islice(jobs, max(_MOST_JOBS - len(self.workflows.jobs), 0)):
+            job = _Job(
+                source_of(source, f"job {name}"), content, _mapping(jobs.get(name)), used, self.workflows
+            )
+            legs = job.legs(str(name), bases)
+            if legs and "uses" in job.job:
+                self._call(str(name), job, legs, level)
+            elif legs:
+                job.collect(legs)
+
+    def _call(self, name: str, job: _Job, legs: list[dict[str, Any]], level: int) -> None:
+        """Read the workflow of this repository that a job calls, with the inputs of each leg."""
+        match = _LOCAL.fullmatch(str(job.job["uses"]))
+        content = self.content(match[1]) if match else {}
+        if match is None:
+            job.leave_out(f"job {name}", "it calls a workflow of another repository")
+        elif _event(content.get("on"), (_CALL,)) == "":
+            job.leave_out(f"job {name}", f"it calls {match[1]}, which is not there or cannot be called")
+        elif level >= _MOST_LEVELS:
+            job.leave_out(
+                f"job {name}", f"it calls another workflow at level {level}, and GitHub allows {level}"
+            )
+        elif not _is_other_work(match[1]):
+            self.called.add(match[1])
+            bases = [dict(_inputs(content, _mapping(job.job.get("with")), leg)) for leg in legs]
+            source = source_of(job.source, match[1].rpartition("/")[2])
+            self.read_file(match[1], source, bases, level=level + 1)
+
+
+def _is_other_work(path: str) -> bool:
+    name = path.rpartition("/")[2]
     return bool(_OTHER_JOB.search(name)) and not re.search(r"(?i)test|ci\b|build|check|lint", name)
 
 
@@ -88,15 +140,51 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _event(events: Any) -> str:
-    """Return the event by which a change to the code starts a workflow, empty if none does."""
+def _event(events: Any, wanted: Sequence[str] = _EVENTS) -> str:
+    """Return the event by which a change to the code starts a workflow, empty if none of those `wanted` does."""
     if isinstance(events, dict):
         push = _mapping(events.get("push"))
         only_tags = "tags" in push and "branches" not in push
         names = [name for name in events if not (name == "push" and only_tags)]
     else:
         names = events if isinstance(events, list) else [events]
-    return next((event for event in _EVENTS if event in names), "")
+    return next((event for event in wanted if event in names), "")
+
+
+def _inputs(
+    workflow: Mapping[str, Any], given: Mapping[str, Any], values: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the values with which a called workflow starts: the event, and the inputs that it declares."""
+    yield "github.event_name", values["github.event_name"]
+    declared = _mapping(_mapping(_mapping(workflow.get("on")).get(_CALL)).get("inputs"))
+    for name, described in declared.items():
+        kind = _mapping(described).get("type")
+        text = substitute(str(given.get(name, _mapping(described).get("default", ""))), values)
+        is_set = text not in (("", "0") if kind == "number" else ("", "false") if kind == "boolean" else ())
+        yield f"inputs.{name}", UNKNOWN if "${{" in text else text if is_set else ""
+
+
+def _outputs(workflow: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the outputs of jobs that are known before a run: a step that does not run leaves its own empty."""
+    for name, job in _mapping(workflow.get("jobs")).items():
+        skipped = {
+            step.get("id")
+            for step in map(_mapping, _list(_mapping(job).get("steps")))
+            if _condition(step, values)
+        }
+        for output, text in _mapping(_mapping(job).get("outputs")).items():
+            if (match := _OUTPUT.fullmatch(str(text).strip())) and match[1] in skipped:
+                yield f"needs.{name}.outputs.{output}", ""
+
+
+def _condition(where: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Return why a job or step does not run for a change, empty if it does or nothing says that it does not."""
+    condition = str(where.get("if", "")).strip()
+    if _NEEDS_EVENT.search(condition):
+        return "it is for another event"
+    if condition and evaluate(condition, values) in (False, None, "", "0", "false"):
+        return "its condition is false for a pull request"
+    return ""
 
 
 @dataclass(slots=True)
@@ -104,54 +192,58 @@ class _Job:
     source: str
     workflow: Mapping[str, Any]
     job: Mapping[str, Any]
-    event: str
     used: frozenset[str]
     """What the expressions of the workflow name, such as `env.VERSION`."""
     workflows: Workflows
 
-    def collect(self, name: str) -> None:
-        """Add the steps of the job, or the reason why it is left out."""
-        legs = [leg for leg in map(self._values, _legs(self.job)) if self._is_on_linux(leg)]
+    def legs(self, name: str, bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the values of each leg on Linux, or none and note the reason why the job is left out."""
+        legs = [
+            values
+            for base in ({**base, **dict(_outputs(self.workflow, base))} for base in bases)
+            for values in (self._values({**base, **leg}) for leg in _legs(self.job, base))
+            if self._is_on_linux(values)
+        ][:_MOST_COMBINATIONS]
         reason = self._reason(name, legs[0]) if legs else "it runs on another system"
         if reason:
-            self._leave_out(f"job {name}", reason)
-            return
-        steps: list[CIStep] = []
-        for step in _list(self.job.get("steps"))[:_MOST_STEPS]:
-            self._step(_mapping(step), legs, steps)
-        self.workflows.jobs.append(steps)
+            self.leave_out(f"job {name}", reason)
+        return [] if reason else legs
 
-    def _leave_out(self, what: str, reason: str) -> None:
+    def collect(self, legs: list[dict[str, Any]]) -> None:
+        """Add the steps of the job."""
+        described = list(map(_mapping, _list(self.job.get("steps"))[:_MOST_STEPS]))
+        versions = {key: value for key, value in legs[0].items() if _VERSION.fullmatch(str(value))}
+        steps, *alone = [
+            [one for step in described if (one := self._step(step, values))]
+            for values in (legs, *([leg] for leg in legs if leg.items() >= versions.items()))
+        ]
+        self.workflows.jobs.append(CIJob(steps, alone))
+        for step in steps:
+            if step.raw.get("uses"):
+                self.leave_out(step.name, "an action; what is installed here is used")
+            elif step.reason:
+                self.leave_out(step.name, step.reason)
+
+    def leave_out(self, what: str, reason: str) -> None:
         self.workflows.omissions.append(Omission(source_of(what), reason, self.source))
 
     def _reason(self, name: str, values: Mapping[str, Any]) -> str:
         if self.job.get("services"):
             return "it needs services such as a database"
-        if "uses" in self.job:
-            return "it calls another workflow"
         if self.job.get("container"):
             return "it runs in a container"
         if _OTHER_JOB.search(name):
             return "by its name it checks no change"
         if any("repository" in _mapping(_mapping(step).get("with")) for step in self._checkouts()):
             return "it checks out another repository"
-        return self._condition(self.job, values)
-
-    def _condition(self, where: Mapping[str, Any], values: Mapping[str, Any]) -> str:
-        """Return why a job or step does not run for a change, empty if it does or nothing says that it does not."""
-        condition = str(where.get("if", "")).strip()
-        if _NEEDS_EVENT.search(condition):
-            return "it is for another event"
-        if condition and evaluate(condition, values) in (False, None, "", "0", "false"):
-            return "its condition is false for a pull request"
-        return ""
+        return _condition(self.job, values)
 
     def _checkouts(self) -> Iterator[Mapping[str, Any]]:
         steps = map(_mapping, _list(self.job.get("steps")))
         return (step for step in steps if "checkout" in str(step.get("uses")))
 
     def _values(self, leg: Mapping[str, Any]) -> dict[str, Any]:
-        values = {**leg, "github.event_name": self.event}
+        values = {**leg}
         for level in (self.workflow, self.job):
             values |= _env_values(level, values)
         return values
@@ -162,19 +254,18 @@ class _Job:
         labels = " ".join(substitute(str(name), leg) for name in names).lower()
         return "windows" not in labels and "macos" not in labels and "arm" not in labels.split("-")
 
-    def _step(self, step: Mapping[str, Any], legs: list[dict[str, Any]], steps: list[CIStep]) -> None:
+    def _step(self, step: Mapping[str, Any], legs: list[dict[str, Any]]) -> CIStep | None:
+        """Return a step with the values of the first of `legs` in which it runs; `None` for a checkout."""
         script = step.get("run")
         named = str(step.get("name") or step.get("uses") or script or "").strip().partition("\n")[0]
-        running = [leg for leg in legs if not self._condition(step, leg)]
+        running = [leg for leg in legs if not _condition(step, leg)]
         values = {**(running or legs)[0]}
         named = " ".join(re.sub(r"\$\{\{.*?\}\}", "", substitute(named, values)).split())
         values |= _env_values(step, values)
-        reason = "" if running else self._condition(step, legs[0])
+        reason = "" if running else _condition(step, legs[0])
         if not isinstance(script, str):
-            if "checkout" not in str(step.get("uses")):
-                steps.append(self._action(named, step, values, reason))
-            self._leave_out(named, "an action; what is installed here is used")
-            return
+            is_checkout = "checkout" in str(step.get("uses"))
+            return None if is_checkout else self._action(named, step, values, reason)
         if reason:
             pass  # it is for something else
         elif "secrets." in script or any("secrets." in str(value) for value in _environment(step).values()):
@@ -187,10 +278,8 @@ class _Job:
             environment = self._environment(step, values)
             text, folder = substitute(script, values), self._folder(step, values)
             raw = {"env": environment, "working-directory": folder, "shell": step.get("shell"), "run": text}
-            steps.append(CIStep(named, self.source, text, folder, environment, raw))
-            return
-        steps.append(CIStep(named, self.source, reason=reason))
-        self._leave_out(named, reason)
+            return CIStep(named, self.source, text, folder, environment, raw)
+        return CIStep(named, self.source, reason=reason)
 
     def _action(self, named: str, step: Mapping[str, Any], values: Mapping[str, Any], reason: str) -> CIStep:
         """Return a step that uses an action, which another job can take as it is."""
@@ -245,25 +334,38 @@ def _env_values(level: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str
     return {key: UNKNOWN if "${{" in text else text for key, text in texts.items()}
 
 
-def _legs(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _legs(job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the combinations of the job's matrix as values of `matrix.*`, Linux and the newest versions first."""
-    matrix = _mapping(_mapping(job.get("strategy")).get("matrix"))
-    axes = {
-        str(key): sorted(value, key=_rank)
+
+    def known(value: Any) -> Any:
+        return evaluate(value, values) if isinstance(value, str) and "${{" in value else value
+
+    matrix = known(_mapping(job.get("strategy")).get("matrix"))
+    if matrix is UNKNOWN:
+        yield {"matrix": UNKNOWN}
+        return
+    matrix = {str(key): known(value) for key, value in _mapping(matrix).items()}
+    axes: dict[str, list[Any]] = {
+        key: sorted(value, key=_rank) if isinstance(value, list) else [UNKNOWN]
         for key, value in matrix.items()
-        if isinstance(value, list) and value and key not in ("include", "exclude")
+        if (value is UNKNOWN or (isinstance(value, list) and value)) and key not in ("include", "exclude")
     }
-    include = [one for one in _list(matrix.get("include")) if isinstance(one, dict)]
+    include, exclude = (
+        [one for one in _list(matrix.get(name)) if isinstance(one, dict)][:_MOST_COMBINATIONS]
+        for name in ("include", "exclude")
+    )
     plain = itertools.islice(itertools.product(*axes.values()), _MOST_COMBINATIONS) if axes else ()
-    legs = [dict(zip(axes, values, strict=True)) for values in plain]
-    for leg in legs:
-        for one in include:
-            if all(leg[key] == value for key, value in one.items() if key in axes):
-                leg.update({key: value for key, value in one.items() if key not in leg})
-    if not axes:
-        legs = sorted(
-            include[:_MOST_COMBINATIONS], key=lambda one: sum(_rank(value)[0] for value in one.values())
-        )
+    legs = [dict(zip(axes, combination, strict=True)) for combination in plain]
+    legs = [leg for leg in legs if not any(leg.items() >= one.items() for one in exclude)]
+    alone: list[dict[str, Any]] = []
+    for one in include:
+        same = [
+            leg for leg in legs if all(leg.get(key) == value for key, value in one.items() if key in axes)
+        ]
+        for leg in same:
+            leg.update({key: value for key, value in one.items() if key not in leg})
+        alone += [] if same else [one]
+    legs += sorted(alone, key=lambda one: sum(_rank(value)[0] for value in one.values()))
     for leg in legs or [{}]:
         yield dict(_flat("matrix", leg))
 

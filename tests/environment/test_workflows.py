@@ -200,6 +200,8 @@ def test_a_folder_that_the_repository_is_checked_out_into_is_its_root() -> None:
 def test_the_matrix_fills_in_a_leg_on_linux_and_its_conditions_decide() -> None:
     text = workflow(
         """
+- uses: actions/setup-python@v5
+  with: {python-version: "${{ matrix.python }}"}
 - run: pytest --features ${{ matrix.features }} --py ${{ matrix.python }} ${{ matrix.option }}
 - if: matrix.os == 'windows-latest'
   run: pytest windows
@@ -218,6 +220,116 @@ strategy:
 """,
     ).replace("runs-on: ubuntu-latest", "runs-on: ${{ matrix.os }}")
     assert commands(detection(PYTEST, text)) == ["pytest --features a --py 3.13 --linux", "mypy src"]
+
+
+PARTS = """
+- uses: actions/setup-python@v5
+  with: {python-version: "${{ matrix.python }}"}
+- run: pip install ${{ matrix.package || 'x' }}
+- run: pytest ${{ matrix.part }}
+  env: {SHARD: "${{ matrix.shard }}"}
+- run: mypy src
+"""
+
+
+@pytest.mark.parametrize(
+    ("matrix", "expected"),
+    [
+        (
+            "{part: [unit, reporters, jsapi, only]}",
+            ["pytest unit", "pytest reporters", "pytest jsapi", "pytest only"],
+        ),
+        # Other versions and other packages are another environment; so is another system.
+        ("{python: ['3.12', '3.13'], part: [a, b]}", ["pytest a", "pytest b"]),
+        ("{package: [y, z], part: [a, b]}", ["pytest a", "pytest b"]),
+        ("{part: [a, b], exclude: [{part: b}], include: [{part: c}]}", ["pytest a", "pytest c"]),
+        ("{shard: [1, 2]}", ["SHARD=2 pytest", "SHARD=1 pytest"]),
+        ("""${{ fromJSON('{"part":["a","b"]}') }}""", ["pytest a", "pytest b"]),
+        ("{part: '${{ fromJSON(needs.x.outputs.y) }}'}", []),
+        ("${{ fromJSON(needs.x.outputs.y) }}", []),
+    ],
+)
+def test_each_part_of_the_tests_is_a_check_where_the_set_up_is_that_of_the_first(
+    matrix: str, expected: list[str]
+) -> None:
+    """As mochajs/mocha divides its tests: a leg that passes must not hide one that fails."""
+    detected = detection(PYTEST, workflow(PARTS, job=f"strategy:\n  matrix: {matrix}"))
+    taken = [check.command for check in detected.checks if check.use is Use.TESTS and not check.fallback]
+    assert [command.replace("SHARD='' ", "").strip() for command in taken] == (
+        expected or ["python3 -m pytest -q"]
+    )
+
+
+CALLED = """
+on:
+  workflow_call:
+    inputs:
+      script: {type: string, required: true}
+      cover: {type: boolean}
+      tools: {type: string, default: mypy src}
+jobs:
+  split:
+    runs-on: ubuntu-latest
+    outputs:
+      versions: ${{ steps.split.outputs.list }}
+    steps:
+    - id: split
+      if: inputs.tools == 'other'
+      run: ./split
+  run:
+    runs-on: ${{ matrix.os }}
+    needs: split
+    strategy:
+      matrix:
+        os: ${{ fromJson(needs.split.outputs.versions || '["ubuntu-latest", "windows-latest"]') }}
+    steps:
+    - run: pytest ${{ inputs.script }} ${{ inputs.cover && '--cov' }}
+    - run: ${{ inputs.tools }}
+"""
+PATH = ".github/workflows/x.yml"
+
+
+def calling(
+    path: str = PATH, given: str = "{script: 'tests/${{ matrix.part }}', cover: '${{ matrix.cover }}'}"
+) -> str:
+    matrix = "{part: [a, b], cover: [true], include: [{part: c, cover: false}]}"
+    return (
+        f"on: push\njobs:\n  t:\n    uses: ./{path}\n    strategy: {{matrix: {matrix}}}\n    with: {given}\n"
+    )
+
+
+def test_a_workflow_of_the_repository_is_read_with_the_inputs_of_each_call() -> None:
+    detected = detection({**PYTEST, PATH: CALLED}, calling())
+    assert commands(detected) == [
+        "pytest tests/a --cov",
+        "pytest tests/b --cov",
+        "pytest tests/c",
+        "mypy src",
+    ]
+    assert detected.checks[0].source == ".github/workflows/test.yml, job t, x.yml, job run"
+
+
+@pytest.mark.parametrize(
+    ("files", "text", "reason"),
+    [
+        ({}, calling(), "not there or cannot be called"),
+        ({PATH: CALLED.replace("workflow_call", "push")}, calling(), "not there or cannot be called"),
+        ({PATH: "on: workflow_call\njobs: ["}, calling(), "not there or cannot be called"),
+        ({PATH: calling(given="{}").replace("push", "workflow_call")}, calling(), "at level 10"),
+        ({}, calling("../o/x.yml"), "of another repository"),
+        (
+            {},
+            calling().replace("./.github", "o/r/.github").replace("x.yml", "x.yml@v1"),
+            "of another repository",
+        ),
+        ({PATH: CALLED}, calling(given="{script: '${{ secrets.X }}'}"), "only a run of the workflow has"),
+        ({PATH: CALLED}, calling(given="[1]"), ""),
+        ({PATH: CALLED.replace("{type: boolean}", "7")}, calling(), ""),
+    ],
+)
+def test_a_call_that_cannot_be_resolved_is_named(files: dict[str, str], text: str, reason: str) -> None:
+    reasons = left_out(detection({**PYTEST, **files}, text)).values()
+    assert any(reason in one for one in reasons) or not reason
 
 
 def test_variables_that_programs_read_are_set_and_those_of_the_workflow_are_not() -> None:
