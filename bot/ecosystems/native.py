@@ -13,13 +13,33 @@ from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Ru
 from bot.ecosystems.uses import uses
 
 _CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")
+_CMAKE_OPTION = re.compile(r'(?im)^[ \t]*option\s*\(\s*(\w+)\s+"[^"]*"\s*(\w*)\s*\)')
+_CMAKE_CACHED = re.compile(r"(?m)^(\w+):(?:BOOL|STRING|UNINITIALIZED)=([\w.+-]+)$")
+_CMAKE_CACHES = tuple(
+    f"{folder}/CMakeCache.txt" for folder in ("build", "_build", "out", "cmake-build-debug")
+)
+_TRUE = ("ON", "TRUE", "YES", "Y", "1")
 
 
 def _checks(files: Files) -> Iterator[str]:
-    if "CMakeLists.txt" in files.paths and _CMAKE_TESTS.search(files.text("CMakeLists.txt") or ""):
-        yield "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"
+    lists = files.text("CMakeLists.txt") or "" if "CMakeLists.txt" in files.paths else ""
+    if _CMAKE_TESTS.search(lists):
+        options = " ".join(("cmake -S . -B build", *_cmake_options(lists, files)))
+        yield f"{options} && cmake --build build && ctest --test-dir build --output-on-failure"
     elif "meson.build" in files.paths:
         yield "meson setup build && meson test -C build"
+
+
+def _cmake_options(lists: str, files: Files) -> Iterator[str]:
+    """The options with which the user configured a build: the build type, and options of the project that differ from
+    their defaults."""
+    cached = dict(_CMAKE_CACHED.findall(next(filter(None, map(files.text, _CMAKE_CACHES)), "")))
+    if kind := cached.get("CMAKE_BUILD_TYPE"):
+        yield f"-DCMAKE_BUILD_TYPE={kind}"
+    for name, default in _CMAKE_OPTION.findall(lists):
+        value = cached.get(name, "").upper()
+        if value and (value in _TRUE) != (default.upper() in _TRUE):
+            yield f"-D{name}={value}"
 
 
 _FILES = {".c": "c", ".h": "c", **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), "cpp")}
@@ -97,6 +117,7 @@ ECOSYSTEM = Ecosystem(
     ),
     runs_no_test=re.compile(r"\bctest\b.*\s(-N|--show-only)\b"),
     checks=_checks,
+    builds_leave=_CMAKE_CACHES,
     suffixes=(".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx"),
     test="ctest --test-dir build",
     counts=(

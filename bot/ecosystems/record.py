@@ -110,7 +110,9 @@ class Ecosystem:
     runs: Table = field(default_factory=dict)
 
     # Checks and setup. The commands that manifests suggest where CI runs no tests; the one install for given checks.
+    # At a terminal `checks` can read the files that a user's builds leave in the checkout as well.
     checks: Callable[[Files], Iterable[str]] = nothing
+    builds_leave: Names = ()
     setup: Callable[[Files, Sequence[str]], Setup | None] = nothing
     # Whether its test command builds what it needs.
     compiles: bool = False

@@ -74,7 +74,8 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
     profile, policy, checkout = run.profile, run.policy, run.checkout
     prepares = profile.setup and run.environment.get("SLASH_AGENT_PREPARE") == "auto"
     wants = (prepares and not (policy.setup or policy.bring)) or not (profile.read_only or policy.checks)
-    detected = detected_at(checkout) if wants and not profile.unrun else Detection()
+    own = run.origin if run.tier is Tier.LOCAL else None
+    detected = detected_at(checkout, own) if wants and not profile.unrun else Detection()
     archive, unused = _archive(run) if prepares and not profile.unrun else (None, ())
     preparation, unprepared = _preparation(run, detected) if prepares else (None, ())
     unprepared = () if archive else unprepared

@@ -50,6 +50,15 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
             {"CMakeLists.txt": "enable_testing()\n"},
             ["cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"],
         ),
+        (
+            {
+                "CMakeLists.txt": 'enable_testing()\noption(DEV "Tests" OFF)\noption(DOCS "Docs" ON)\noption(X "x")\n',
+                "build/CMakeCache.txt": "DEV:BOOL=ON\nDOCS:BOOL=ON\nX:BOOL=$(id)\nY:BOOL=ON\n",
+            },
+            [
+                "cmake -S . -B build -DDEV=ON && cmake --build build && ctest --test-dir build --output-on-failure"
+            ],
+        ),
         ({"Makefile": "all:\n\ntest: all\n\t./t\n"}, ["make test"]),
         ({"Makefile": "all:\n\techo test:\n"}, []),
         ({"Makefile": "tests:\n"}, []),

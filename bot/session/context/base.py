@@ -11,6 +11,7 @@ from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import UsageError
 from bot.contracts.request import CHECK, NO_CHECKS, Request
+from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect, files_read
 from bot.environment.detection import Detection
 from bot.evidence.check import Check
@@ -24,6 +25,8 @@ from bot.policy.load import load_policy
 from bot.policy.running import SETUP_TIMEOUT, CheckSpec, SetupStep
 from bot.policy.values import Policy
 from bot.session.context.git_trees import GitTrees
+
+_BUILDS_LEAVE = frozenset(path for one in ecosystems() for path in one.builds_leave)
 
 
 def base_policy(
@@ -118,10 +121,11 @@ def preparation_of(policy: Policy, checkout: Checkout, detected: Detection) -> P
     return Preparation(checkout.policy_sha or checkout.base_sha, steps)
 
 
-def detected_at(checkout: Checkout) -> Detection:
+def detected_at(checkout: Checkout, origin: Path | None = None) -> Detection:
     """Return how the repository is set up and checked, by its CI and manifests.
 
-    They are the base branch's: the head of a pull request decides neither what is run nor on which files.
+    They are the base branch's: the head of a pull request decides neither what is run nor on which files. `origin` is
+    the user's own checkout, if there is one: what builds left there tells their options.
     """
     sha = checkout.policy_sha or checkout.base_sha
     paths = GitTrees(checkout).paths("" if sha == checkout.base_sha else sha)
@@ -130,7 +134,12 @@ def detected_at(checkout: Checkout) -> Detection:
     def read(path: str) -> str | None:
         if path in known:
             return known[path].decode(errors="replace")
-        return GitTrees(checkout).read(path, sha)
+        committed = GitTrees(checkout).read(path, sha)
+        if committed is None and origin and path in _BUILDS_LEAVE:
+            file = origin.resolve() / path
+            if file.is_file() and file.resolve() == file:
+                return file.read_text(errors="replace")
+        return committed
 
     return detect(paths, read)
 

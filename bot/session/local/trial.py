@@ -61,7 +61,9 @@ def try_checks(
         with cancelled_by_signals(stop), ExitStack() as stack:
             policy = load_policy(policy_text)
             run = _run(repo, policy, environment, folder, stop, stack)
-            checks = checks_of(policy, None, Detection() if policy.checks else detected_at(run.checkout))
+            checks = checks_of(
+                policy, None, Detection() if policy.checks else detected_at(run.checkout, repo)
+            )
             origin = "" if run.confinement.moves else str(repo)
             try:
                 with _prepared(run, begin, end, stack) as workspace:
