@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.errors import UsageError
-from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS
+from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
 from bot.events.command import OPTIONS
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
@@ -82,6 +82,7 @@ def add_local_run(parser: argparse.ArgumentParser) -> None:
         "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
     )
     parser.add_argument("--budget", type=usd, metavar="USD", help="the most that the model may cost")
+    parser.add_argument("--skill", type=_skill, metavar="NAME", help="begin with this skill")
     add_sandbox(parser, "default: auto; off is for what you trust")
     add_path(parser, "--out", "DIR", _OUT)
 
@@ -95,7 +96,14 @@ def local_run_fields(arguments: argparse.Namespace) -> dict[str, Any]:
         "budget_usd": arguments.budget,
         "sandbox": arguments.sandbox,
         "out": arguments.out,
+        "skill": arguments.skill or "",
     }
+
+
+def _skill(text: str) -> str:
+    if not re.fullmatch(OPTIONS[SKILL].form, text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a skill, as in: --skill write-tests")
+    return text
 
 
 def check_minutes(text: str) -> str:

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return _list(
             checkout_skills(arguments.repo, os.environ), as_json=arguments.json, for_model=arguments.for_model
         )
-    results, notes = check_folder(arguments.folder)
+    _, results, notes = check_folder(arguments.folder)
     for note in notes:
         Actions(os.environ, sys.stderr).print(note)
     if arguments.json:
@@ -88,7 +88,7 @@ def _list_for_people(skills: Sequence[SourcedSkill]) -> None:
     """List skills by origin, in order of precedence, each with name and purpose."""
     printer = Printer(sys.stdout, os.environ)
     width = max((len(entry.skill.name) for entry in skills), default=0)
-    order = ("user", "repository", "bundled", "plugin")
+    order = ("repository", "user", "bundled", "plugin")
     ordered = sorted(skills, key=lambda entry: (order.index(entry.skill.origin), _source(entry)))
     for source, group in groupby(ordered, _source):
         printer.line(f"{source}:")
@@ -107,7 +107,7 @@ def _in_json(entry: SourcedSkill) -> dict[str, object]:
         "name": entry.skill.name,
         "description": entry.skill.description,
         "origin": entry.skill.origin,
-        "path": f"{entry.source.name}/{entry.skill.folder}",
+        "path": entry.path,
         "files": [file.path for file in entry.skill.files],
     }
 

@@ -68,6 +68,9 @@ class Trigger:
 CHECK, NO_CHECKS, CHECK_MINUTES = "check", "no-checks", "check-minutes"
 """Keys of `Request.options`: the one check to run, none at all, and the minutes for all."""
 
+SKILL = "skill"
+"""A key of `Request.options`: the name of the skill that the run begins with."""
+
 ALLOW_DELETIONS = "allow-deletions"
 """A key of `Request.options` that no comment can set."""
 

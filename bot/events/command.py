@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from bot.contracts.nearest import nearest
-from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS
+from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
 from bot.events.hygiene import clean
 from bot.events.quotation import split_quotation
 from bot.verbs.record import Earlier
@@ -56,6 +56,7 @@ OPTIONS: Mapping[str, Option] = {
         r"[\w.:/@+-][\w .:/@+-]{0,79}",
     ),
     NO_CHECKS: Option(),
+    SKILL: Option("the name of a skill, as in `--skill write-tests`", r"[\w-][\w:-]{0,139}"),
     CHECK_MINUTES: Option(
         "whole minutes from 1 to 120, as in `--check-minutes 15`", r"0*(?:[1-9][0-9]?|1[01][0-9]|120)"
     ),

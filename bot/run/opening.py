@@ -47,7 +47,8 @@ def opening(
         facts = facts._replace(notes=(*facts.notes, RESUMPTION))
     elif last and results.todo.items:
         last = last._replace(todo=render_list(results.todo.items))
-    return first_message(attached.request, facts, new_marker(), last), attached.images
+    message = first_message(attached.request, facts, new_marker(), last)
+    return "\n\n".join([message, *parts.skills.named()]), attached.images
 
 
 def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:

@@ -130,7 +130,7 @@ def _read_base(
     """2. Check out the base and read what it says. The journal is closed with `stack`."""
     checkout, request = check_out(spec.source, spec.folder.root), spec.request
     user = spec.environment if spec.tier is Tier.LOCAL else {}
-    skills = Background(lambda: find_skills(checkout, user, request.instruction or ""), "skills")
+    skills = Background(lambda: find_skills(checkout, user, request), "skills")
     with Parser() as parser:
         task = base_task(checkout, request, parser)
         check_brought(task, spec.origin)

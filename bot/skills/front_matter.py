@@ -7,8 +7,6 @@ As in the reference implementation, every scalar is text: `name: 123` is a name.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bot.parsing.compose_yaml import YamlError
@@ -18,87 +16,65 @@ from bot.parsing.yaml_nodes import Document, Node, read_yaml
 
 MAX_FRONT_MATTER = 32 * 1024
 
-Value = Any
-"""Text, or lists and mappings of text."""
-
-_SIMPLE_FIELD = re.compile(r"([a-z][a-z-]*): ((?!.*(?:: |:$| #))[A-Za-z0-9](?:[ -~]*[!-~])?)")
-"""Front matter of only such lines is unambiguous and needs no YAML, whose child takes 40 ms at a run's start."""
-
 _PLAIN_FIELD = re.compile(r"([A-Za-z][\w-]*):[ \t]+(?![|>&*!%@`'\"\[{#])(.*\S)[ \t]*")
 
 
 class Flaw(NamedTuple):
-    """A problem of the front matter itself. `fatal`: nothing can be read."""
+    """What is wrong with the front matter itself: the rule, the line, and a clause."""
 
     rule: str
     line: int
     message: str
-    fatal: bool = False
 
 
-class FrontMatter(NamedTuple):
-    """`fields` by name, with the line of each in `lines`. `body` is the rest with LF line ends."""
+class UnreadableError(Exception):
+    """The front matter cannot be read, for the reason in `flaw`."""
 
-    fields: Mapping[str, Value] = MappingProxyType({})
-    lines: Mapping[str, int] = MappingProxyType({})
-    body: str = ""
-    flaws: tuple[Flaw, ...] = ()
-
-    @property
-    def unreadable(self) -> bool:
-        return any(flaw.fatal for flaw in self.flaws)
+    def __init__(self, line: int, message: str, rule: str = "front-matter") -> None:
+        super().__init__(message)
+        self.flaw = Flaw(rule, line, message)
 
 
-def read_front_matter(text: str, parser: Parser | None = None) -> FrontMatter:
-    """Parse a SKILL.md. Never raises."""
-    flaws: list[Flaw] = []
+class Field(NamedTuple):
+    """`value` is text, or lists and mappings of text."""
+
+    value: Any = None
+    line: int = 1
+
+
+def read_fields(text: str, parser: Parser | None = None) -> tuple[dict[str, Field], list[Flaw]]:
+    """Return the fields of a SKILL.md, and the flaws in spite of which they were read. Raises `UnreadableError`."""
+    front, _, is_open = split_front_matter(text)
+    if is_open:
+        raise UnreadableError(1, "the front matter has no closing line `---`")
+    if front is None:
+        raise UnreadableError(1, "the first line must be `---`, before YAML")
+    if len(front) > MAX_FRONT_MATTER:
+        raise UnreadableError(1, f"the front matter is over {MAX_FRONT_MATTER // 1024} kB")
+    try:
+        document, flaws = _read_yaml(front, parser)
+    except YamlError as error:
+        raise UnreadableError(error.line, error.message) from error
     if text.startswith("\ufeff"):
         flaws.append(Flaw("front-matter", 1, "a byte order mark comes before the `---`"))
-    front, body, is_open = split_front_matter(text)
-    reason = ""
-    if is_open:
-        reason = "the front matter has no closing line `---`"
-    elif front is None:
-        reason = "the first line must be `---`, before YAML"
-    elif len(front) > MAX_FRONT_MATTER:
-        reason = f"the front matter is over {MAX_FRONT_MATTER // 1024} kB"
-    if front is None or reason:
-        return FrontMatter(body=body, flaws=(*flaws, Flaw("front-matter", 1, reason, fatal=True)))
-    fields, lines = _simple(front) or _by_yaml(front, flaws, parser)
-    return FrontMatter(fields, lines, body, tuple(flaws))
-
-
-def _simple(front: str) -> tuple[dict[str, Value], dict[str, int]] | None:
-    """Return the fields if every line is a plain, unique field; `None` otherwise."""
-    matches = [_SIMPLE_FIELD.fullmatch(line) for line in front.split("\n")[1:-1]]
-    fields = {one[1]: one[2] for one in matches if one}
-    if len(fields) != len(matches) or not fields:
-        return None
-    return fields, {name: number for number, name in enumerate(fields, 2)}
-
-
-def _by_yaml(front: str, flaws: list[Flaw], parser: Parser | None) -> tuple[dict[str, Value], dict[str, int]]:
-    try:
-        document = _read_yaml(front, flaws, parser)
-    except YamlError as error:
-        flaws.append(Flaw("front-matter", error.line, error.message, fatal=True))
-        return {}, {}
     if document.root is None or document.root.kind != "mapping":
-        flaws.append(
-            Flaw("front-matter", 2, "the front matter must be fields, as in `name: ...`", fatal=True)
-        )
-        return {}, {}
+        raise UnreadableError(2, "the front matter must be fields, as in `name: ...`")
     flaws += [
         Flaw("plain-yaml", line, f"{feature} is not read everywhere; write it out")
         for feature, line in document.uses
     ]
-    return _fields(document.root, flaws)
+    fields: dict[str, Field] = {}
+    for key, value in document.root.pairs:
+        if key.text in fields:
+            raise UnreadableError(key.line, f"`{key.text[:40]}` is given twice", "duplicate-field")
+        fields[key.text] = Field(_plain(value), key.line)
+    return fields, flaws
 
 
-def _read_yaml(front: str, flaws: list[Flaw], parser: Parser | None) -> Document:
+def _read_yaml(front: str, parser: Parser | None) -> tuple[Document, list[Flaw]]:
     """Return the document, if necessary with each unquoted one-line value quoted."""
     try:
-        return read_yaml(front, parser)
+        return read_yaml(front, parser), []
     except YamlError as error:
         repaired = "\n".join(map(_with_quotes, front.split("\n")))
         if repaired == front:
@@ -108,8 +84,7 @@ def _read_yaml(front: str, flaws: list[Flaw], parser: Parser | None) -> Document
         except YamlError:
             raise error from None
         message = f"{error.message}; quote a value that holds a colon followed by a blank"
-        flaws.append(Flaw("front-matter", error.line, message))
-        return document
+        return document, [Flaw("front-matter", error.line, message)]
 
 
 def _with_quotes(line: str) -> str:
@@ -119,19 +94,7 @@ def _with_quotes(line: str) -> str:
     return "{}: '{}'".format(match[1], match[2].replace("'", "''"))
 
 
-def _fields(root: Node, flaws: list[Flaw]) -> tuple[dict[str, Value], dict[str, int]]:
-    fields: dict[str, Value] = {}
-    lines: dict[str, int] = {}
-    for key, value in root.pairs:
-        if key.text in fields:
-            flaws.append(Flaw("duplicate-field", key.line, f"`{key.text[:40]}` is given twice", fatal=True))
-            continue
-        fields[key.text] = _plain(value)
-        lines[key.text] = key.line
-    return fields, lines
-
-
-def _plain(node: Node) -> Value:
+def _plain(node: Node) -> Any:
     if node.kind == "sequence":
         return [_plain(item) for item in node.items]
     if node.kind == "mapping":

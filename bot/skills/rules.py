@@ -1,18 +1,19 @@
 """Validate one SKILL.md against the Agent Skills specification and a few rules of our own.
 
-A skill that is safe and useful is loaded although it violates the specification (an unknown field, a long
-description); a finding says so. `slash-agent skills check` is strict.
+A skill that is safe and useful is loaded although it violates the specification (capitals in its name, an unknown
+field, a long description); a finding says so. `slash-agent skills check` is strict.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
 
 from bot.events.hygiene import clean
 from bot.parsing.parser import Parser
-from bot.skills import front_matter
-from bot.skills.front_matter import FrontMatter
+from bot.skills.front_matter import Field, UnreadableError, read_fields
 from bot.skills.grants import read_grants
 from bot.skills.skill import CheckedSkill, Finding, Level, Origin, Skill, SkillFile
 
@@ -39,7 +40,12 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 _MAX_NAME_BYTES = 200
 _MAX_EXCERPT = 60
-_SEPARATOR = re.compile(r"[\s,]+")
+_TOOL_PIECE = re.compile(r"(?:\([^)]*\)?|[^\s,(])+")
+_HINTS = {
+    "when_to_use": "; it is ignored: say in the `description` when to use the skill",
+    _MANUAL: "; it is read",
+    "model": "",
+}
 
 
 def check_document(
@@ -53,8 +59,21 @@ def check_document(
     parser: Parser | None = None,
 ) -> CheckedSkill:
     """Validate the bytes of `folder`/`document` in the source of that name. Never raises."""
-    reader = _Reader(f"{source}/{folder}/{document}", parser)
-    skill = reader.skill(data, folder, document, origin, files)
+    reader = _Reader(f"{source}/{folder}/{document}")
+    if len(data) > MAX_DOCUMENT:
+        limit = f"{document} is over {MAX_DOCUMENT // 1024} kB; move parts of it to references/"
+        return CheckedSkill(folder, None, (reader.add("size", limit, Level.REFUSED, 0),))
+    try:
+        reader.fields, flaws = read_fields(data.decode(), parser)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        return CheckedSkill(folder, None, (reader.add("encoding", "this is not UTF-8", Level.REFUSED, line),))
+    except UnreadableError as error:
+        flaw = error.flaw
+        return CheckedSkill(folder, None, (reader.add(flaw.rule, flaw.message, Level.REFUSED, flaw.line),))
+    for flaw in flaws:
+        reader.add(flaw.rule, flaw.message, Level.AGAINST, flaw.line)
+    skill = reader.skill(folder, document, origin, files)
     findings = tuple(sorted(reader.findings, key=lambda finding: (finding.line, finding.rule)))
     refused = any(finding.level is Level.REFUSED for finding in findings)
     return CheckedSkill(folder, None if refused else skill, findings)
@@ -62,58 +81,35 @@ def check_document(
 
 def split_tools(value: str) -> tuple[str, ...]:
     """Split an `allowed-tools` at blanks and commas outside parentheses."""
-    tools: list[str] = []
-    piece, depth = "", 0
-    for character in value:
-        if depth == 0 and _SEPARATOR.fullmatch(character):
-            tools.append(piece)
-            piece = ""
-            continue
-        depth = max(0, depth + (character == "(") - (character == ")"))
-        piece += character
-    return tuple(filter(None, [*tools, piece]))
+    return tuple(_TOOL_PIECE.findall(value))
 
 
 class _Reader:
-    """Reads one SKILL.md and collects findings."""
+    """Reads the fields of one SKILL.md and collects findings."""
 
-    def __init__(self, file: str, parser: Parser | None) -> None:
+    def __init__(self, file: str) -> None:
         self.findings: list[Finding] = []
-        self._parser = parser
+        self.fields: Mapping[str, Field] = {}
         self._file = file
-        self._front = FrontMatter()
 
-    def skill(
-        self, data: bytes, folder: str, document: str, origin: Origin, files: tuple[SkillFile, ...]
-    ) -> Skill | None:
-        if len(data) > MAX_DOCUMENT:
-            self._refuse(
-                "size", 0, f"{document} is over {MAX_DOCUMENT // 1024} kB; move parts of it to references/"
-            )
-            return None
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            self._refuse("encoding", data[: error.start].count(b"\n") + 1, "this is not UTF-8")
-            return None
-        self._front = front_matter.read_front_matter(text, self._parser)
-        for flaw in self._front.flaws:
-            level = Level.REFUSED if flaw.fatal else Level.AGAINST
-            self._add(flaw.rule, level, flaw.line, flaw.message)
-        if self._front.unreadable:
-            return None
+    def add(self, rule: str, message: str, level: Level = Level.AGAINST, line: int | None = None) -> Finding:
+        """Add a finding, without `line` on the field that the rule is named after."""
+        if line is None:
+            line = self._line(rule if rule in self.fields else rule.partition("-")[0])
+        self.findings.append(Finding(rule, level, self._file, line, message))
+        return self.findings[-1]
+
+    def skill(self, folder: str, document: str, origin: Origin, files: tuple[SkillFile, ...]) -> Skill:
         self._unknown_fields()
-        name = self._name(folder.rpartition("/")[2])
-        description = self._description()
-        allowed = self._allowed_tools()
+        model = self._value("model")
         return Skill(
-            name,
-            description,
+            self._name(folder.rpartition("/")[2]),
+            self._description(),
             origin,
             folder,
             document,
-            allowed,
-            self._model(),
+            self._allowed_tools(),
+            model.strip() if isinstance(model, str) else "",
             self._compatibility(),
             files,
             self._limit(),
@@ -121,120 +117,100 @@ class _Reader:
         )
 
     def _name(self, folder: str) -> str:
-        value = self._front.fields.get("name")
-        line = self._line("name")
+        value = self._value("name")
         if not isinstance(value, str) or not value.strip():
-            self._refuse("name-required", line, "a skill needs a `name`")
+            self.add("name-required", "a skill needs a `name`", Level.REFUSED)
             return ""
-        name = unicodedata.normalize("NFKC", value.strip())
-        excerpt = ascii(name[:_MAX_EXCERPT])
-        if len(name) > MAX_NAME:
-            self._refuse(
-                "name-length", line, f"the name has {len(name)} characters; at most {MAX_NAME} are allowed"
+        written = unicodedata.normalize("NFKC", value.strip())
+        name, excerpt = "-".join(written.split()), ascii(written[:_MAX_EXCERPT])
+        if len(name.encode(errors="replace")) > _MAX_NAME_BYTES:
+            self.add("name-length", f"the name is over {_MAX_NAME_BYTES} bytes long", Level.REFUSED)
+        elif len(written) > MAX_NAME:
+            self.add("name-length", f"the name has {len(written)} characters; at most {MAX_NAME} are allowed")
+        if not re.fullmatch(r"[\w-]+", name):
+            self.add(
+                "name-characters", f"{excerpt}: a name is made of letters, digits and hyphens", Level.REFUSED
             )
-        elif len(name.encode(errors="replace")) > _MAX_NAME_BYTES:
-            self._refuse("name-length", line, f"the name is over {_MAX_NAME_BYTES} bytes long")
-        if not all(character.isalnum() or character == "-" for character in name) or name != name.lower():
-            self._refuse(
-                "name-characters", line, f"{excerpt}: only lower-case letters, digits and hyphens are allowed"
-            )
+        elif written != name.lower() or "_" in name:
+            self.add("name-characters", f"{excerpt}: only lower-case letters, digits and hyphens are allowed")
         if name.startswith("-") or name.endswith("-") or "--" in name:
-            self._refuse("name-hyphens", line, f"{excerpt}: no hyphen at either end, and no two in a row")
-        if unicodedata.normalize("NFKC", folder) != name:
-            message = f"the name {excerpt} is not its folder's, {folder[:_MAX_EXCERPT]!a}"
-            self._add("name-folder", Level.AGAINST, line, message)
+            self.add("name-hyphens", f"{excerpt}: no hyphen at either end, and no two in a row")
+        if unicodedata.normalize("NFKC", folder) != written:
+            self.add("name-folder", f"the name {excerpt} is not its folder's, {folder[:_MAX_EXCERPT]!a}")
         return name
 
     def _description(self) -> str:
-        value = self._front.fields.get("description")
-        line = self._line("description")
+        value = self._value("description")
         if not isinstance(value, str) or not value.strip():
-            self._refuse(
-                "description-required",
-                line,
-                "a skill needs a `description`: what it does and when to use it",
-            )
+            message = "a skill needs a `description`: what it does and when to use it"
+            self.add("description-required", message, Level.REFUSED)
             return ""
-        if len(value) > MAX_DESCRIPTION:
-            message = f"the description has {len(value)} characters; at most {MAX_DESCRIPTION} are allowed"
-            self._add("description-length", Level.AGAINST, line, message)
+        self._check_length("description-length", value, MAX_DESCRIPTION)
         visible = " ".join(clean(value).text.split())
         if not visible:
-            self._refuse("description-required", line, "the description holds nothing that can be seen")
+            self.add("description-required", "the description holds nothing that can be seen", Level.REFUSED)
         return visible
 
     def _compatibility(self) -> str:
-        if "compatibility" not in self._front.fields:
+        value = self._value("compatibility")
+        if value is None:
             return ""
-        value, line = self._front.fields["compatibility"], self._line("compatibility")
         if not isinstance(value, str):
-            self._add("compatibility", Level.AGAINST, line, "`compatibility` must be text")
+            self.add("compatibility", "`compatibility` must be text")
             return ""
-        if len(value) > MAX_COMPATIBILITY:
-            message = f"`compatibility` has {len(value)} characters; at most {MAX_COMPATIBILITY} are allowed"
-            self._add("compatibility", Level.AGAINST, line, message)
+        self._check_length("compatibility", value, MAX_COMPATIBILITY)
         if not value.strip():
-            self._note("compatibility", line, "`compatibility` is empty; leave it out")
+            self.add("compatibility", "`compatibility` is empty; leave it out", Level.NOTE)
         return " ".join(clean(value[:MAX_COMPATIBILITY]).text.split())
 
+    def _check_length(self, rule: str, text: str, most: int) -> None:
+        if len(text) > most:
+            field = rule.removesuffix("-length")
+            self.add(rule, f"the `{field}` has {len(text)} characters; at most {most} are allowed")
+
     def _allowed_tools(self) -> tuple[str, ...]:
-        value, line = self._front.fields.get("allowed-tools", ""), self._line("allowed-tools")
+        value = self._value("allowed-tools", "")
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            self._note("allowed-tools", line, "the specification has text here, parted by blanks, not a list")
+            message = "the specification has text here, parted by blanks, not a list"
+            self.add("allowed-tools", message, Level.NOTE)
             value = " ".join(value)
         if not isinstance(value, str):
-            self._note("allowed-tools", line, "`allowed-tools` must be text; it grants nothing")
+            self.add("allowed-tools", "`allowed-tools` must be text; it grants nothing", Level.NOTE)
             return ()
         allowed = split_tools(value)
         for reason in read_grants(allowed).rejected:
-            self._note("allowed-tools", line, reason)
+            self.add("allowed-tools", reason, Level.NOTE)
         return allowed
-
-    def _model(self) -> str:
-        value = self._front.fields.get("model", "")
-        return value.strip() if isinstance(value, str) else ""
 
     def _limit(self) -> str:
         """Return why the skill is not offered, as a clause: the first field that limits it."""
-        for name, value in self._front.fields.items():
+        for name, field in self.fields.items():
             words = _words(name)
             if words in (_MANUAL, *_NO_LIMIT):
                 continue
-            if (_PERMITTING if _is_false(value) else _LIMITING).search(words):
+            if (_PERMITTING if _is_false(field.value) else _LIMITING).search(words):
                 return f"its field {name[:_MAX_EXCERPT]!a} limits its use, and a run cannot keep to that"
         return ""
 
     def _manual(self) -> bool:
-        metadata = self._front.fields.get("metadata")
-        fields = {**(metadata if isinstance(metadata, dict) else {}), **self._front.fields}
+        metadata = self._value("metadata")
+        fields = {**(metadata if isinstance(metadata, dict) else {})}
+        fields |= {name: field.value for name, field in self.fields.items()}
         return any(_words(name) == _MANUAL and not _is_false(value) for name, value in fields.items())
 
     def _unknown_fields(self) -> None:
-        for name in self._front.fields:
-            if name in FIELDS:
-                continue
-            message = f"the specification has no field {name[:_MAX_EXCERPT]!a}"
-            if name == "when_to_use":
-                message += "; it is ignored: say in the `description` when to use the skill"
-            elif _words(name) == _MANUAL:
-                message += "; it is read"
-            elif name != "model":
-                message += "; it is ignored: put it beneath `metadata`"
-            self._add("unknown-field", Level.AGAINST, self._line(name), message)
-        if isinstance(self._front.fields.get("metadata", {}), str | list):
-            self._note("metadata", self._line("metadata"), "`metadata` should be fields of text")
+        for name in (name for name in self.fields if name not in FIELDS):
+            hint = _HINTS.get(name, _HINTS.get(_words(name), "; it is ignored: put it beneath `metadata`"))
+            message = f"the specification has no field {name[:_MAX_EXCERPT]!a}{hint}"
+            self.add("unknown-field", message, line=self._line(name))
+        if isinstance(self._value("metadata"), str | list):
+            self.add("metadata", "`metadata` should be fields of text", Level.NOTE)
+
+    def _value(self, name: str, absent: Any = None) -> Any:
+        return self.fields[name].value if name in self.fields else absent
 
     def _line(self, name: str) -> int:
-        return self._front.lines.get(name, 1)
-
-    def _refuse(self, rule: str, line: int, message: str) -> None:
-        self._add(rule, Level.REFUSED, line, message)
-
-    def _note(self, rule: str, line: int, message: str) -> None:
-        self._add(rule, Level.NOTE, line, message)
-
-    def _add(self, rule: str, level: Level, line: int, message: str) -> None:
-        self.findings.append(Finding(rule, level, self._file, line, message))
+        return self.fields.get(name, Field()).line
 
 
 def _words(field: str) -> str:

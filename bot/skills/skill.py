@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from bot.skills.sources import SkillSource
 
 Origin = Literal["bundled", "plugin", "repository", "user"]
 
@@ -43,7 +46,7 @@ class SkillFile(NamedTuple):
 class Skill(NamedTuple):
     """`name` is PLUGIN:NAME for a plug-in's. `folder` is relative to its source; `document` the name of its
     SKILL.md. `allowed_tools` are the pieces as written. `limit` says why no run may have the skill; with `manual` only
-    a person starts it."""
+    a person starts it. `scope` is the folder of the repository that it is for, empty for all of it."""
 
     name: str
     description: str
@@ -56,6 +59,7 @@ class Skill(NamedTuple):
     files: tuple[SkillFile, ...] = ()
     limit: str = ""
     manual: bool = False
+    scope: str = ""
 
 
 class CheckedSkill(NamedTuple):
@@ -68,8 +72,12 @@ class CheckedSkill(NamedTuple):
     @property
     def conforms(self) -> bool:
         """Whether it strictly conforms to the specification."""
-        return conform(self.findings)
+        return all(finding.level is Level.NOTE for finding in self.findings)
 
 
-def conform(findings: Sequence[Finding]) -> bool:
-    return all(finding.level is Level.NOTE for finding in findings)
+class Discovered(NamedTuple):
+    """The skills of one source, in the order of their folders; `notes` are about the source as a whole."""
+
+    source: SkillSource
+    checked: Sequence[CheckedSkill]
+    notes: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
-"""Sources of skills: a folder of this machine, or a folder of a commit. Links are not followed, everything is
-bounded.
+"""Sources of skills: a folder of this machine, or a folder of a commit, with all its files. Links are not followed,
+everything is bounded.
 
 A link, a submodule or a device is listed as what it is; the validation refuses it.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_at
@@ -38,92 +39,65 @@ class Entry(NamedTuple):
     size: int = 0
 
 
-class Listing(NamedTuple):
-    """`entries` sorted by path. `cut` is a sentence about an omission, if any."""
+class SkillSource(NamedTuple):
+    """`name` is for people: `.agents/skills`. `entries` are its files by path, at most `MAX_ENTRIES`. `read` returns
+    the contents of the files at these paths, each at most the limit and one byte; paths that are no files are left
+    out."""
 
+    name: str
     entries: Sequence[Entry]
-    cut: str = ""
+    read: Callable[[Iterable[str], int], Mapping[str, bytes]]
+    is_cut: bool = False
 
 
-class SkillSource(Protocol):
-    """`name` is for people: `.agents/skills`."""
+def folder_source(root: Path, name: str, only: str = "", *, links: bool = False) -> SkillSource:
+    """Return the source of a folder of this machine. `only` restricts it to one subfolder. With `links`, a link
+    directly in it counts as the folder that it leads to, as people keep their skills elsewhere."""
 
-    @property
-    def name(self) -> str: ...
+    def read(paths: Iterable[str], limit: int) -> Mapping[str, bytes]:
+        return {path: data for path in paths if (data := _read(root / path, limit)) is not None}
 
-    def listing(self) -> Listing: ...
-
-    def read(self, paths: Iterable[str], limit: int) -> Mapping[str, bytes]:
-        """Return the files' contents, of each at most `limit` + 1 bytes. Paths that are no files are left out."""
-        ...
+    return _source(name, _walk(root / only, f"{only}/" if only else "", MAX_DEPTH, links=links), read)
 
 
-class Folder:
-    """A folder of this machine. `only` restricts it to one subfolder. With `links`, a link directly in it
-    counts as the folder that it leads to, as people keep their skills elsewhere."""
+def commit_folders(git: Git, commit: str, names: Sequence[str]) -> list[SkillSource]:
+    """Return the folders `names` of a commit, none of them inside another, listed by one git, independent of the work
+    tree. Raises `GitError`."""
+    lines = (
+        git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", *names).split(b"\0")
+        if names
+        else []
+    )
+    facts = {os.fsdecode(path): fact for fact, _, path in (line.partition(b"\t") for line in lines[:-1])}
 
-    def __init__(self, root: Path, name: str, only: str = "", *, links: bool = False) -> None:
-        self._root = root
-        self._only = only
-        self._links = links
-        self.name = name
+    def source(name: str) -> SkillSource:
+        def read(paths: Iterable[str], _: int) -> Mapping[str, bytes]:
+            # The caller checks the sizes first: git returns whole files.
+            blobs = blobs_at(git, commit, [f"{name}/{path}" for path in paths])
+            return {path[len(name) + 1 :]: data for path, data in blobs.items()}
 
-    def listing(self) -> Listing:
-        entries: list[Entry] = []
-        prefix = f"{self._only}/" if self._only else ""
-        for entry in _walk(self._root / self._only, prefix, MAX_DEPTH, links=self._links):
-            if len(entries) == MAX_ENTRIES:
-                return Listing(_sorted(entries), f"only {MAX_ENTRIES} entries of {self.name} were looked at")
-            entries.append(entry)
-        return Listing(_sorted(entries))
+        inside = (path for path in facts if path == name or path.startswith(f"{name}/"))
+        entries = (_tree_entry(facts[path], path[len(name) + 1 :]) for path in inside)
+        return _source(name, (entry for entry in entries if entry), read)
 
-    def read(self, paths: Iterable[str], limit: int) -> Mapping[str, bytes]:
-        return {path: data for path in paths if (data := _read(self._root / path, limit)) is not None}
-
-
-class CommitFolder:
-    """The folder `name` of a commit, independent of the work tree."""
-
-    def __init__(self, git: Git, commit: str, name: str, listing: Listing) -> None:
-        """Use `commit_folders`."""
-        self._git = git
-        self._commit = commit
-        self._listing = listing
-        self.name = name
-
-    def listing(self) -> Listing:
-        return self._listing
-
-    def read(self, paths: Iterable[str], limit: int) -> Mapping[str, bytes]:
-        """The caller checks the sizes first: git returns whole files."""
-        blobs = blobs_at(self._git, self._commit, [f"{self.name}/{path}" for path in paths])
-        return {path[len(self.name) + 1 :]: data for path, data in blobs.items()}
+    return [source(name) for name in names]
 
 
-def commit_folders(git: Git, commit: str, names: Sequence[str]) -> list[CommitFolder]:
-    """Return the folders `names` of a commit, none of them inside another, listed by one git. Raises
-    `GitError`."""
-    output = git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit, *names)
-    entries: dict[str, list[Entry]] = {name: [] for name in names}
-    cut: dict[str, str] = {}
-    for line in output.split(b"\0"):
-        facts, _, raw = line.partition(b"\t")
-        path = raw.decode(errors="surrogateescape")
-        name = next((name for name in names if path == name or path.startswith(f"{name}/")), None)
-        if name is None:
-            continue
-        if len(entries[name]) == MAX_ENTRIES:
-            cut[name] = f"only {MAX_ENTRIES} files of {name} were looked at"
-        elif entry := _tree_entry(facts, path[len(name) + 1 :]):
-            entries[name].append(entry)
-    return [
-        CommitFolder(git, commit, name, Listing(_sorted(entries[name]), cut.get(name, ""))) for name in names
-    ]
+def is_ignored(folder: str) -> bool:
+    """Whether a part of the path is a folder that no skill is looked for in."""
+    return not _IGNORED_FOLDERS.isdisjoint(folder.split("/"))
+
+
+def _source(
+    name: str, entries: Iterator[Entry], read: Callable[[Iterable[str], int], Mapping[str, bytes]]
+) -> SkillSource:
+    listed = sorted(islice(entries, MAX_ENTRIES), key=lambda entry: entry.path)
+    return SkillSource(name, listed, read, next(entries, None) is not None)
 
 
 def _tree_entry(facts: bytes, path: str) -> Entry | None:
     mode, kind, _, size = facts.split()
-    if set(path.split("/")[:-1]) & _IGNORED_FOLDERS:
+    if is_ignored(path.rpartition("/")[0]):
         return None
     if kind == b"commit":
         return Entry(path, Kind.SUBMODULE)
@@ -162,7 +136,3 @@ def _read(path: Path, limit: int) -> bytes | None:
             return file.read(limit + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
     except OSError:
         return None
-
-
-def _sorted(entries: Iterable[Entry]) -> list[Entry]:
-    return sorted(entries, key=lambda entry: entry.path)

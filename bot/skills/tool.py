@@ -22,7 +22,7 @@ from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.events.hygiene import visible
 from bot.parsing.front_matter import split_front_matter
 from bot.skills.discover import MAX_BYTES
-from bot.skills.find import SourcedSkill
+from bot.skills.find import SkillSet, SourcedSkill
 from bot.skills.grants import ActiveGrants, read_grants
 from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Skill
@@ -73,11 +73,9 @@ class Models(Protocol):
 class SkillTool:
     """The skills of one session. Names are looked up, never used as paths."""
 
-    def __init__(
-        self, skills: Sequence[SourcedSkill], folder: SkillFolder, grants: ActiveGrants, models: Models
-    ) -> None:
-        self.spec = skill_spec([one.skill for one in skills])
-        self._skills = {one.skill.name: one for one in skills}
+    def __init__(self, skills: SkillSet, folder: SkillFolder, grants: ActiveGrants, models: Models) -> None:
+        self.spec = skill_spec([one.skill for one in skills.skills])
+        self._skills = skills
         self._folder = folder
         self._grants = grants
         self._models = models
@@ -88,10 +86,11 @@ class SkillTool:
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         """The toolbox handler."""
         name = str(arguments["command"])
-        entry = self._skills.get(name)
+        entry = self._skills.find(name)
         if entry is None:
-            known = ", ".join(self._skills)
+            known = ", ".join(one.skill.name for one in self._skills.skills)
             return ToolOutcome(f"There is no skill {name[:80]!a}. The skills are: {known}.", is_error=True)
+        name = entry.skill.name
         if name in self._pending:
             return ToolOutcome(f"The skill {name} is being loaded already; its instructions follow.")
         try:
@@ -109,7 +108,7 @@ class SkillTool:
             metadata={
                 "skill": name,
                 "origin": entry.skill.origin,
-                "path": f"{entry.source.name}/{entry.skill.folder}",
+                "path": entry.path,
                 "characters": len(text),
                 "pre_approved": granted,
                 "notes": notes,
@@ -120,11 +119,11 @@ class SkillTool:
         """Return the requested instructions after the turn's results. The last skill's grants and model replace
         the previous ones."""
         pending, self._pending = self._pending, {}
-        for name in pending:
-            self._loaded.add(name)
-            self._active = name
-            skill = self._skills[name].skill
-            self._grants.begin(name, read_grants(skill.allowed_tools).grants)
+        for entry in filter(None, map(self._skills.find, pending)):
+            skill = entry.skill
+            self._loaded.add(skill.name)
+            self._active = skill.name
+            self._grants.begin(skill.name, read_grants(skill.allowed_tools).grants)
             self._models.begin(skill.model)
         return [text for text in pending.values() if text]
 
@@ -136,9 +135,9 @@ class SkillTool:
         """For a compaction: return the active skill's instructions word for word, and the names of the skills
         that are no longer in the history and may be loaded again."""
         text = ""
-        if self._active in self._loaded:
+        if self._active in self._loaded and (entry := self._skills.find(self._active)):
             with suppress(SkillCopyError):  # then it may be loaded anew, which says what is wrong
-                text = self._text(self._skills[self._active])
+                text = self._text(entry)
         loaded = {self._active} if text else set[str]()
         names, self._loaded = sorted(self._loaded - loaded), loaded
         return text, names
@@ -186,9 +185,13 @@ def catalogue(skills: Sequence[Skill]) -> str:
     """Return the names of all skills, with the description of each that is not bundled. Independent of their order."""
     own = sorted((skill for skill in skills if skill.origin != "bundled"), key=lambda skill: skill.name)
     limit = _limit([len(skill.description) for skill in own])
-    lines = [f"- {skill.name}: {_excerpt(skill.description, limit)}" for skill in own]
+    lines = [f"- {skill.name}: {_excerpt(skill.description, limit)}{_scope(skill)}" for skill in own]
     names = sorted(skill.name for skill in skills if skill.origin == "bundled")
     return "\n".join([*lines, *([f"- {', '.join(names)}"] if names else [])])
+
+
+def _scope(skill: Skill) -> str:
+    return f" (for {escape(ascii(skill.scope)[1:-1], quote=False)})" if skill.scope else ""
 
 
 def _limit(lengths: Sequence[int]) -> int:
@@ -261,5 +264,5 @@ class SkillFolder:
 
 
 def _folder_name(skill: str) -> str:
-    """Replace the colon, which separates entries of `PATH`; a skill's name has no underscore."""
-    return skill.replace(":", "__")
+    """Replace the colon, which separates entries of `PATH`; no part of a skill's name has a dot."""
+    return skill.replace(":", ".")

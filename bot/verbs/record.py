@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.contracts.outcome import Status
-from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, Tier
+from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL, Tier
 from bot.contracts.workspace_tools import READING, SHELL_TOOLS, WRITING
 from bot.contracts.writes import WriteCaps
 
@@ -18,7 +18,7 @@ PROPOSE_WRITE = "propose_write"
 TODO = "todo"
 TASK = "task"
 
-RUN_OPTIONS = ("model", "budget", "dry-run", "sha")
+RUN_OPTIONS = ("model", "budget", "dry-run", "sha", SKILL)
 """Options of every run with a model."""
 
 CHANGE_OPTIONS = (*RUN_OPTIONS, "draft", CHECK, NO_CHECKS, CHECK_MINUTES)

@@ -119,10 +119,10 @@ def test_a103_the_answer_of_a_child_that_a_text_took_over_is_checked(
 def test_a104_no_process_with_secrets_parses_yaml() -> None:
     code = (
         "import sys; from bot.policy.load import load_policy; from bot.maintenance.task_file import read_task;"
-        "from bot.skills.front_matter import read_front_matter;"
+        "from bot.skills.front_matter import read_fields;"
         "assert load_policy('on_deny: stop').on_deny == 'stop';"
         "assert read_task('---\\npaths: [a]\\n---\\nDo it.', 'a.md').paths == ('a',);"
-        "assert read_front_matter('---\\nname: \"a\"\\n---\\n').fields == {'name': 'a'};"
+        "assert read_fields('---\\nname: \"a\"\\n---\\n')[0]['name'].value == 'a';"
         "print([name for name in sys.modules if name.split('.')[0] in ('yaml', '_yaml')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

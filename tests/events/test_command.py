@@ -103,6 +103,7 @@ NO_COMMANDS = [
     "\uff0fagent fix it",
 ]
 
+RUN_OPTIONS = "`--model`, `--budget`, `--dry-run`, `--sha`, `--skill`"
 MINUTES = "`--check-minutes` needs whole minutes from 1 to 120, as in `--check-minutes 15`."
 FULL_ID = "`--sha` needs the full id of the head commit: all 40 hex digits, or 64 in a SHA-256 repository."
 PROBLEMS = {
@@ -131,12 +132,12 @@ PROBLEMS = {
     "/agent fix --sha main": FULL_ID,
     "/agent review --ful": "There is no option `--ful`; `--full` is the nearest.",
     "/agent fix it --full": "`--full` means nothing to `/agent fix`, which takes "
-    "`--model`, `--budget`, `--dry-run`, `--sha`, `--draft`, `--check`, `--no-checks`, `--check-minutes` and `--base`.",
+    f"{RUN_OPTIONS}, `--draft`, `--check`, `--no-checks`, `--check-minutes` and `--base`.",
     "/agent review --no-draft": "`--draft` means nothing to `/agent review`, which takes "
-    "`--model`, `--budget`, `--dry-run`, `--sha` and `--full`.",
+    f"{RUN_OPTIONS} and `--full`.",
     "/agent stop --dry-run": "`--dry-run` means nothing to `/agent stop`, which takes no option.",
     "/agent approve --base main 1a2b3c4d": "`--base` means nothing to `/agent approve`, which takes "
-    "`--model`, `--budget`, `--dry-run`, `--sha`, `--draft`, `--check`, `--no-checks` and `--check-minutes`.",
+    f"{RUN_OPTIONS}, `--draft`, `--check`, `--no-checks` and `--check-minutes`.",
     "/agent fix --check-minutes 0": MINUTES,
     "/agent fix --check-minutes 121": MINUTES,
     "/agent fix --check-minutes 1e1": MINUTES,
@@ -231,6 +232,7 @@ VALUES = {
     "sha": st.sampled_from(["a" * 40, "b" * 64]),
     "check": st.sampled_from(["tests", "unit-tests", "web:lint", "a" * 80]),
     "check-minutes": st.sampled_from(["1", "15", "120"]),
+    "skill": st.sampled_from(["write-tests", "tdd:review", "PDF_Forms"]),
 }
 FREE_TEXT = st.lists(st.sampled_from(["the", "parser", "it's", "`--model`", "#42", "(all)", "ü"]), max_size=5)
 
@@ -279,6 +281,7 @@ def test_an_option_is_taken_or_named(verb: str, option: str) -> None:
         "sha": "a" * 40,
         "check": "x",
         "check-minutes": "1",
+        "skill": "x",
     }
     value = f" {values[option]}" if option in values else ""
     command = parse_command(f"/agent {verb} --{option}{value} {'1a2b3c4d' if verb == 'approve' else ''}")

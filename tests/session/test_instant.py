@@ -94,7 +94,7 @@ def test_help_leaves_out_options_that_the_policy_closes(stage: Stage, model: Mod
     policy = "version: 1\npull_request: {draft: always}\noptions: {models: []}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     ask(stage, model, "/agent help")
-    assert "Options: `--budget USD`, `--base BRANCH`, `--dry-run`." in answer(stage)
+    assert "Options: `--budget USD`, `--base BRANCH`, `--skill NAME`, `--dry-run`." in answer(stage)
 
 
 def test_an_outsider_gets_one_answer_a_day(stage: Stage, model: ModelServer) -> None:

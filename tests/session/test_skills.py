@@ -10,10 +10,14 @@ import pytest
 
 from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
+from bot.contracts.errors import ExitCode
 from bot.session.tools.skills import RunSkills, SkillModels, with_skill_tool
+from tests.session.conftest import Cli
 from tests.skills.corpus import skill
 from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import make_repository
 from tests.support.runs import make_run
 from tests.support.stage import Stage
 from tests.support.verb_runs import VerbRun, fork_pull, request_in, request_on, run_verb
@@ -62,6 +66,24 @@ def test_the_body_follows_all_results_of_the_turn(stage: Stage) -> None:
     assert body.startswith(f'<skill-loaded name="greet" folder="{FOLDER}">\n# Greet\n')
     assert "scripts/greet.sh" in body
     assert "moin" not in body
+
+
+def test_a_run_begins_with_the_skill_that_a_person_names(stage: Stage) -> None:
+    manual = skill("name: greet\ndescription: Says hello.\ndisable-model-invocation: true\n", BODY)
+    stage.forge.commit(stage.repo, GREET | {".agents/skills/greet/SKILL.md": manual})
+    came = fixing(stage, shell(f"sh {FOLDER}/scripts/greet.sh"), options={"skill": "Greet"})
+    assert came.first.endswith("The task itself and the rules of this run come first.")
+    assert f'<skill-loaded name="greet" folder="{FOLDER}">\n# Greet\n' in came.first
+    assert "hello from a script" in came.results[0]
+
+
+def test_a_run_with_a_skill_that_is_not_there_ends_before_the_model(cli: Cli, tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "app", GREET)
+    with ModelServer([]) as model:
+        done = cli("fix", "--repo", repo, "--skill", "greett", "fix it", model=model)
+    assert done.code == ExitCode.USAGE
+    assert "There is no skill `greett`. The skills are: docs-drift, fix-failing-test, greet," in done.err
+    assert model.requests == []
 
 
 def test_scripts_are_run_references_read_and_nothing_is_written_there(stage: Stage) -> None:

@@ -8,7 +8,7 @@ import pytest
 import skills_ref
 
 from bot.skills.discover import discover
-from bot.skills.sources import Folder
+from bot.skills.sources import folder_source
 from tests.skills.corpus import BAD, GOOD
 
 ALL = {**GOOD, **BAD}
@@ -17,7 +17,7 @@ ALL = {**GOOD, **BAD}
 def conforms(root: Path, folder: str, text: str) -> bool:
     (root / folder).mkdir()
     (root / folder / "SKILL.md").write_bytes(text.encode())
-    [judged] = discover(Folder(root, "skills"), "repository").checked
+    [judged] = discover(folder_source(root, "skills"), "repository").checked
     assert judged.conforms or any(finding.rule and finding.file for finding in judged.findings)
     return judged.conforms
 
@@ -53,5 +53,5 @@ def test_where_the_reference_is_not_followed(tmp_path: Path, front: str, why: st
         theirs = skills_ref.read_properties(tmp_path / "it").description
     except Exception:
         theirs = "(crash)"
-    [judged] = discover(Folder(tmp_path, "skills"), "repository").checked
+    [judged] = discover(folder_source(tmp_path, "skills"), "repository").checked
     assert (judged.skill.description if judged.skill else "(refused)") != theirs, why

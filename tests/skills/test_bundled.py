@@ -16,12 +16,12 @@ NAMES = [
 
 
 def test_they_are_these_and_nothing_is_wrong_with_them() -> None:
-    place, found = bundled()
+    found = bundled()
     assert [judged.folder for judged in found.checked] == NAMES
     assert [finding for judged in found.checked for finding in judged.findings] == []
     assert found.notes == ()
     assert BUNDLED.resolve() == ROOT / "skills"
-    assert place.name == "skills"
+    assert found.source.name == "skills"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.skills.discover import Discovered
-from bot.skills.find import choose_skills, denied_action
-from bot.skills.skill import CheckedSkill, Skill
-from bot.skills.sources import Folder
+from bot.skills.find import Wanted, choose_skills, denied_action
+from bot.skills.skill import CheckedSkill, Discovered, Skill
+from bot.skills.sources import folder_source
 from bot.skills.tool import MAX_CHARACTERS, catalogue, skill_spec
 
 
@@ -62,7 +61,7 @@ def test_a_skill_for_what_no_run_may_do_is_not_offered(
 def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Path) -> None:
     skills = [a_skill("release", "Open a pull request for the release."), a_skill("hello")]
     found = choose_skills(
-        [(Folder(tmp_path, "s"), Discovered(tuple(CheckedSkill(one.folder, one) for one in skills)))]
+        [Discovered(folder_source(tmp_path, "s"), [CheckedSkill(one.folder, one) for one in skills])]
     )
     assert [one.skill.name for one in found.skills] == ["hello"]
     assert found.notes[0].startswith(
@@ -71,29 +70,31 @@ def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("instruction", "offered"),
+    ("wanted", "offered"),
     [
-        ("", False),
-        ("deploy it", False),
-        ("see docs/deploy", False),
-        ("/deploy-all", False),
-        ("/deploy", True),
-        ("use /deploy, please", True),
+        (Wanted(), False),
+        (Wanted("deploy it"), False),
+        (Wanted("see docs/deploy"), False),
+        (Wanted("/deploy-all"), False),
+        (Wanted("/deploy"), True),
+        (Wanted("use /deploy, please"), True),
+        (Wanted(name="deploy-all"), False),
+        (Wanted(name="Deploy"), True),
         (None, True),
     ],
 )
 def test_a_skill_for_people_alone_is_there_if_a_person_writes_its_name(
-    tmp_path: Path, instruction: str | None, offered: bool
+    tmp_path: Path, wanted: Wanted | None, offered: bool
 ) -> None:
     checked = CheckedSkill("deploy", a_skill("deploy")._replace(manual=True))
-    found = choose_skills([(Folder(tmp_path, "s"), Discovered((checked,)))], instruction)
+    found = choose_skills([Discovered(folder_source(tmp_path, "s"), (checked,))], wanted)
     assert [one.skill.name for one in found.skills] == ["deploy"] * offered
     assert any("only people start it" in note for note in found.notes) is not offered
 
 
 def test_a_skill_with_a_limit_is_left_out_with_the_reason(tmp_path: Path) -> None:
     checked = CheckedSkill("web", a_skill("web")._replace(limit="its field 'paths' limits its use"))
-    found = choose_skills([(Folder(tmp_path, "s"), Discovered((checked,)))], None)
+    found = choose_skills([Discovered(folder_source(tmp_path, "s"), (checked,))], None)
     assert found.skills == ()
     assert found.notes == ("s/web: the skill web is not offered: its field 'paths' limits its use",)
 

@@ -21,14 +21,10 @@ def judged(front: str, folder: str = "it", body: str = "Do it.\n") -> CheckedSki
     [
         (USE, "name-required", 1),
         (f"name:\n{USE}", "name-required", 2),
-        (f"name: {'n' * 65}\n{USE}", "name-length", 2),
         (f"name: {'𐐨' * 60}\n{USE}", "name-length", 2),
-        (f"name: It\n{USE}", "name-characters", 2),
         (f"name: ../../etc/passwd\n{USE}", "name-characters", 2),
         (f"name: a/b\n{USE}", "name-characters", 2),
         (f"name: .\n{USE}", "name-characters", 2),
-        (f"name: -it\n{USE}", "name-hyphens", 2),
-        (f"name: i--t\n{USE}", "name-hyphens", 2),
         ("name: it\n", "description-required", 1),
         ("name: it\ndescription: ' '\n", "description-required", 3),
         ('name: it\ndescription: "<!-- hidden -->\\u200b"\n', "description-required", 3),
@@ -45,6 +41,12 @@ def test_a_skill_is_refused_by_name_of_the_rule_and_line(front: str, rule: str, 
     ("front", "rule", "line"),
     [
         (f"name: other\n{USE}", "name-folder", 2),
+        (f"name: It\n{USE}", "name-characters", 2),
+        (f"name: i_t\n{USE}", "name-characters", 2),
+        (f"name: I T\n{USE}", "name-characters", 2),
+        (f"name: -it\n{USE}", "name-hyphens", 2),
+        (f"name: i--t\n{USE}", "name-hyphens", 2),
+        (f"name: {'n' * 65}\n{USE}", "name-length", 2),
         (f"name: it\ndescription: {'d' * 1025}\n", "description-length", 3),
         (f"name: it\n{USE}compatibility: {'c' * 501}\n", "compatibility", 4),
         (f"name: it\n{USE}when_to_use: always\n", "unknown-field", 4),
@@ -57,6 +59,12 @@ def test_a_skill_against_the_letter_is_loaded_and_that_is_said(front: str, rule:
     assert found.skill is not None
     assert not found.conforms
     assert (rule, line) in [(one.rule, one.line) for one in found.findings if one.level is Level.AGAINST]
+
+
+def test_blanks_in_a_name_become_hyphens() -> None:
+    skill = judged(f"name: PDF  Processing\n{USE}").skill
+    assert skill is not None
+    assert skill.name == "PDF-Processing"
 
 
 def test_when_to_use_is_ignored_and_the_writer_is_told_where_it_goes() -> None:

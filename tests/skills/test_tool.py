@@ -13,7 +13,7 @@ from bot.session.tools.skills import SkillModels
 from bot.skills.discover import discover
 from bot.skills.find import choose_skills
 from bot.skills.grants import ActiveGrants
-from bot.skills.sources import Folder
+from bot.skills.sources import folder_source
 from bot.skills.tool import MAX_BODY, MAX_LISTED, SkillFolder, SkillTool
 from tests.skills.corpus import skill
 
@@ -29,12 +29,12 @@ class Bench:
             path = self.source / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode())
-        place = Folder(self.source, "skills")
-        self.found = choose_skills([(place, discover(place, "repository"))])
+        place = folder_source(self.source, "skills")
+        self.found = choose_skills([discover(place, "repository")])
         self.grants = ActiveGrants("/srv")
         self.shelf = folder / "shelf"
         self.models = SkillModels(lambda: model, load_policy(None), None)
-        self.tool = SkillTool(self.found.skills, SkillFolder(self.shelf, SHOWN), self.grants, self.models)
+        self.tool = SkillTool(self.found, SkillFolder(self.shelf, SHOWN), self.grants, self.models)
 
     def call(self, name: str) -> ToolOutcome:
         return self.tool({"command": name}, CancelToken())
@@ -86,7 +86,7 @@ def test_a_shorter_conversation_keeps_the_skill_that_is_being_followed_word_for_
     assert bench.tool.carried() == ("", ["a", "b"])
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "a/../a", "A", "", "nope", "a\0"])
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "a/../a", "aa", "", "nope", "a\0"])
 def test_a_name_that_is_no_skill_is_answered_with_those_there_are(tmp_path: Path, name: str) -> None:
     bench = Bench(tmp_path, {"a/SKILL.md": text("a"), "b/SKILL.md": text("b")})
     outcome = bench.call(name)

@@ -57,24 +57,30 @@ def names(found: SkillSet, origin: str) -> list[str]:
     return [held.skill.name for held in found.skills if held.skill.origin == origin]
 
 
-def test_the_users_own_come_before_the_repositorys_and_the_bundled(tmp_path: Path) -> None:
+def test_the_repositorys_come_before_the_users_and_those_before_the_bundled(tmp_path: Path) -> None:
     home = write(
         tmp_path / "home",
         {
             ".config/slash-agent/skills/a/SKILL.md": text("a", "First."),
-            ".claude/skills/a/SKILL.md": text("a", "Second."),
+            ".agents/skills/a/SKILL.md": text("a", "Second."),
+            ".agents/skills/b/SKILL.md": text("B", "Second."),
+            ".claude/skills/a/SKILL.md": text("a", "Fourth."),
+            ".claude/skills/b/SKILL.md": text("b", "Fourth."),
             ".claude/skills/write-tests/SKILL.md": text("write-tests", "My way."),
         },
     )
     repo = make_repository(tmp_path / "r", {".claude/skills/a/SKILL.md": text("a", "Third.")})
     found = checkout_skills(repo, {"HOME": str(home)})
     held = {one.skill.name: one for one in found.skills}
-    assert (held["a"].skill.description, held["a"].source.name) == ("First.", "~/.config/slash-agent/skills")
+    assert (held["a"].skill.description, held["a"].source.name) == ("Third.", ".claude/skills")
+    assert held["B"].skill.description == "Second."
     assert held["write-tests"].skill.description == "My way."
-    assert names(found, "user") == ["a", "write-tests"]
-    why = "not used, since ~/.config/slash-agent/skills/a comes first and is named a too"
-    assert f".claude/skills/a: {why}" in found.notes
-    assert f"~/.claude/skills/a: {why}" in found.notes
+    assert names(found, "user") == ["B", "write-tests"]
+    for folder in ("~/.config/slash-agent/skills", "~/.agents/skills", "~/.claude/skills"):
+        assert f"{folder}/a: not used, since .claude/skills/a comes first and is named a too" in found.notes
+    assert (
+        "~/.claude/skills/b: not used, since ~/.agents/skills/b comes first and is named B too" in found.notes
+    )
 
 
 @pytest.mark.parametrize("more", [{"GITHUB_ACTIONS": "true"}, {"HOME": ""}, {"HOME": "home"}])
@@ -127,8 +133,8 @@ def test_a_plug_in_that_is_installed_and_enabled_has_its_skills_under_its_own_na
     assert held.source.name == OFFICIAL
     shelf = SkillFolder(tmp_path / "shelf", "/shown")
     assert shelf.document(held).startswith(b"---\nname: review")
-    assert shelf.path_of("tdd:review") == "/shown/tdd__review"
-    assert (tmp_path / "shelf/tdd__review/x.sh").is_file()
+    assert shelf.path_of("tdd:review") == "/shown/tdd.review"
+    assert (tmp_path / "shelf/tdd.review/x.sh").is_file()
 
 
 @pytest.mark.parametrize("name", ["../up", "", 7, "a:b", "A"])

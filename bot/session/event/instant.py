@@ -21,7 +21,7 @@ from bot.publish.thread.markers import ANSWER, PROGRESS, asking_comment
 from bot.verbs.record import Answer, Place
 from bot.verbs.registry import INSTANT, VERBS
 
-_OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--no-draft", "--dry-run")
+_OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--skill NAME", "--no-draft", "--dry-run")
 _RECENT = timedelta(hours=24)
 """No run of a hosted runner lasts longer; a progress comment is edited all the while."""
 _MOST = 5

@@ -17,7 +17,7 @@ from bot.contracts.formatting import sentence
 from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.plan import Plan
 from bot.contracts.progress import View
-from bot.contracts.request import ALLOW_DELETIONS
+from bot.contracts.request import ALLOW_DELETIONS, SKILL
 from bot.providers.connect import default_model
 from bot.publish.bundle.write import OUTCOME, PATCH, PLAN
 from bot.run.run import run
@@ -55,6 +55,7 @@ class FixOptions:
     checks: Mapping[str, str] = field(default_factory=dict)
     verb: str = DEFAULT
     plan: Path | None = None
+    skill: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,9 @@ def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) 
     """Return what the person allows the run. It also holds for the runs that continue it."""
     recording = own_recording(last, folder.root.parent)
     was_allowed = recording is not None and recording.header.request.allows_deletions
-    return {**options.checks, **({ALLOW_DELETIONS: "true"} if options.allow_deletions or was_allowed else {})}
+    named = {SKILL: options.skill} if options.skill else {}
+    deletes = options.allow_deletions or was_allowed
+    return {**options.checks, **named, **({ALLOW_DELETIONS: "true"} if deletes else {})}
 
 
 def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> Path:

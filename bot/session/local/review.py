@@ -17,6 +17,7 @@ from bot.checkout.local import LocalCommit, alternate_objects, git_dir_of, repos
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.progress import View
+from bot.contracts.request import SKILL
 from bot.contracts.review import Review
 from bot.providers.connect import default_model
 from bot.review.diff import Diff
@@ -53,6 +54,7 @@ class ReviewOptions:
     budget_usd: float | None = None
     sandbox: Setting = "auto"
     out: Path | None = None
+    skill: str = ""
     target: PullTarget | None = None
 
 
@@ -95,7 +97,8 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
         raise _nothing_to_review(base, review_range)
     model = options.model or default_model(environment)
     instruction = options.instruction.strip() or f"Review what HEAD changes since it left {base}."
-    folder, request = new_folder(environment), local_request("review", instruction, repo)
+    named = {SKILL: options.skill} if options.skill else {}
+    folder, request = new_folder(environment), local_request("review", instruction, repo, named)
     if target is not None:
         request = replace(
             request,

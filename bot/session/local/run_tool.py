@@ -120,7 +120,7 @@ def _skill(
     """The skills that a run has, and those that only people start, since a person calls the tool."""
     store = SkillFolder(folder, skills_path(confinement, folder))
     models = SkillModels(str, policy, None)
-    return SkillTool(checkout_skills(root, environment, None).skills, store, ActiveGrants(str(root)), models)
+    return SkillTool(checkout_skills(root, environment, None), store, ActiveGrants(str(root)), models)
 
 
 def _policy(file: Path | None) -> Policy:

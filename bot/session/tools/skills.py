@@ -7,25 +7,28 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from bot.checkout.clone import Checkout
-from bot.contracts.errors import AgentError
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import Provider
+from bot.contracts.request import SKILL, Request
 from bot.policy.values import Policy
 from bot.providers.replay import RECORDED
 from bot.providers.streaming import apply_overrides
 from bot.session.context.run import Run
-from bot.skills.find import SkillSet, commit_skills, session_skills
+from bot.skills.find import SkillSet, Wanted, commit_skills, session_skills
 from bot.skills.grants import ActiveGrants
 from bot.skills.tool import NAME, SkillFolder, SkillTool
 from bot.verbs.record import Profile
 from bot.workspace.start import skills_path
 
 
-def find_skills(checkout: Checkout, user: Mapping[str, str], instruction: str) -> SkillSet:
-    """Find the skills of the base and the bundled ones, never those of a pull request's head. Skills of the person
-    whose environment is `user` come first; an empty one has none. `instruction` may start a skill that only people
-    start."""
+def find_skills(checkout: Checkout, user: Mapping[str, str], request: Request) -> SkillSet:
+    """Find the skills of the base, never those of a pull request's head, those of the person whose environment is
+    `user` (an empty one has none) and the bundled ones. Raises `UsageError` if the request names one that is not
+    there."""
     commit = checkout.policy_sha or checkout.base_sha
-    return session_skills(user, commit_skills(checkout.git, commit), instruction)
+    wanted = Wanted(request.instruction or "", request.options.get(SKILL, ""))
+    return session_skills(user, commit_skills(checkout.git, commit), wanted)
 
 
 def with_skill_tool(profile: Profile, skills: SkillSet) -> Profile:
@@ -101,7 +104,7 @@ class RunSkills:
         self.tool: SkillTool | None = None
         if self.folder is not None:
             store = SkillFolder(self.folder, skills_path(run.confinement, self.folder))
-            self.tool = SkillTool(run.skills.skills, store, self.grants, models)
+            self.tool = SkillTool(run.skills, store, self.grants, models)
         self._run = run
         self._agents: list[RunSkills] = []
 
@@ -120,6 +123,16 @@ class RunSkills:
     @property
     def tools(self) -> tuple[SkillTool, ...]:
         return (self.tool,) if self.tool else ()
+
+    def named(self) -> list[str]:
+        """Load the skill that the request names, and return its instructions. Raises `UsageError` if that fails."""
+        name = self._run.request.options.get(SKILL)
+        if not name or self.tool is None:
+            return []
+        outcome = self.tool({"command": name}, CancelToken())
+        if outcome.is_error:
+            raise UsageError(outcome.content)
+        return self.after_results()
 
     def after_results(self) -> list[str]:
         """The texts of the skills that were loaded in the turn."""
