@@ -293,7 +293,7 @@ class State:
 
     def signature(self, user: User) -> Signature:
         """The author of a commit that this user makes on the web now."""
-        email = user.email or f"{user.id}+{user.login}@users.noreply.github.com"
+        email = user.email or f"{user.id}+{user.login}@users.noreply.127.0.0.1"
         return Signature(user.name or user.login, email, self.epoch())
 
     def epoch(self) -> int:
@@ -310,8 +310,9 @@ class State:
     def user_by_email(self, email: str) -> User | None:
         """The account of a commit's email address; GitHub's no-reply addresses contain the login."""
         local, _, domain = email.partition("@")
-        if domain == "users.noreply.github.com":
-            return self.user(local.partition("+")[2] or local)
+        if domain.startswith("users.noreply."):
+            number, _, login = local.rpartition("+")
+            return next((user for user in self.users.values() if str(user.id) == number), self.user(login))
         return next((user for user in self.users.values() if user.email == email), None)
 
     def repository(self, full_name: str) -> Repository | None:

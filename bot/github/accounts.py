@@ -25,7 +25,7 @@ class Accounts(ApiPart):
     _me: Account | None = None
 
     def me(self) -> Account | None:
-        """The account of the token, requested once; `None` if the token may not read it.
+        """The account of the token, requested once; `None` if the token may not read it. Raises if it is suspended.
 
         An installation token may read it by GraphQL only, and gets the bot (`github-actions[bot]` for Actions' token).
         """
@@ -35,7 +35,7 @@ class Accounts(ApiPart):
             try:
                 self._me = self._parsed(self._viewer if is_installation else self._user)
             except GitHubError as error:
-                if error.status not in (403, 404):
+                if error.status not in (403, 404) or error.failure.suspended:
                     raise
             self._account_known = True
         return self._me

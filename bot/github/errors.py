@@ -51,6 +51,10 @@ class Failure:
         )
 
     @property
+    def suspended(self) -> bool:
+        return self.status == 403 and "suspended" in self.message.lower()
+
+    @property
     def moved(self) -> bool:
         return self.status in (301, 302, 307, 308)
 
@@ -133,6 +137,8 @@ def sentence(failure: Failure, action: str) -> str:
     if failure.rate_limited:
         limit = "primary rate limit (requests an hour)" if failure.out_of_quota else "secondary rate limit"
         return f"GitHub's {limit} stopped {attempt}; try again {_when(failure)}."
+    if failure.suspended:
+        return f"The account of this token, or its app's installation, is suspended, which stopped {attempt}."
     if failure.archived:
         return f"The repository is archived, which stopped {attempt}: unarchive it, then do this again."
     needed = f": it needs {failure.permissions.replace('=', ': ')}" if failure.permissions else ""

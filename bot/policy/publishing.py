@@ -151,11 +151,11 @@ class DetectorPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The author of commits. The default address cannot belong to any account."""
+    """The author of commits in place of the account whose token pushes; empty for that account."""
 
     name: Annotated[
         str, line("a name without < and >", r"[^<>]*", schema=r"[^<>\u0000-\u001f\u007f-\u009f]+")
-    ] = key("slash-agent[bot]", "The author's name.")
+    ] = key("", "The author's name in place of the account's.")
     email: Annotated[
         str,
         line(
@@ -163,7 +163,7 @@ class Identity:
             r"[^\s<>@\"]+@[^\s<>@\"]+",
             schema=r'[^\u0000-\u0020<>@"]+@[^\u0000-\u0020<>@"]+',
         ),
-    ] = key("slash-agent@noreply.invalid", "The author's address.")
+    ] = key("", "The author's address in place of the account's no-reply address.")
 
 
 _Globs = Annotated[tuple[Glob, ...], Field(max_length=100)]

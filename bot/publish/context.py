@@ -17,11 +17,10 @@ from bot.gate.secrets import Finder
 from bot.gate.withheld import MayWrite
 from bot.github.client import GitHub
 from bot.github.tokens import token_facts
-from bot.policy.publishing import Identity
 from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.write import Bundle
 from bot.publish.remote import Remote
-from bot.publish.thread.markers import ThreadRef, is_ours, thread_ref_of
+from bot.publish.thread.markers import ThreadRef, thread_ref_of
 from bot.verbs.registry import VERBS
 
 ReadFile = Callable[[str], str | None]
@@ -49,8 +48,8 @@ class SecretRules:
 class PublishContext:
     """A bundle and its destination.
 
-    `github` only prints its writes if it is a dry run. `say` writes to the log. `identity` and `may_write`
-    override the policy's. `workflow` returns a client with the workflow's own token, and that token; after it was
+    `github` only prints its writes if it is a dry run. `say` writes to the log. `may_write` overrides
+    the policy's. `workflow` returns a client with the workflow's own token, and that token; after it was
     called, `app` is the client that was used before. `ci_waits`: CI on the change waits for approval.
     """
 
@@ -60,7 +59,6 @@ class PublishContext:
     rules: SecretRules
     links: Links = NO_LINKS
     say: Callable[[str], None] = lambda line: None
-    identity: Identity | None = None
     may_write: MayWrite | None = None
     workflow: Callable[[], tuple[GitHub, str]] | None = None
     app: GitHub | None = None
@@ -97,10 +95,10 @@ class PublishContext:
             facts = token_facts(token, login=me.login)
         return facts.starts_workflows is not False
 
-    def is_ours(self, author: Account, kind: str) -> bool:
-        """Whether `author` is the account of this token, or of the one that the workflow's token replaced."""
-        clients = filter(None, (self.github, self.app))
-        return any(is_ours(author, client.me(), kind) for client in clients)
+    @property
+    def accounts(self) -> tuple[Account | None, ...]:
+        """The account of this token, and of the one that the workflow's token replaced."""
+        return tuple(client.me() for client in (self.github, self.app) if client is not None)
 
     def with_notes(self, *notes: str) -> PublishContext:
         """Return a copy with further sentences for the pull request."""

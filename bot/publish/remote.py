@@ -159,6 +159,7 @@ def no_room(existing: str, branch: str) -> str:
 # What to do about a refusal, by the server's words. GitHub documents these in "Troubleshooting rules", "About protected
 # branches", "About large files on GitHub" and "Working with push protection from the command line".
 _ADVICE = {
+    r"suspended": "publish with the token of another account, or have the suspension lifted",
     r"archived": "unarchive it, then publish again",
     r"repository.*disabled": "have it enabled, then publish again",
     r"workflows?\W* (?:permission|scope)": (

@@ -10,7 +10,7 @@ from pathlib import Path
 from bot import __version__
 from bot.agent.journal import Journal
 from bot.agent.loop import LoopEnd
-from bot.checkout.branches import Signature, branch_name, commit_tree, create_branch
+from bot.checkout.branches import branch_name, commit_tree, create_branch
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.model import ModelInfo
@@ -20,6 +20,7 @@ from bot.evidence.pieces import plain
 from bot.gate.disguised_secrets import Detector
 from bot.gate.verdict import Verdict
 from bot.providers.models import guess_notes
+from bot.publish.author import author_of
 from bot.publish.body.title_and_footer import title
 from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
@@ -145,7 +146,7 @@ def write_run_bundle(folder: RunFolder, result: RunResult) -> None:
 def make_branch(repo: Path, result: RunResult) -> str:
     """Commit the change to a new branch of `repo` and return its name. Raises `AgentError`."""
     assert result.verdict is not None
-    identity = Signature(result.policy.identity.name, result.policy.identity.email)
+    identity = author_of(None, result.policy.identity, "")
     checkout = result.checkout
     commit = commit_tree(
         checkout.git,

@@ -7,7 +7,8 @@ import pytest
 from bot.contracts.errors import PublishError
 from bot.contracts.threads import Account
 from bot.github.values import PullData
-from bot.publish.change.target import OwnPull, choose_target
+from bot.publish.change.target import Candidate, choose_target
+from bot.publish.own_pulls import OwnPull
 
 NAME = "agent/issue-7-totals"
 OLD, NEW, OTHER = "1" * 40, "2" * 40, "3" * 40
@@ -18,8 +19,9 @@ def pull(number: int, branch: str) -> PullData:
     return PullData(number, f"https://x/{number}", "t", "b", branch, OLD, "octo/hello", "main", author)
 
 
-def own(branch: str, recorded: str = OLD, *, untouched: bool = True) -> OwnPull:
-    return OwnPull(pull(8 if branch == NAME else 9, branch), recorded, untouched=untouched)
+def own(branch: str, recorded: str = OLD, *, untouched: bool = True) -> Candidate:
+    one = OwnPull(pull(8 if branch == NAME else 9, branch), {"head": recorded})
+    return Candidate(one, untouched=untouched)
 
 
 OLDER = "agent/issue-7-older"
@@ -38,19 +40,19 @@ OLDER = "agent/issue-7-older"
     ],
 )
 def test_what_branch_and_pull_request_a_result_goes_to(
-    heads: dict[str, str], pulls: list[OwnPull], branch: str, expected: str, number: int
+    heads: dict[str, str], pulls: list[Candidate], branch: str, expected: str, number: int
 ) -> None:
     target = choose_target(NAME, NEW, heads, pulls)
     assert (target.branch, target.expected, target.done) == (branch, expected, False)
     assert (target.pull.number if target.pull else 0) == number
-    assert target.left_alone == tuple(one.pull.number for one in pulls if not one.untouched)
+    assert target.left_alone == tuple(one.own.pull.number for one in pulls if not one.untouched)
 
 
 def test_the_second_time_there_is_nothing_to_do() -> None:
     pulls = [own(NAME, untouched=False), own(f"{NAME}-2", NEW)]
     target = choose_target(NAME, NEW, {NAME: OTHER, f"{NAME}-2": NEW}, pulls)
     assert target.done
-    assert target.pull is pulls[1].pull
+    assert target.pull is pulls[1].own.pull
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,54 @@ def test_our_parts_go_under_the_headings_that_ask_for_them() -> None:
     assert order(body, "EVIDENCE", "FILES", "REMARKS", "RUN")
 
 
-def test_what_a_filled_heading_asked_for_gives_way() -> None:
-    body = fill_template("## What changed\n<!-- tell us\nall -->\nReplace this line.\n", PARTS)
-    assert "tell us" not in body
+def test_placeholder_lines_of_a_filled_heading_give_way_and_its_comments_stay() -> None:
+    template = "## What changed\n<!-- tell us\nall -->\nReplace this line.\n<!-- licence: MIT -->\n"
+    body = fill_template(template, PARTS)
+    assert order(body, "## What changed", "<!-- tell us\nall -->", "CHANGE", "<!-- licence: MIT -->")
     assert "Replace this" not in body
+
+
+FOR_PEOPLE = [
+    "## Why <!-- HUMAN ONLY -->\n\nReplace this.\n",
+    "## Why\n\n<!-- AI must not write here -->\n\nReplace this.\n",
+    "## Why (to be written by a human)\n\nReplace this.\n",
+    "## Why\n\nIn your own words, please.\n\n### Details\n\nReplace this.\n",
+    "<!-- HUMAN ONLY START -->\n\n## Details\n\nReplace this.\n\n## Why\n\nTell.\n\n<!-- END -->\n",
+    "## Motivation\n\nLLM-generated text is not accepted in this part.\n\n- [ ] I wrote this\n",
+    "## For reviewers only: tests\n\n- [ ] looked at\n",
+]
+
+
+@pytest.mark.parametrize("part", FOR_PEOPLE)
+def test_a_part_for_people_stays_as_it_stands(part: str) -> None:
+    body = fill_template(f"## Summary\n\n{part}\n## Tests\n", PARTS)
+    assert f"\n\n{part.strip()}\n\n" in body
+    assert order(body, "ASKED", "## Summary", "CHANGE", part.splitlines()[0], "## Tests", "EVIDENCE")
+
+
+def test_a_note_right_above_a_heading_is_about_it_too() -> None:
+    part = "## Why\n\nTell.\n\n<!-- HUMAN ONLY -->\n\n## Details\n\nReplace this."
+    assert f"\n\n{part}\n\n" in fill_template(f"## Summary\n\n{part}\n\n## Tests\n", PARTS)
+
+
+def test_a_note_for_people_above_all_headings_is_about_the_whole_template() -> None:
+    template = "<!-- No AI in this form. -->\n\n## Summary\n\nhint\n\n## Tests\n\n- [ ] run"
+    body = fill_template(template, PARTS)
+    assert body.endswith(f"---\n\n{template}")
+    assert order(body, "CHANGE", "EVIDENCE", "---")
+
+
+def test_words_that_only_resemble_such_a_note_are_none() -> None:
+    body = fill_template(
+        "## Summary\n<!-- Human-readable description. The user agent goes here. -->\n", PARTS
+    )
+    assert order(body, "## Summary", "-->", "CHANGE")
+
+
+def test_a_checkbox_keeps_the_lines_below_it() -> None:
+    body = fill_template("## Summary\nPlaceholder.\n- [ ] a\n  more of a\n\n  - [ ] b\nother\n", PARTS)
+    assert "CHANGE\n\n- [ ] a\n  more of a\n  - [ ] b" in body
+    assert "other" not in body
 
 
 def test_checkboxes_stay_unticked_also_under_a_heading_we_filled() -> None:

@@ -1,22 +1,33 @@
 """Fill the repository's own pull-request template.
 
-If the template has a heading for one of our parts, the part replaces the text below it (hint comments, placeholder
-lines). Everything else of the template is unchanged; checkboxes stay unticked, since only a person can tick them. A
-template without a heading for the change is appended to our text.
+If the template has a heading for one of our parts, the part replaces the placeholder lines below it. Comments and
+checkboxes stay as they stand: they are for people, and only a person can tick a box. So does a part with a note that it
+is for people alone ("HUMAN ONLY", "AI must not write here"), with everything under its heading. A template without a
+heading for the change is appended to our text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 TEMPLATE_LIMIT = 12_000
 
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*$")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_LEADING_COMMENT = re.compile(rf"\s*{_COMMENT.pattern}", re.DOTALL)
 _CHECKBOX = re.compile(r"^\s*[-*+] \[[ xX]\]")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
+# A part that names either is left alone, whatever it says of them: that is safe, and no list of phrases is complete.
+_FOR_PEOPLE = re.compile(
+    r"\bhumans?\b(?![- ](?:readable|friendly))|\b(?:people|persons?|maintainers?|reviewers?)\W{0,3}only\b"
+    r"|\bby hand\b|\bown words\b|\b(?:AI|LLMs?|(?:chat)?GPT|Copilot|Claude|Gemini|language models?|bots?|robots?"
+    r"|(?:coding|autonomous) agents?|(?:auto|machine)\W?generated|automated tools?)\b",
+    re.IGNORECASE,
+)
+_BEGIN = re.compile(r"\s*<!--.*\b(?:start|begin)s?\b.*-->\s*", re.IGNORECASE)
+_END = re.compile(r"\s*<!--.*\b(?:end|stop)s?\b.*-->\s*", re.IGNORECASE)
 
 # The part for a heading, by a word in it. The first match wins, so the more specific words come first.
 _WORDS = {
@@ -25,6 +36,7 @@ _WORDS = {
     "asked": r"why|motivation|context|background|problem|reason",
     "change": r"what|description|summary|changes?|overview|proposed|solution|details",
 }
+_NO_LEVEL = 7
 _CHECKLIST = r"check\s?-?lists?|todo|to do"
 
 
@@ -55,22 +67,28 @@ def joined(parts: Mapping[str, str], names: Iterable[str] = PARTS) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A heading's line (empty for the text before the first heading) and the text under it."""
+    """A heading's line (empty for the text before the first heading) and the text under it. `for_people`: it, or a
+    heading above it, is for people only."""
 
     heading: str
     text: str
+    for_people: bool = False
+
+    @property
+    def level(self) -> int:
+        return len(self.heading) - len(self.heading.lstrip("#"))
 
     @property
     def meaning(self) -> str:
         words = _HEADING.match(self.heading)
-        if words is None or _has_word(words.group(1), _CHECKLIST):
+        if words is None or self.for_people or _has_word(words.group(1), _CHECKLIST):
             return ""
         return next((part for part, words_of in _WORDS.items() if _has_word(words.group(1), words_of)), "")
 
 
 def fill_template(template: str, parts: Mapping[str, str], scale: float = 1.0) -> str:
     """Return the template with our parts. Any text is a template; `scale` below 1 cuts a long one."""
-    sections = list(_sections(template[: int(TEMPLATE_LIMIT * scale)]))
+    sections = list(_marked(_sections(template[: int(TEMPLATE_LIMIT * scale)])))
     positions: dict[str, int] = {}
     for index, section in enumerate(sections):
         if section.meaning:
@@ -84,33 +102,84 @@ def fill_template(template: str, parts: Mapping[str, str], scale: float = 1.0) -
     return _blocks(joined(parts, left[:above]), *filled, joined(parts, left[above:]))
 
 
+def _marked(sections: Iterable[_Section]) -> Iterator[_Section]:
+    """Mark the sections for people: one with such a note, and those below its heading. A note above all headings is
+    about all of them."""
+    level, is_announced = _NO_LEVEL, False
+    for index, section in enumerate(sections):
+        is_below = is_announced or level < section.level
+        is_noted = section.for_people or _FOR_PEOPLE.search(f"{section.heading}\n{section.text}") is not None
+        if not is_below and (section.heading or index == 0):
+            level = section.level if is_noted and not section.for_people else _NO_LEVEL
+        yield replace(section, for_people=is_noted or is_below)
+        is_announced = not section.for_people and _announces(section.text)
+
+
+def _announces(text: str) -> bool:
+    """Whether a section ends with a note for people that stands right above the next heading."""
+    *_, last = [None, *_COMMENT.finditer(text)]
+    return (
+        last is not None
+        and _FOR_PEOPLE.search(last.group()) is not None
+        and bool(text[: last.start()].strip())
+        and not text[last.end() :].strip()
+    )
+
+
 def _filled(section: _Section, ours: str | None) -> str:
     if ours is None:
         return _blocks(section.heading, section.text)
-    return _blocks(section.heading, ours, "\n".join(_checkboxes(section.text)))
+    before, after = _kept(section.text)
+    return _blocks(section.heading, before, ours, after)
 
 
-def _checkboxes(text: str) -> Iterable[str]:
-    """Return the checkboxes of a section that we fill, without hint comments."""
-    return (line for line in _COMMENT.sub("", text).splitlines() if _CHECKBOX.match(line))
+def _kept(text: str) -> tuple[str, str]:
+    """Return what stays of a section that we fill: the comments at its beginning, and below our text the other comments
+    and the checkboxes, each with the lines that belong to it."""
+    begin = 0
+    while match := _LEADING_COMMENT.match(text, begin):
+        begin = match.end()
+    kept: list[str] = []
+    position = begin
+    for comment in _COMMENT.finditer(text, begin):
+        kept += [*_checkboxes(text[position : comment.start()]), comment.group()]
+        position = comment.end()
+    return text[:begin], "\n".join([*kept, *_checkboxes(text[position:])])
+
+
+def _checkboxes(text: str) -> Iterator[str]:
+    """Yield the checkboxes of a text, each with the indented lines below it."""
+    inside = False
+    for line in text.splitlines():
+        is_box = _CHECKBOX.match(line) is not None
+        inside = is_box or (inside and line.startswith((" ", "\t")) and bool(line.strip()))
+        if inside:
+            yield line
 
 
 def _sections(template: str) -> Iterable[_Section]:
-    """Split the template. Open fences and comments are closed, so that they do not include our text after them."""
-    heading, lines, fence, commented = "", list[str](), "", False
+    """Split the template at headings, and at comments that begin and end a part for people. Open fences and comments
+    are closed, so that they do not include our text after them."""
+    heading, lines, fence, commented, is_part = "", list[str](), "", False, False
     for line in template.splitlines():
         if not commented and (match := _FENCE.match(line)):
             fence = "" if fence == match.group(1) else fence or match.group(1)
-        if not fence and not commented and _HEADING.match(line):
-            yield _Section(heading, "\n".join(lines))
-            heading, lines = line.strip(), []
-            continue
+        is_heading = not fence and not commented and _HEADING.match(line) is not None
+        begins = _BEGIN.fullmatch(line) is not None and _FOR_PEOPLE.search(line) is not None
+        if is_heading or begins:
+            yield _Section(heading, "\n".join(lines), is_part)
+            heading, lines, is_part = line.strip() if is_heading else "", [], is_part or begins
+            if is_heading:
+                continue
         if not fence:
             commented = (
                 line.rfind("<!--") > line.rfind("-->") if "<!--" in line else commented and "-->" not in line
             )
         lines.append(line)
-    yield _Section(heading, "\n".join([*lines, *filter(None, (fence, "-->" if commented else ""))]))
+        if is_part and _END.fullmatch(line):
+            yield _Section(heading, "\n".join(lines), is_part)
+            heading, lines, is_part = "", [], False
+    yield _Section(heading, "\n".join([*lines, *filter(None, (fence, "-->" if commented else ""))]), is_part)
 
 
 def _has_word(heading: str, words: str) -> bool:

@@ -27,16 +27,12 @@ from bot.gate.text import clean_line
 from bot.gate.text import clean_message as clean_message_body
 from bot.gate.verdict import Verdict
 from bot.github.values import TreeEntry
-from bot.maintenance.apply import with_task_limits
-from bot.maintenance.task import Task
-from bot.maintenance.task_file import path_of, read_task
-from bot.parsing.parser import Parser
 from bot.policy.decide import may_write as paths_that_may_change
-from bot.policy.load import load_policy
 from bot.policy.values import Policy
+from bot.publish.author import noreply_address
 from bot.publish.body.title_and_footer import title
+from bot.publish.change.base_rules import BaseRules
 from bot.publish.context import PublishContext
-from bot.publish.remote import read_base_file
 
 _MESSAGE_LIMIT = 8_000
 _SUBJECT_LIMIT = 120
@@ -45,28 +41,24 @@ _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class CheckedCommit:
-    """A commit that may be pushed: the gate's verdict on it, and the policy at `policy_sha` that it was judged by.
-    `change` is the same for each publishing of a bundle: the commit's id, or that of the commit before GitHub signed
-    it. `labels` are for a new pull request."""
+    """A commit that may be pushed: the gate's verdict on it, and the rules that it was judged by. `change` is the same
+    for each publishing of a bundle: the commit's id, or that of the commit before GitHub signed it."""
 
     sha: str
     change: str
     verdict: Verdict
-    policy: Policy
-    policy_sha: str
-    author: Signature
-    labels: tuple[str, ...] = ()
+    rules: BaseRules
+
+    @property
+    def policy(self) -> Policy:
+        return self.rules.policy
 
 
-def build_commit(context: PublishContext, policy_sha: str) -> CheckedCommit:
-    """Build the commit by the policy at `policy_sha`. Raises `GateError` if the gate withholds any of it, as the run's
-    own gate must have done."""
-    outcome, git, request = context.outcome, context.git, context.request
-    with Parser() as parser:
-        file = request.policy_file
-        policy = load_policy(read_base_file(git, policy_sha, file), file, parser)
-        policy, labels = apply_task(context, policy, policy_sha, parser)
-    may_write = context.may_write or paths_that_may_change(policy, request.actor.tier)
+def build_commit(context: PublishContext, rules: BaseRules) -> CheckedCommit:
+    """Build the commit by `rules`. Raises `GateError` if the gate withholds any of it, as the run's own gate must have
+    done."""
+    outcome, git, policy = context.outcome, context.git, rules.policy
+    may_write = context.may_write or paths_that_may_change(policy, context.request.actor.tier)
     verdict = judge_patch(git, outcome.base_sha, context.bundle.patch, may_write=may_write)
     if verdict.withheld:
         first = verdict.withheld[0]
@@ -74,29 +66,26 @@ def build_commit(context: PublishContext, policy_sha: str) -> CheckedCommit:
             f"The bundle's patch changes {first.path}, which is never published ({first.reason}): "
             "the bundle was tampered with after the run's own gate."
         )
-    identity = context.identity or policy.identity
-    author = Signature(identity.name, identity.email)
     sha = commit_tree(
         git,
         verdict.tree_sha,
         outcome.base_sha,
-        _message(context, author, policy),
-        author=author,
-        committer=author,
+        _message(context, rules),
+        author=rules.author,
+        committer=rules.author,
         when=outcome.ended_at,
     )
-    return CheckedCommit(sha, sha, verdict, policy, policy_sha, author, labels)
+    return CheckedCommit(sha, sha, verdict, rules)
 
 
-def _message(context: PublishContext, author: Signature, policy: Policy) -> str:
+def _message(context: PublishContext, rules: BaseRules) -> str:
     message = clean_message(context.bundle.message, context.outcome)
     if withheld := withhold_if_secret(message, context.rules()):
         raise GateError(
             f"The commit's message is {withheld}: the bundle was tampered with after the run's own gate."
         )
-    host = urlsplit(context.remote.url).hostname or "github.com"
-    sign_off = policy.pull_request.sign_off
-    return with_trailers(message, context.request.actor, author, sign_off=sign_off, host=host)
+    sign_off = rules.author if rules.policy.pull_request.sign_off else None
+    return with_trailers(message, context.request.actor, context.remote.url, sign_off)
 
 
 def commit_message(outcome: Outcome) -> str:
@@ -121,34 +110,14 @@ def clean_message(message: str, outcome: Outcome) -> str:
     return break_foreign_threads(whole, request.repository, hosts)
 
 
-def with_trailers(message: str, actor: Actor, identity: Signature, *, sign_off: bool, host: str) -> str:
-    """Return `message` with its trailers. The requester is a co-author by a no-reply address of `host`."""
+def with_trailers(message: str, actor: Actor, url: str, sign_off: Signature | None) -> str:
+    """Return `message` with its trailers. The requester is a co-author by a no-reply address on the server of `url`."""
     trailers = []
     if actor.id and actor.tier not in (Tier.LOCAL, Tier.SCHEDULE):
-        trailers.append(f"Co-authored-by: {actor.login} <{actor.id}+{actor.login}@users.noreply.{host}>")
+        trailers.append(f"Co-authored-by: {actor.login} <{noreply_address(actor.login, actor.id, url)}>")
     if sign_off:
-        trailers.append(f"Signed-off-by: {identity.name} <{identity.email}>")
+        trailers.append(f"Signed-off-by: {sign_off.name} <{sign_off.email}>")
     return "\n\n".join([message, "\n".join(trailers)]).strip() + "\n"
-
-
-def apply_task(
-    context: PublishContext, policy: Policy, sha: str, parser: Parser | None = None
-) -> tuple[Policy, tuple[str, ...]]:
-    """Return the policy with the limits of the request's task, and the task's labels, from its file at the commit
-    `sha`."""
-    name = context.request.task
-    if not name:
-        return policy, ()
-    task = _task(context, name, sha, parser)
-    return with_task_limits(policy, task), task.labels
-
-
-def _task(context: PublishContext, name: str, sha: str, parser: Parser | None) -> Task:
-    path = path_of(name)
-    text = read_base_file(context.git, sha, path)
-    if text is None:
-        raise PublishError(f"There is no task {name}: {path} is not in the base commit {sha[:12]}.")
-    return read_task(text, path, parser)
 
 
 _MOST_COMPARED = 30

@@ -7,7 +7,8 @@ from bot.github.errors import GitHubError
 from bot.publish.change.target import task_branch
 from bot.publish.context import PublishContext
 from bot.publish.markdown import safe_line
-from bot.publish.thread.markers import PULL_REQUEST, mark, marked, read_mark
+from bot.publish.own_pulls import own_pull
+from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 
 
 def close_obsolete(context: PublishContext) -> tuple[str, ...]:
@@ -18,14 +19,13 @@ def close_obsolete(context: PublishContext) -> tuple[str, ...]:
         return ()
     try:
         for pull in github.pulls_from(context.repository, task_branch(task)):
-            fields = read_mark(pull.body, PULL_REQUEST) or {}
-            is_own = fields.get("task") == task and context.is_ours(pull.author, PULL_REQUEST)
-            if not is_own or fields.get("head") != pull.head_sha:
+            own = own_pull(pull, *context.accounts)
+            if own is None or (own.task, own.recorded) != (task, pull.head_sha):
                 continue
             reason = safe_line(outcome.reason)
             text = f"Closed: the task {task} finds nothing to change at {outcome.base_sha[:12]} any more. {reason}"
             body = pull.body.rstrip().rpartition("\n")[0]
-            closed = marked(body, mark(PULL_REQUEST, **{**fields, "obsolete": "1"}))
+            closed = marked(body, mark(PULL_REQUEST, **{**own.fields, "obsolete": "1"}))
             github.edit_pull(context.repository, pull.number, title=pull.title, body=closed)
             github.create_comment(context.repository, pull.number, text)
             github.close_issue(context.repository, pull.number, "not_planned")

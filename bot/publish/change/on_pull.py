@@ -23,17 +23,19 @@ from bot.policy.protected import ProtectedFiles
 from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
-from bot.publish.change.ci import check_ci_wait, ci_note, start_workflows, with_ci_wait
+from bot.publish.change.base_rules import read_rules
+from bot.publish.change.ci import check_ci_wait, ci_note, start_workflows
 from bot.publish.change.commit import CheckedCommit, build_commit, signed
 from bot.publish.change.pull_request import propose
 from bot.publish.change.suggestions import find_suggestions, post_suggestions
 from bot.publish.change.target import Proposal, Target, branch_patterns, find_target
 from bot.publish.check_run import annotate
 from bot.publish.context import PublishContext, check_now, check_open, check_request
+from bot.publish.own_pulls import own_pull
 from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs, Remote
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import put_result
-from bot.publish.thread.markers import PULL_REQUEST, PUSHED, ThreadRef, read_mark
+from bot.publish.thread.markers import PUSHED, ThreadRef
 
 
 def publish_on_pull(context: PublishContext) -> PublishResult:
@@ -53,8 +55,8 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     ends = _fetch(context, current)
     number, name = current.number, branch_name(current.number, title(context.outcome), on_pull_request=True)
     refs = context.remote.refs(*branch_patterns(number, name))
-    plain, fork = build_commit(context, ends.policy_sha), current.from_fork(context.repository)
-    context = with_ci_wait(context, plain.policy)
+    context, rules = read_rules(context, ends.policy_sha)
+    plain, fork = build_commit(context, rules), current.from_fork(context.repository)
     if fork and (done := find_suggestions(context, plain, current)) is not None:
         return done
     later = _later(context, plain, current) if moved else []
@@ -75,7 +77,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
             # The fork's owner may have revoked the permission, and GITHUB_TOKEN never has it; or a rule of this
             # repository protects the branch.
             context = context.with_notes(f"The commit could not be pushed to {way.push_to}: {error}")
-            policy: Policy = replace(commit.policy, forks="suggestions", push_to_head=False)
+            policy = replace(commit.policy, forks="suggestions", push_to_head=False)
             way = choose_route(head, policy, context.repository, refs.default)
     never = frozenset({refs.default, current.base_ref, way.base})
     proposal = Proposal(commit, name, way.base, refs, never, fork)
@@ -130,11 +132,8 @@ def _is_own(context: PublishContext, current: PullRequest) -> bool:
     """Whether we made the pull request: the branch, the mark in the text and the author are ours."""
     if not is_own_branch(current, context.repository):
         return False
-    for pull in context.github.pulls_from(context.repository, current.head_ref):
-        if pull.number == current.number:
-            marked = read_mark(pull.body, PULL_REQUEST) is not None
-            return marked and context.is_ours(pull.author, PULL_REQUEST)
-    return False
+    pulls = context.github.pulls_from(context.repository, current.head_ref)
+    return any(one.number == current.number and own_pull(one, *context.accounts) for one in pulls)
 
 
 def _push_onto(

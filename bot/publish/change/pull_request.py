@@ -13,7 +13,8 @@ from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
 from bot.github.values import PullData
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
-from bot.publish.change.ci import check_ci_wait, ci_note, start_workflows, with_ci_wait
+from bot.publish.change.base_rules import read_rules
+from bot.publish.change.ci import check_ci_wait, ci_note, start_workflows
 from bot.publish.change.commit import build_commit, signed
 from bot.publish.change.target import (
     Proposal,
@@ -49,7 +50,7 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
         if pull is None:
             pull, created = _open(context, proposal, target, body)
             review_notes = _ask_review(context, pull) if created else ()
-            notes = (*review_notes, *add_labels(context, pull.number, proposal.commit.labels))
+            notes = (*review_notes, *add_labels(context, pull.number, proposal.commit.rules.labels))
         notes = (*notes, *annotate(context, proposal.commit))
         started = start_workflows(context, proposal.commit.policy, target.branch, foreign=proposal.foreign)
     except KeyboardInterrupt:
@@ -90,7 +91,7 @@ def _body(context: PublishContext, proposal: Proposal, target: Target) -> str:
         outcome.withheld,
         keyword=proposal.commit.policy.pull_request.keyword,
         links=context.links,
-        template=read_template(context.git, proposal.commit.policy_sha),
+        template=read_template(context.git, proposal.commit.rules.sha),
     )
     commit = proposal.commit
     fields = {**subject_of(context), "base": outcome.base_sha, "head": commit.sha}
@@ -197,9 +198,8 @@ def publish_on_branch(context: PublishContext) -> PublishResult:
     _check_base(context, refs)
     context.remote.fetch(context.outcome.base_sha)
     context.rules(_reader(context, refs))
-    commit = build_commit(context, context.outcome.base_sha)
-    context = with_ci_wait(context, commit.policy)
-    commit = signed(context, commit, refs.heads.values())
+    context, rules = read_rules(context, context.outcome.base_sha)
+    commit = signed(context, build_commit(context, rules), refs.heads.values())
     proposal = Proposal(commit, name, base, refs, frozenset({refs.default, base}))
     return propose(context, proposal, find_target(context, proposal))
 

@@ -21,7 +21,7 @@ from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
 from bot.publish.markdown import suggestion_refusal
 from bot.publish.result import PublishResult
-from bot.publish.thread.markers import SUGGESTED, mark, marked, read_mark
+from bot.publish.thread.markers import SUGGESTED, is_ours, mark, marked, read_mark
 from bot.review.diff import parse_diff
 from bot.review.suggestions import ChangedFile, Suggestion, block, to_suggestions
 
@@ -116,7 +116,11 @@ def _find_posted(context: PublishContext, commit: CheckedCommit) -> ReviewData |
     wanted = _fields(context, commit)
     for review in context.github.reviews(context.repository, context.request.pull.number):
         fields = read_mark(review.body, SUGGESTED)
-        if fields is not None and dict(fields) == wanted and context.is_ours(review.author, SUGGESTED):
+        if (
+            fields is not None
+            and dict(fields) == wanted
+            and any(is_ours(review.author, me, SUGGESTED) for me in context.accounts)
+        ):
             return review
     return None
 

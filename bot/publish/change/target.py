@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from bot.checkout.branches import Signature
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.request import Tier
@@ -19,22 +18,18 @@ from bot.github.values import PullData
 from bot.maintenance.task_file import path_of
 from bot.publish.change.commit import CheckedCommit, same_change
 from bot.publish.context import PublishContext
+from bot.publish.own_pulls import OwnPull, is_untouched, own_pull
 from bot.publish.remote import PREFIX, Refs
-from bot.publish.thread.markers import PULL_REQUEST, read_mark
 
 _MOST_BRANCHES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class OwnPull:
-    """An open pull request of ours for this thread. `recorded` is the commit that its mark names.
+class Candidate:
+    """An open pull request of ours for this thread. `untouched`: nobody else has committed to it. `followed`: the
+    commit to publish is on the branch already, with later ones on top."""
 
-    `untouched`: the only commit on its branch is ours. `followed`: the commit to publish is on the branch already, with
-    later ones on top.
-    """
-
-    pull: PullData
-    recorded: str
+    own: OwnPull
     untouched: bool
     followed: bool = False
 
@@ -66,34 +61,34 @@ def choose_target(
     name: str,
     commit: str,
     heads: Mapping[str, str],
-    own: Sequence[OwnPull],
+    candidates: Sequence[Candidate],
     *,
     never: frozenset[str] = frozenset(),
     is_same: Callable[[str], bool] = lambda tip: False,
 ) -> Target:
     """Choose a branch. `name` is the preferred one, `heads` are the server's branches, `never` those that people work
     on. `is_same`: a commit that is there has the same tree and parent, so that nothing is pushed. Raises `PublishError`
-    if all candidates exist.
+    if all names exist.
     """
-    for ours in own:
-        tip = heads.get(ours.pull.head_branch, "")
-        if tip == commit == ours.recorded or ours.followed:
-            return Target(ours.pull.head_branch, tip, ours.pull, done=True)
-    for ours in own:
-        if ours.untouched:
-            tip = heads[ours.pull.head_branch]
-            if is_same(tip):
-                return Target(ours.pull.head_branch, tip, ours.pull, done=True)
-            return Target(ours.pull.head_branch, heads[ours.pull.head_branch], ours.pull)
-    left_alone = tuple(ours.pull.number for ours in own)
-    occupied = never | {ours.pull.head_branch for ours in own}
+    for one in candidates:
+        pull = one.own.pull
+        tip = heads.get(pull.head_branch, "")
+        if tip == commit == one.own.recorded or one.followed:
+            return Target(pull.head_branch, tip, pull, done=True)
+    for one in candidates:
+        if one.untouched:
+            pull = one.own.pull
+            tip = heads[pull.head_branch]
+            return Target(pull.head_branch, tip, pull, done=is_same(tip))
+    left_alone = tuple(one.own.pull.number for one in candidates)
+    occupied = never | {one.own.pull.head_branch for one in candidates}
     # A branch with this very commit is our own, from a run that could not open its pull request. A branch below a name
     # takes the name too, and so does another case in a clone on macOS or Windows.
     occupied |= {"/".join(head.casefold().split("/")[:2]) for head, tip in heads.items() if tip != commit}
     for number in range(1, _MOST_BRANCHES + 1):
-        candidate = name if number == 1 else f"{name}-{number}"
-        if candidate not in occupied:
-            return Target(candidate, heads.get(candidate, ""), left_alone=left_alone)
+        numbered = name if number == 1 else f"{name}-{number}"
+        if numbered not in occupied:
+            return Target(numbered, heads.get(numbered, ""), left_alone=left_alone)
     raise PublishError(
         f"{name} and {_MOST_BRANCHES} numbered names beside it are taken: delete some of them."
     )
@@ -124,15 +119,11 @@ def check_pull_limit(context: PublishContext, target: Target, most: int) -> None
     request = context.request
     if not request.task or request.actor.tier is not Tier.SCHEDULE or target.pull is not None or target.done:
         return
-    open_pulls = [
-        pull
-        for pull in islice(context.github.pulls(context.repository), _MOST_PULLS)
-        if (read_mark(pull.body, PULL_REQUEST) or {}).get("task")
-        and context.is_ours(pull.author, PULL_REQUEST)
-    ]
-    if len(open_pulls) >= most:
+    pulls = islice(context.github.pulls(context.repository), _MOST_PULLS)
+    owned = (own_pull(pull, *context.accounts) for pull in pulls)
+    if (number := sum(1 for own in owned if own is not None and own.task)) >= most:
         raise PublishError(
-            f"Open pull requests of tasks: {len(open_pulls)}, and the policy allows {most}, so nothing was pushed. "
+            f"Open pull requests of tasks: {number}, and the policy allows {most}, so nothing was pushed. "
             "The task is looked at again when its schedule has it next."
         )
 
@@ -168,25 +159,25 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
     """Choose the target by our own pull requests on GitHub. One that this bundle was published in counts in any state:
     it may be merged or closed by now, and its branch deleted."""
     heads = {branch: sha for branch, sha in proposal.refs.heads.items() if branch not in proposal.never}
-    own = _own_pulls(context, proposal, sorted(heads, key=len))
-    open_ones = [
-        _open_pull(context, proposal, pull, fields.get("head", ""), heads[pull.head_branch])
-        for pull, fields in own
-        if pull.state == "open" and pull.base_branch == proposal.base
+    owned = _own_pulls(context, sorted(heads, key=len))
+    candidates = [
+        _candidate(context, proposal, own, heads[own.pull.head_branch])
+        for own in owned
+        if own.pull.state == "open" and own.pull.base_branch == proposal.base
     ]
     target = choose_target(
         proposal.name,
         proposal.commit.sha,
         heads,
-        open_ones,
+        candidates,
         never=proposal.never,
         is_same=lambda tip: bool(context.request.task) and same_change(context, tip, proposal.commit.sha),
     )
     thread = context.request.thread
     if target.branch not in heads and proposal.refs.newest_pull > (thread.number if thread else 0):
-        own += _own_pulls(context, proposal, [target.branch])
-    for pull, fields in own:
-        published_here = fields.get("change", fields.get("head")) == proposal.commit.change
+        owned += _own_pulls(context, [target.branch])
+    for own in owned:
+        pull, published_here = own.pull, own.fields.get("change", own.recorded) == proposal.commit.change
         # GitHub gives a pull request another base if its own is deleted.
         if published_here and (pull.state != "open" or pull.base_branch != proposal.base):
             return Target(pull.head_branch, pull.head_sha, pull, done=True)
@@ -195,34 +186,25 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
     return target
 
 
-def _own_pulls(
-    context: PublishContext, proposal: Proposal, branches: Sequence[str]
-) -> list[tuple[PullData, Mapping[str, str]]]:
-    """Return our pull requests for this thread with the fields of their marks: by branch, mark and author, never by the
-    branch name alone."""
+def _own_pulls(context: PublishContext, branches: Sequence[str]) -> list[OwnPull]:
+    """Return our pull requests for this thread from these branches."""
     wanted = subject_of(context)
-    pulls: list[tuple[PullData, Mapping[str, str]]] = []
-    for branch in branches:
-        for pull in context.github.pulls_from(context.repository, branch, "all"):
-            fields = read_mark(pull.body, PULL_REQUEST)
-            if fields is None or {name: fields.get(name, "") for name in wanted} != wanted:
-                continue
-            if context.is_ours(pull.author, PULL_REQUEST):
-                pulls.append((pull, fields))
-    return pulls
+    pulls = (
+        pull for branch in branches for pull in context.github.pulls_from(context.repository, branch, "all")
+    )
+    owned = (own_pull(pull, *context.accounts) for pull in pulls)
+    return [own for own in owned if own and {name: own.fields.get(name, "") for name in wanted} == wanted]
 
 
-def _open_pull(
-    context: PublishContext, proposal: Proposal, pull: PullData, recorded: str, tip: str
-) -> OwnPull:
-    """`recorded` is the commit that the mark names, `tip` the branch's, which git reports."""
-    commit = proposal.commit.sha
-    known = tip in (recorded, commit)
-    return OwnPull(
-        pull,
-        recorded,
-        untouched=known or _only_ours(context, pull, tip, proposal.commit.author),
-        followed=not known and context.github.contains(context.repository, pull.head_branch, commit),
+def _candidate(context: PublishContext, proposal: Proposal, own: OwnPull, tip: str) -> Candidate:
+    """`tip` is the branch's commit, which git reports."""
+    github, sha = context.github, proposal.commit.sha
+    known = tip in (own.recorded, sha)
+    identity = proposal.commit.policy.identity
+    return Candidate(
+        own,
+        untouched=known or is_untouched(github, context.repository, own, identity, tip),
+        followed=not known and github.contains(context.repository, own.pull.head_branch, sha),
     )
 
 
@@ -231,12 +213,3 @@ def subject_of(context: PublishContext) -> dict[str, str]:
     task, also if it was requested in a thread."""
     thread, task = context.request.thread, context.request.task
     return {"issue": str(thread.number) if thread and not task else "none", "task": task}
-
-
-def _only_ours(context: PublishContext, pull: PullData, tip: str, author: Signature) -> bool:
-    """Whether the only commit of the pull request is ours, for a mark that is older than the branch (a run died between
-    push and edit). It must be the `tip` that git reports, since the API may be out of date."""
-    commits = context.github.pull_commits(context.repository, pull.number)
-    if len(commits) != 1 or commits[0].sha != tip:
-        return False
-    return {commits[0].author_email, commits[0].committer_email} == {author.email}

@@ -43,10 +43,10 @@ from bot.publish.bundle.write import (
     Bundle,
     write_bundle,
 )
+from bot.publish.own_pulls import OwnPull, is_untouched, own_pull
 from bot.publish.remote import PREFIX
 from bot.publish.result import posted_question
 from bot.publish.thread.history import is_own_run
-from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
 from bot.session.event.event_context import EventContext
 from bot.session.event.retry_continue import LastResult, read_last_result
 from bot.session.run_folder import RunFolder
@@ -197,8 +197,15 @@ def _last_change(
         return None, ""
     try:
         own_pulls = _own_pulls(context.github, request)
-        email = context.policy.identity.email
-        pull = next((one for one in own_pulls if _only_ours(context.github, request, one, email)), None)
+        identity = context.policy.identity
+        pull = next(
+            (
+                one.pull
+                for one in own_pulls
+                if is_untouched(context.github, request.repository, one, identity)
+            ),
+            None,
+        )
     except GitHubError as error:
         if error.status not in (403, 404) or error.failure.rate_limited:
             raise
@@ -207,7 +214,7 @@ def _last_change(
             "Whether there is a pull request of the last run could not be seen: by the thread alone.",
         )
     if pull is None:
-        numbers = ", ".join(f"#{one.number}" for one in own_pulls)
+        numbers = ", ".join(f"#{one.pull.number}" for one in own_pulls)
         foreign = (
             f"The last run's bundle has expired, and other people have committed to {numbers}, which stays unchanged: "
             "this run starts from the thread."
@@ -221,27 +228,18 @@ def _last_change(
     return _Change(pull, base_sha, git.run(*_DIFF, base_sha, _TIP)), note
 
 
-def _own_pulls(github: GitHub, request: Request) -> list[PullData]:
+def _own_pulls(github: GitHub, request: Request) -> list[OwnPull]:
     """Return our open pull requests for the thread, in the order that publishing uses."""
     assert request.thread is not None
     issue, me = str(request.thread.number), github.me()
     pulls = []
     for pull in islice(github.pulls(request.repository), _MOST_PULLS):
-        fields = read_mark(pull.body, PULL_REQUEST) or {}
-        ours = fields.get("issue") == issue and is_ours(pull.author, me, PULL_REQUEST)
+        own = own_pull(pull, me)
         of_base = pull.base_branch == request.base_ref and pull.head_branch.startswith(PREFIX)
-        if ours and of_base and pull.head_repository.lower() == request.repository.lower():
-            pulls.append(pull)
-    return sorted(pulls, key=lambda pull: len(pull.head_branch))
-
-
-def _only_ours(github: GitHub, request: Request, pull: PullData, email: str) -> bool:
-    """Whether its one commit is the one that our mark names; or, where the mark is older than the branch, by us."""
-    commits = github.pull_commits(request.repository, pull.number)
-    if [commit.sha for commit in commits] != [pull.head_sha]:
-        return False
-    recorded = (read_mark(pull.body, PULL_REQUEST) or {}).get("head", "")
-    return recorded == pull.head_sha or {commits[0].author_email, commits[0].committer_email} == {email}
+        is_here = pull.head_repository.lower() == request.repository.lower()
+        if own and own.fields.get("issue") == issue and of_base and is_here:
+            pulls.append(own)
+    return sorted(pulls, key=lambda own: len(own.pull.head_branch))
 
 
 def _outcome(request: Request, last_result: LastResult, change: _Change | None = None) -> Outcome:

@@ -19,7 +19,6 @@ from bot.contracts.nearest import nearest
 from bot.contracts.request import Tier
 from bot.contracts.threads import IssueData
 from bot.github.client import GitHub
-from bot.github.values import PullData
 from bot.maintenance import dashboard, due_tasks
 from bot.maintenance.dashboard import Broken, LastResult, RepositoryPlan
 from bot.maintenance.due_tasks import (
@@ -40,7 +39,8 @@ from bot.parsing.parser import Parser
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.problems import PolicyError
 from bot.policy.values import Policy
-from bot.publish.thread.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
+from bot.publish.own_pulls import is_untouched, own_pull
+from bot.publish.thread.markers import mark, marked, read_mark
 from bot.session.event.last_bundle import read_outcome
 
 Say = Callable[[str], None]
@@ -257,25 +257,18 @@ def _state(repository: str, host: GitHub, policy: Policy) -> RepositoryState:
     opened: list[tuple[str, OpenPull]] = []
     ended: list[tuple[str, EndedPull]] = []
     for pull in islice(host.pulls(repository, state="all"), MOST_PULLS):
-        fields = read_mark(pull.body, PULL_REQUEST) or {}
-        task = fields.get("task", "")
-        if not task or not is_ours(pull.author, me, PULL_REQUEST):
+        own = own_pull(pull, me)
+        if own is None or not (task := own.task):
             continue
         if pull.state == "open":
-            is_touched = _is_touched(repository, pull, host, policy.identity.email)
+            is_touched = not is_untouched(host, repository, own, policy.identity)
             opened.append((task, OpenPull(pull.number, pull.url, is_touched, pull.head_sha)))
-        elif pull.merged_at or "obsolete" not in fields:  # that one was closed by us, and is nobody's "no"
+        elif (
+            pull.merged_at or "obsolete" not in own.fields
+        ):  # that one was closed by us, and is nobody's "no"
             at = datetime.fromisoformat(pull.merged_at or pull.closed_at)
             ended.append((task, EndedPull(pull.number, at, bool(pull.merged_at), pull.url)))
     return group_by_task(opened, ended)
-
-
-def _is_touched(repository: str, pull: PullData, host: GitHub, email: str) -> bool:
-    """The mark names the commit that we put there. Where it is older than the branch, the commits tell."""
-    if (read_mark(pull.body, PULL_REQUEST) or {}).get("head") == pull.head_sha:
-        return False
-    commits = host.pull_commits(repository, pull.number)
-    return any({commit.author_email, commit.committer_email} != {email} for commit in commits)
 
 
 def _minutes(policy: Policy) -> int:
