@@ -45,16 +45,16 @@ class TierPolicy:
     """Limits of one run; those with `_a_day` of one person within a day. `None` is no limit. `egress` are names of
     presets, whose hosts the workspace may reach."""
 
-    verbs: Annotated[Verbs, about("What may be asked for.")]
-    usd: Annotated[Usd, about("What one run may cost, in USD.")]
-    turns: Annotated[Turns, about("How often one run may ask the model.")]
-    minutes: Annotated[Minutes, about("How long one run may take.")]
-    runs_a_day: Annotated[Runs, about("Runs that one person may start within a day.")]
-    usd_a_day: Usd | None = key(None, "What one person's runs may cost within a day, in USD.")
-    tokens: Tokens | None = key(None, "Tokens of one run: input, cache and output together.")
-    commands: Commands | None = key(None, "How many commands the agent may run in one run.")
-    output: Output | None = key(None, "What the agent's commands may print in one run, in MiB.")
-    egress: Egress = key((), "Package registries that the sandbox may reach, by preset.")
+    verbs: Annotated[Verbs, about("The verbs that the tier may use.")]
+    usd: Annotated[Usd, about("Cost of one run at most, in USD.")]
+    turns: Annotated[Turns, about("Model requests of one run at most.")]
+    minutes: Annotated[Minutes, about("The longest duration of one run.")]
+    runs_a_day: Annotated[Runs, about("Runs of one person within a day at most.")]
+    usd_a_day: Usd | None = key(None, "Cost of one person's runs within a day at most, in USD.")
+    tokens: Tokens | None = key(None, "Tokens of one run at most: input, cache and output together.")
+    commands: Commands | None = key(None, "Commands of the agent in one run at most.")
+    output: Output | None = key(None, "Output of the agent's commands in one run at most, in MiB.")
+    egress: Egress = key((), "Package registries that the sandbox can reach, by preset.")
 
 
 def default_tiers() -> Mapping[Tier, TierPolicy]:
@@ -115,8 +115,8 @@ def _with_local(tiers: Mapping[Tier, TierPolicy]) -> Mapping[Tier, TierPolicy]:
 class Bot:
     """An account that may ask. Without `verbs` it may ask for what the tier `bot` may."""
 
-    id: Annotated[int, whole(1, 10**15), about("The account's id, a number.")]
-    verbs: Verbs | None = key(None, "What it may ask for; by default what the tier `bot` may.")
+    id: Annotated[int, whole(1, 10**15), about("The numeric id of the account.")]
+    verbs: Verbs | None = key(None, "The verbs that it may use; by default those of the tier `bot`.")
 
 
 def once_by_id(bots: tuple[Bot, ...]) -> tuple[Bot, ...]:
@@ -131,11 +131,11 @@ class Budget:
     `check_minutes` is for all rounds of checks of a run together; `None` is ten.
     """
 
-    usd: Usd | None = key(None, "The most that any run may cost, in USD.")
-    turns: _SomeTurns | None = key(None, "How often any run may ask the model at most.")
-    minutes: Minutes | None = key(None, "How long any run may take at most.")
+    usd: Usd | None = key(None, "Cost of any run at most, in USD.")
+    turns: _SomeTurns | None = key(None, "Model requests of any run at most.")
+    minutes: Minutes | None = key(None, "The longest duration of any run.")
     tokens: _SomeTokens | None = key(None, "Tokens of any run at most: input, cache and output together.")
-    commands: Commands | None = key(None, "How many commands the agent may run in any run.")
-    output: Output | None = key(None, "What the agent's commands may print in any run, in MiB.")
-    runs_a_day: Runs | None = key(None, "Runs of everybody together within a day.")
-    check_minutes: Minutes | None = key(None, "How long the checks of a run may take, all rounds together.")
+    commands: Commands | None = key(None, "Commands of the agent in any run at most.")
+    output: Output | None = key(None, "Output of the agent's commands in any run at most, in MiB.")
+    runs_a_day: Runs | None = key(None, "Runs of all people together within a day at most.")
+    check_minutes: Minutes | None = key(None, "The longest duration of a run's checks, all rounds together.")

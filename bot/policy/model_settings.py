@@ -32,30 +32,32 @@ _Effort = Annotated[str, one_of(EFFORTS)]
 class Prices:
     """USD per million tokens."""
 
-    input: Annotated[_Price, about("USD per million tokens sent.")]
-    output: Annotated[_Price, about("USD per million tokens made.")]
-    cache_read: _Price | None = key(None, "USD per million tokens read from the cache; `input` if not said.")
-    cache_write: _Price | None = key(None, "USD per million tokens put into the cache; `input` if not said.")
+    input: Annotated[_Price, about("USD per million input tokens.")]
+    output: Annotated[_Price, about("USD per million output tokens.")]
+    cache_read: _Price | None = key(None, "USD per million tokens read from the cache; by default `input`.")
+    cache_write: _Price | None = key(None, "USD per million tokens written to the cache; by default `input`.")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
     """The keys of `models`, which become a `ModelOverride`."""
 
-    window: _Size | None = key(None, "Tokens that fit in a request.")
-    max_output: _Size | None = key(None, "Tokens of one answer at most.")
-    price: Prices | None = key(None, "What it costs.")
-    vision: Truth | None = key(None, "Whether it sees images.")
-    thinking: ThinkingKind | None = key(None, "How it is asked to think.")
-    streams_tools: Truth | None = key(None, "Whether it streams tool calls.")
-    min_cacheable: _Size | None = key(None, "Tokens that a prefix needs to be cached.")
+    window: _Size | None = key(None, "The context window in tokens.")
+    max_output: _Size | None = key(None, "Output tokens of one response at most.")
+    price: Prices | None = key(None, "The price of the model.")
+    vision: Truth | None = key(None, "Whether the model accepts images.")
+    thinking: ThinkingKind | None = key(None, "How requests turn on thinking.")
+    streams_tools: Truth | None = key(None, "Whether the model streams tool calls.")
+    min_cacheable: _Size | None = key(None, "The shortest prefix that is cached, in tokens.")
     allowed_tools: Truth | None = key(None, "Whether a request may name the tools that are allowed now.")
     forced_choice: Truth | None = key(None, "Whether a request may force a tool.")
     prefill: Truth | None = key(None, "Whether the model continues a last message of its own.")
     timeout: Annotated[int, whole(1, 7_200)] | None = key(
-        None, "Seconds to wait for the first byte of an answer; 900 if not said."
+        None, "Seconds to wait for the first byte of a response; by default 900."
     )
-    efforts: Annotated[tuple[_Effort, ...], ONCE] | None = key(None, "The levels of effort that it accepts.")
+    efforts: Annotated[tuple[_Effort, ...], ONCE] | None = key(
+        None, "The levels of effort that the model accepts."
+    )
 
 
 def _override(facts: ModelFacts) -> ModelOverride:
@@ -85,9 +87,12 @@ _Fallback = Annotated[tuple[Model, ...], Field(max_length=5), ONCE]
 class ModelSettings:
     """How models are used. `None`: less specific settings decide."""
 
-    effort: _Effort | None = key(None, "How much the model thinks; the nearest lower level that it has.")
+    effort: _Effort | None = key(
+        None, "The level of effort; if the model lacks it, the next lower one is used."
+    )
     fallback: _Fallback | None = key(
-        None, "Models for the rest of a run whose model is down or over a limit, the first that answers."
+        None,
+        "Models for the rest of the run if the model is unavailable or over a limit; the first that answers.",
     )
     small: Model | None = key(None, "The model that writes titles and summaries.")
 
@@ -101,16 +106,16 @@ class ModelSettingsPolicy(ModelSettings):
 
     verbs: Annotated[Mapping[VerbName, ModelSettings], FROZEN] = key(
         None,
-        "The same keys for single verbs; they come before those of tiers.",
+        "The same keys by verb; they override those of tiers.",
         factory=dict,
         title="a mapping by verb",
     )
     tiers: Annotated[Mapping[Annotated[Tier, one_of(FILE_TIERS)], ModelSettings], FROZEN] = key(
-        None, "The same keys for single tiers.", factory=dict, title="a mapping by tier"
+        None, "The same keys by tier.", factory=dict, title="a mapping by tier"
     )
     tasks: Annotated[Mapping[Annotated[str, _TASK], ModelSettings], FROZEN] = key(
         None,
-        "The same keys for single tasks; they come before those of verbs.",
+        "The same keys by task; they override those of verbs.",
         factory=dict,
         title="a mapping by task",
     )

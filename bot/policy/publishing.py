@@ -59,11 +59,11 @@ class ReviewPolicy:
 
     on: frozenset[_Review] = key(
         frozenset({"opened", "ready_for_review", "reopened", "synchronize"}),
-        "What of a pull request starts a review that nobody asked for; [] for nothing.",
+        "Events of a pull request that start a review; [] for none.",
     )
     drafts: Truth = key(False, "Review drafts too, before they are ready.")
     max_findings: Annotated[int, whole(1, 100)] = key(20, "Findings of one review at most.")
-    request_changes: Truth = key(False, "Let a review with serious findings request changes.")
+    request_changes: Truth = key(False, "Request changes if a review has serious findings.")
 
 
 def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
@@ -81,11 +81,13 @@ class TriggersPolicy:
     labels: Annotated[
         Mapping[Annotated[str, line("a label")], Annotated[str, one_of(STANDING_ALONE)]],
         AfterValidator(_lower),
-    ] = key(None, "What setting a label asks for.", factory=dict, title="a mapping of label to verb")
+    ] = key(None, "The verb that a label starts.", factory=dict, title="a mapping of label to verb")
     assignee: Annotated[
         str, line("the login of an account, without @", r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
-    ] = key("", "Assigning this account asks for a fix.")
-    failed_runs: Truth = key(False, "A failed run on a pull request asks for a fix, at most twice a head.")
+    ] = key("", "Assigning this account starts a fix.")
+    failed_runs: Truth = key(
+        False, "A failed workflow run on a pull request starts a fix, at most twice for a head."
+    )
 
 
 def _not_ours(label: str) -> str:
@@ -106,27 +108,23 @@ class WritesPolicy:
     """What runs may write on threads. The numbers stand in for the tier's; `verbs` may write without a task, and set
     `labels`."""
 
-    comment: Annotated[int, whole(0, HIGHEST.comment)] | None = key(
-        None, "Comments of one run at most, by itself."
-    )
+    comment: Annotated[int, whole(0, HIGHEST.comment)] | None = key(None, "Comments of one run at most.")
     reply: Annotated[int, whole(0, HIGHEST.reply)] | None = key(
-        None, "Answers to review comments of one run at most."
+        None, "Replies to review comments of one run at most."
     )
     label: Annotated[int, whole(0, HIGHEST.label)] | None = key(
-        None, "Labels that one run may set and take off at most."
+        None, "Labels that one run adds or removes at most."
     )
-    close: Annotated[int, whole(0, HIGHEST.close)] | None = key(
-        None, "Issues that one run may close at most."
-    )
+    close: Annotated[int, whole(0, HIGHEST.close)] | None = key(None, "Issues that one run closes at most.")
     close_pulls: Annotated[int, whole(0, HIGHEST.close_pulls)] | None = key(
-        None, "Pull requests that one run may close at most."
+        None, "Pull requests that one run closes at most."
     )
-    edit: Annotated[int, whole(0, HIGHEST.edit)] | None = key(None, "Issues that one run may edit at most.")
+    edit: Annotated[int, whole(0, HIGHEST.edit)] | None = key(None, "Issues that one run edits at most.")
     verbs: frozenset[Annotated[str, one_of(tuple(VERBS))]] = key(
-        frozenset(), "What may write without a task, in the thread that was asked in."
+        frozenset(), "Verbs that may write in their own thread, without a task."
     )
     labels: Annotated[tuple[Label, ...], AfterValidator(_distinct)] = key(
-        (), "Labels that they may set and take off."
+        (), "Labels that these verbs may add and remove."
     )
 
     @property
@@ -146,7 +144,7 @@ class DetectorPolicy:
             "a .toml file of the repository, relative to its root",
             r"(?!\.?/|.*//)(?!(?:.*/)?\.\.?(?:/|$))(?!\.git/)[^\\]*[^\\/]\.toml",
         ),
-    ] = key("", "Rules in gitleaks' TOML, beside the built-in patterns; a file of this repository.")
+    ] = key("", "A file of this repository with additional rules in gitleaks' TOML.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +171,8 @@ _Globs = Annotated[tuple[Glob, ...], Field(max_length=100)]
 class DiffPolicy:
     """What a change may hold that the gate withholds otherwise. `services` are of `bot.policy.protected.SERVICES`."""
 
-    binaries: _Globs = key((), "Binary files that may be made or changed.")
-    links: _Globs = key((), "Symbolic links that may be made or changed.")
+    binaries: _Globs = key((), "Binary files that may be added or changed.")
+    links: _Globs = key((), "Symbolic links that may be added or changed.")
     services: Annotated[tuple[Annotated[str, one_of(tuple(SERVICES))], ...], ONCE] = key(
         (), "CI and deployment services whose configuration may be changed."
     )

@@ -55,10 +55,10 @@ _Tools = Annotated[
     frozenset[Annotated[str, one_of(sorted(WRITING_TOOLS | READING_TOOLS))]], Field(min_length=1)
 ]
 _EXCEPT = about(
-    "What the rule leaves alone.", alias="except", title="a list of globs, or of commands, as the rule has"
+    "Exceptions from the rule.", alias="except", title="a list of globs, or of commands, as the rule has"
 )
 _EFFECT = about(
-    "What a match does. allow: no question is asked; ask: a person decides, and deny if nobody is there."
+    "The decision on a match. allow: without a question; ask: a person decides, or deny if there is none; deny."
 )
 
 
@@ -69,27 +69,27 @@ class _AnyRule:
 
     effect: Annotated[Effect, _EFFECT]
     tiers: Annotated[frozenset[Tier], AfterValidator(_with_local)] = key(
-        frozenset(Tier), "Who is asking; by default everybody.", min_length=1
+        frozenset(Tier), "The tiers that the rule applies to; by default all.", min_length=1
     )
-    reason: Line = key("", "Said to the model, and to people, when the rule decides.")
+    reason: Line = key("", "The reason that the model and people read.")
     name: SkipJsonSchema[str] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WithExamples(_AnyRule):
     examples: tuple[Text, ...] = key(
-        (), "Paths or commands that the rule must match, or the file is refused."
+        (), "Paths or commands that the rule must match; otherwise the file is invalid."
     )
-    counterexamples: tuple[Text, ...] = key((), "Paths or commands that it must not match.")
+    counterexamples: tuple[Text, ...] = key((), "Paths or commands that the rule must not match.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathRule(_WithExamples):
     """Globs relative to the root, for calls of `tools`; `exceptions` are globs that the rule does not cover."""
 
-    paths: Annotated[_Globs, about("Globs from the root: `*` stays within a name, `**` stands for folders.")]
+    paths: Annotated[_Globs, about("Globs from the root: `*` matches within a name, `**` matches folders.")]
     exceptions: Annotated[_Globs, _EXCEPT] = ()
-    tools: _Tools = key(WRITING_TOOLS, "For paths: whose calls.")
+    tools: _Tools = key(WRITING_TOOLS, "The tools whose calls the rule applies to.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class CommandRule(_WithExamples):
     """Token lists that a command begins with; `exceptions` are longer ones that the rule does not cover."""
 
     commands: Annotated[
-        _Patterns, about("The words a command begins with, each a word or a list of alternatives.")
+        _Patterns, about("The first words of a command, each a word or a list of alternatives.")
     ]
     exceptions: Annotated[_Patterns, _EXCEPT] = ()
 
@@ -108,7 +108,9 @@ class OpaqueRule(_AnyRule):
 
     effect: Annotated[Effect, one_of(("ask", "deny")), _EFFECT]
     opaque: Annotated[
-        Literal[True], BeforeValidator(truth), about("Commands that the shell grammar cannot prove simple.")
+        Literal[True],
+        BeforeValidator(truth),
+        about("Commands whose effect the shell grammar cannot determine."),
     ]
 
 

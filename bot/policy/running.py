@@ -48,11 +48,11 @@ _Reports = Annotated[tuple[Glob, ...], ONE_OR_MORE]
 class CheckSpec:
     """`timeout` is in seconds. `junit` and `coverage` are paths or patterns of the reports that it writes."""
 
-    name: Annotated[Line, about("What the check is called; by default its command.")]
+    name: Annotated[Line, about("The name of the check; by default its command.")]
     command: Annotated[Script, about("A shell command; it may have several lines.")]
-    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(CHECK_TIMEOUT, "How long it may take.")
-    junit: _Reports = key((), "The JUnit XML that it writes, so that tests are compared by name.")
-    coverage: _Reports = key((), "The coverage report that it writes, of which the changed lines are shown.")
+    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(CHECK_TIMEOUT, "The longest duration.")
+    junit: _Reports = key((), "The JUnit XML file that it writes; tests are then compared by name.")
+    coverage: _Reports = key((), "The coverage report that it writes; the result shows the changed lines.")
 
 
 def _once_by_name(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
@@ -75,18 +75,18 @@ class SetupStep:
     """`timeout` is in seconds; `egress` are names of presets, whose hosts it may reach."""
 
     command: Annotated[Script, about("A shell command; it may have several lines.")]
-    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(SETUP_TIMEOUT, "How long it may take.")
-    egress: Egress = key((), "Package registries that this command may reach, by preset.")
+    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(SETUP_TIMEOUT, "The longest duration.")
+    egress: Egress = key((), "Package registries that this command can reach, by preset.")
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec:
     """A server for tests, started inside the sandbox. `timeout` is in seconds."""
 
-    name: Annotated[Line, about("What the server is called.")]
-    command: Annotated[Script, about("A shell command that is the server: it does not end by itself.")]
-    ready: Annotated[Script, about("A shell command that succeeds once the server answers.")]
-    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(60.0, "How long it may take until it answers.")
+    name: Annotated[Line, about("The name of the server.")]
+    command: Annotated[Script, about("The shell command of the server, which does not end by itself.")]
+    ready: Annotated[Script, about("A shell command that succeeds once the server is ready.")]
+    timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(60.0, "The longest time until the server is ready.")
 
 
 def _folder(folder: str) -> str:
@@ -110,9 +110,9 @@ Folders = Annotated[tuple[Annotated[Line, AfterValidator(_folder), WithJsonSchem
 class StopHookPolicy:
     """What is reported to the model when it ends."""
 
-    todos: Truth = key(True, "Tell the model of open items of its list when it says that it is done.")
-    diagnostics: Truth = key(True, "Tell it of files that no longer parse and of new errors.")
-    checks: Truth = key(True, "Tell it of checks that fail with its change.")
+    todos: Truth = key(True, "Report open items of its to-do list.")
+    diagnostics: Truth = key(True, "Report files that no longer parse, and new errors.")
+    checks: Truth = key(True, "Report checks that fail with its change.")
 
 
 # Only the loader checks characters beyond ASCII: \w differs between regular expression dialects.
@@ -132,11 +132,11 @@ class AgentPolicy:
     """`instructions` are names of files whose text goes into the first message."""
 
     stop_hook: StopHookPolicy = key(
-        StopHookPolicy(), "What the model is told when it is done, at most twice."
+        StopHookPolicy(), "What the model reads when it ends its turn with open work, at most twice."
     )
     instructions: Annotated[tuple[_File, ...], Field(max_length=10), ONCE] = key(
         ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"),
-        "Files of instructions, read from the base: the first with text in a folder, the nearest first.",
+        "Names of instruction files, read from the base: in each folder the first that is not empty.",
     )
 
 
@@ -148,10 +148,10 @@ class SandboxLimits:
     """Limits of each command with all its processes; sizes in MiB. The defaults are those of
     `bot/toolhost/resource_limits.py`."""
 
-    memory: Annotated[int, whole(64, 64 * 1024)] = key(8192, "MiB that its processes hold together.")
-    processes: Annotated[int, whole(10, 10_000)] = key(1000, "Processes at once.")
-    file: _Mib = key(4096, "MiB of one file.")
-    disk: _Mib = key(8192, "MiB that all commands together add to the work tree and tmp.")
+    memory: Annotated[int, whole(64, 64 * 1024)] = key(8192, "Memory of all its processes, in MiB.")
+    processes: Annotated[int, whole(10, 10_000)] = key(1000, "Processes at the same time.")
+    file: _Mib = key(4096, "Size of one file, in MiB.")
+    disk: _Mib = key(8192, "Growth of the work tree and temporary folder by all commands, in MiB.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class DangerousPolicy:
     """Built-in rules for commands that are switched off, by their names in `bot.policy.dangerous`."""
 
     allow: Annotated[tuple[Annotated[str, one_of(NAMES)], ...], ONCE] = key(
-        (), "Built-in rules that do not hold here, by name."
+        (), "Built-in rules to turn off, by name."
     )
 
 
@@ -167,7 +167,7 @@ class DangerousPolicy:
 class SandboxPolicy:
     """Resources that a command may use."""
 
-    limits: SandboxLimits = key(SandboxLimits(), "For each command with all that it starts.")
+    limits: SandboxLimits = key(SandboxLimits(), "Limits of each command and its child processes.")
 
 
 # A schedule has no author of a text.
@@ -179,7 +179,7 @@ class AttachmentsPolicy:
     """Whose pictures and files are sent to the model."""
 
     tiers: Annotated[frozenset[Annotated[Tier, one_of(_AUTHORS)]], ONCE] = key(
-        frozenset({Tier.MAINTAINER}), "Of whose texts; by the author's account, whoever gave the command."
+        frozenset({Tier.MAINTAINER}), "Tiers of the authors whose pictures and files are sent."
     )
 
 
@@ -187,8 +187,8 @@ class AttachmentsPolicy:
 class ServerPolicy:
     """Settings of one language server or parser. `command` starts it, empty for the default."""
 
-    command: Line = key("", "How it is started instead: words, as a shell would split them.")
-    off: Truth = key(False, "Leave this one out.")
+    command: Line = key("", "The command that starts it, split into words like a shell does.")
+    off: Truth = key(False, "Turn this one off.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,18 +196,18 @@ class DiagnosticsPolicy:
     """Diagnostics of code. `wait` is in seconds for one edit; `servers` is by the names of `bot.ecosystems.checkers`.
     `checkers` run before and after the change: `None` for those that the repository uses."""
 
-    off: Truth = key(False, "No language servers, and no checkers before and after.")
+    off: Truth = key(False, "Turn off language servers and checkers.")
     wait: Annotated[float, seconds(MAX_WAIT)] = key(
-        2.0, "How long an edit's result waits for what is found in it, at most."
+        2.0, "The longest time that an edit's result waits for diagnostics."
     )
     servers: Annotated[
         Mapping[Annotated[str, one_of(server_names(), REMOVED_SERVERS)], ServerPolicy], FROZEN
     ] = key(
         None,
-        "Single language servers and parsers.",
+        "Settings of language servers and parsers by name.",
         factory=dict,
         title=f"a mapping by name, one of {', '.join(server_names())}",
     )
     checkers: (
         Annotated[tuple[Annotated[str, one_of(checker_names())], ...], ONCE, word("none", ())] | None
-    ) = key(None, "What runs before and after; what is there, if not said.")
+    ) = key(None, "Checkers that run before and after; by default those that are available.")

@@ -56,7 +56,7 @@ class OptionsPolicy:
     """Limits on the options of a command. `models` are names, or globs of them; `None` allows all."""
 
     models: Annotated[tuple[_Models, ...], Field(max_length=50), ONCE] | None = key(
-        None, "What --model may ask for; by default any that the job's keys reach."
+        None, "Models that --model accepts; by default all that the job's keys can use."
     )
 
 
@@ -66,7 +66,7 @@ class MaintenancePolicy:
 
     open_pulls: Annotated[int, whole(0, 100)] = key(5, "Pull requests of tasks that may be open at once.")
     back_off_days: Annotated[int, whole(1, 365)] = key(
-        14, "Days before a task whose pull request was closed is tried again; doubles each time."
+        14, "Days until a task runs again after its pull request was closed; doubles each time."
     )
     dashboard: Truth = key(True, "Keep an issue that lists the tasks and their last results.")
 
@@ -87,58 +87,56 @@ class Policy:
     ] = key("1", "The version of this file's format.")
     tiers: Annotated[Mapping[Tier, TierPolicy], TierTable()] = key(
         None,
-        "Who may do what, and how much, if it differs from the defaults.",
+        "Rights and limits of a tier that differ from the defaults.",
         factory=default_tiers,
         title="a mapping by tier",
     )
     bots: Annotated[tuple[Annotated[Bot, Short("id")], ...], AfterValidator(once_by_id)] = key(
         (),
-        "Accounts of bots that may ask, by id; there is no wildcard.",
+        "Bot accounts that may use verbs, by id; there is no wildcard.",
         title="a list of account ids, or of `{id, verbs}`",
     )
-    budget: Budget = key(Budget(), "Caps for every run, whoever asks.")
-    options: OptionsPolicy = key(OptionsPolicy(), "What the options of a command may ask for.")
+    budget: Budget = key(Budget(), "Limits of every run, for all actors.")
+    options: OptionsPolicy = key(OptionsPolicy(), "Values that the options of a command may have.")
     rules: Rules = key(
         (),
-        "What tools may do where; the strictest rule that matches wins, whatever the order.",
+        "Rules for tool calls; the strictest matching rule decides, in any order.",
         title="a list of rules",
     )
     dangerous: DangerousPolicy = key(DangerousPolicy(), "Commands that are denied without a rule.")
-    on_deny: Literal["continue", "stop"] = key("continue", "Whether a run goes on after a call was denied.")
+    on_deny: Literal["continue", "stop"] = key("continue", "Whether a run continues after a denied call.")
     checks: Checks = key(
         (),
-        "Commands run before and after a change; exit code 0 is a pass.",
+        "Commands that run before and after a change; exit code 0 means passed.",
         title="a list of commands, or of `{name, command, timeout, junit, coverage}`",
     )
     setup: tuple[Annotated[SetupStep, Short("command")], ...] = key(
         (),
-        "Commands run once, in the sandbox, before the first check.",
+        "Commands that run once, in the sandbox, before the first check.",
         title="a list of commands, or of `{command, timeout, egress}`",
     )
     run_services: Annotated[tuple[ServiceSpec, ...], Field(max_length=3)] = key(
-        (), "Servers that tests need, started inside the sandbox, each round its own."
+        (), "Servers that tests need; they start inside the sandbox, anew in each round."
     )
-    bring: Folders = key((), "Folders that earlier steps of the workflow prepared, brought into the sandbox.")
+    bring: Folders = key((), "Folders from earlier workflow steps to copy into the sandbox.")
     history: Annotated[int | Literal["full"], whole(1, 1_000_000), word("full", "full")] = key(
-        1, "Commits that come along; full for tools that compute a version from git."
+        1, "Commits in the work tree's git history; `full` for tools that compute a version from git."
     )
     model: Model = key("", "The model of runs in Actions, unless the request or the workflow names one.")
     models: Annotated[Mapping[Model, Annotated[ModelOverride, Override()]], FROZEN] = key(
         None,
-        "What is known better here of models than in the program's own table.",
+        "Properties of models that the built-in table lacks or has wrong.",
         factory=dict,
         title="a mapping by provider/name",
     )
     model_settings: ModelSettingsPolicy = key(
-        ModelSettingsPolicy(), "Effort, fallback and small model, for all runs or single ones."
+        ModelSettingsPolicy(), "Effort, fallback and small model, for all runs or by verb, tier and task."
     )
-    agent: AgentPolicy = key(AgentPolicy(), "How the model is worked with.")
+    agent: AgentPolicy = key(AgentPolicy(), "Instructions for the agent and its stop hook.")
     attachments: AttachmentsPolicy = key(
-        AttachmentsPolicy(), "Whose pictures and files in a thread a model is shown."
+        AttachmentsPolicy(), "Pictures and files of a thread that the model receives."
     )
-    diagnostics: DiagnosticsPolicy = key(
-        DiagnosticsPolicy(), "What is looked for in code while it is edited, and after."
-    )
+    diagnostics: DiagnosticsPolicy = key(DiagnosticsPolicy(), "Language servers and checkers.")
     pull_request: PullRequestPolicy = key(PullRequestPolicy(), "How pull requests are made.")
     push_to_head: Truth = key(False, "Put a fix on a pull request onto its own branch, fast-forward only.")
     forks: Literal["suggestions", "pull_request", "push"] = key(
@@ -149,17 +147,17 @@ class Policy:
     )
     review: ReviewPolicy = key(ReviewPolicy(), "Reviews of pull requests.")
     thread_author: frozenset[Annotated[str, one_of(READ_ONLY)]] = key(
-        frozenset(), "What outsiders may ask for in a thread that they opened."
+        frozenset(), "The verbs that outsiders may use in threads that they opened."
     )
-    triggers: TriggersPolicy = key(TriggersPolicy(), "What starts a run beside a command.")
+    triggers: TriggersPolicy = key(TriggersPolicy(), "Events other than comments that start a run.")
     maintenance: MaintenancePolicy = key(MaintenancePolicy(), "Limits of scheduled tasks.")
     writes: WritesPolicy = key(
-        WritesPolicy(), "Comments, labels and the like that a run may make; see maintenance.md."
+        WritesPolicy(), "Comments, labels and other writes that a run may make; see maintenance.md."
     )
-    diff: DiffPolicy = key(DiffPolicy(), "What a change may hold that a review does not show.")
-    sandbox: SandboxPolicy = key(SandboxPolicy(), "How much of the machine a command may take.")
+    diff: DiffPolicy = key(DiffPolicy(), "Changes that a reviewer cannot see in the diff.")
+    sandbox: SandboxPolicy = key(SandboxPolicy(), "Limits of the sandbox.")
     detector: DetectorPolicy = key(DetectorPolicy(), "The secret detector.")
-    identity: Identity = key(Identity(), "Who the commits are by.")
+    identity: Identity = key(Identity(), "The author of the commits.")
 
     @property
     def model_names(self) -> tuple[str, ...]:
