@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from bot.checkout.errors import CheckoutError, MissingRepositoryError, MissingRevisionError, NoCommitsError
-from bot.checkout.git import FETCH, Git, GitError, GitProcess, clean_environment, git_program
+from bot.checkout.git import FETCH, Git, GitError, GitProcess
 
 # Before git 2.39.4 upload-pack fetches what a partial clone lacks, by whatever program the clone's settings name
 # (CVE-2024-32004): our own fetch may use a file's protocol, what it starts may use none.
@@ -174,19 +173,3 @@ def fetch(git: Git, path: Path, commit: LocalCommit, branch: str, depth: list[st
         )
     finally:
         config.unlink()
-
-
-_REMOTE = re.compile(r"[:/]([A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?\s*$")
-
-
-def origin_repository(root: Path) -> str:
-    """Return `owner/name` of the remote `origin`, or empty. Fetches nothing and runs no hook."""
-    completed = subprocess.run(
-        [git_program(), "-C", str(root), "config", "--get", "remote.origin.url"],
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    match = _REMOTE.search(completed.stdout)
-    return match.group(1) if match else ""

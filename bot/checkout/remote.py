@@ -39,7 +39,7 @@ from bot.contracts.errors import AgentError
 from bot.github.errors import Failure, RepositoryMovedError
 from bot.github.retry import Pace, wait_before_retry
 
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 # What a runner behind a proxy or with its own certificate authority needs to reach the server at all.
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _NETWORK = (
@@ -92,7 +92,7 @@ def check_url(url: str, token: str) -> None:
         )
     if parts.username or parts.password:
         raise CheckoutError("the clone URL must not hold credentials: give the token on its own")
-    if token and parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+    if token and parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise CheckoutError(f"a token is not sent over plain http to {parts.hostname}: use https")
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.checkout.local import origin_repository
+from bot.checkout.github_remotes import origin_repository
 from bot.cli.options import add_flag, add_repo, add_text, repositories_of
 from bot.cli.terminal.printer import Printer, Style
 from bot.cli.trials import ADVICE, result_text, try_with_progress

@@ -11,7 +11,10 @@ import os
 import shlex
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from bot.checkout.github_remotes import parse_thread_name
+from bot.checkout.local import repository_root
 from bot.cli.options import (
     add_flag,
     add_instruction,
@@ -23,16 +26,22 @@ from bot.cli.options import (
 )
 from bot.cli.result import Result, git_at, print_end
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer
+from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Status, StopReason
-from bot.contracts.progress import EndEvent
+from bot.contracts.progress import EndEvent, NoteEvent
+from bot.contracts.request import Request
 from bot.publish.bundle.write import PLAN
+from bot.session.context.run import FromGitHub
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.progress.interruption import recovery_commands
 from bot.session.run_folder import cleaning_up_after
-from bot.verbs.record import Local, Verb
+from bot.verbs.record import Earlier, Local, Verb
 from bot.verbs.registry import DEFAULT
+
+if TYPE_CHECKING:
+    from bot.session.event.from_checkout import CheckoutOnGitHub
 
 _UNFINISHED = (Status.PARTIAL, Status.FAILED)
 
@@ -46,14 +55,33 @@ class LocalVerb:
         self.EXAMPLE = local.example
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
+        if self.verb.earlier is Earlier.RUN:
+            parser.add_argument("resume", nargs="?", metavar="RUN_DIR", help="default: the last run here")
         add_instruction(parser, self.local.instruction)
         add_local_run(parser)
         if self.verb.changes:
-            _add_change_options(parser)
+            _add_change_options(parser, with_earlier=self.verb.earlier is None)
         add_flag(parser, "--json", help="print the outcome as JSON")
         add_view_options(parser)
 
     def run(self, arguments: argparse.Namespace) -> ExitCode:
+        if self.verb.earlier is Earlier.RUN:
+            _separate_run(arguments)
+        at, options = self._options(arguments)
+        with cleaning_up_after(os.environ), open_viewer(arguments, self.verb.name) as viewer:
+            result = fix(options, os.environ if at is None else {**os.environ, **at.secrets}, viewer)
+            if at is not None and options.publishes:
+                result = _publish(result, at, viewer)
+            data = self._as_json(result)
+            viewer.tell(EndEvent(int(result.exit_code), data))
+        print_end(arguments, data, _result(result, arguments, options))
+        return result.exit_code
+
+    def _options(self, arguments: argparse.Namespace) -> tuple[CheckoutOnGitHub | None, FixOptions]:
+        """Return the options of the run, and the repository on GitHub if it takes a thread from there or publishes."""
+        thread = parse_thread_name(arguments.instruction) if self.verb.earlier is None else None
+        if thread is not None:
+            arguments.instruction = f"{self.verb.name.capitalize()} #{thread.number}"
         options = FixOptions(verb=self.verb.name, **local_run_fields(arguments))
         if self.verb.changes:
             options = replace(
@@ -63,28 +91,57 @@ class LocalVerb:
                 plan=arguments.plan,
                 allow_deletions=arguments.allow_deletions,
                 checks=check_options(arguments),
+                publishes=arguments.pr,
             )
-        with cleaning_up_after(os.environ), open_viewer(arguments, self.verb.name) as viewer:
-            result = fix(options, os.environ, viewer)
-            data = self._as_json(result)
-            viewer.tell(EndEvent(int(result.exit_code), data))
-        print_end(arguments, data, _result(result, arguments, options))
-        return result.exit_code
+        if thread is None and not options.publishes:
+            return None, options
+        from bot.session.event.from_checkout import checkout_on_github, request_from_github  # PyGithub
+
+        at = checkout_on_github(repository_root(arguments.repo.resolve()), thread, os.environ)
+        publishes, model = options.publishes, options.model
+
+        def from_github(request: Request) -> FromGitHub:
+            return request_from_github(at, request, thread, publishes=publishes, model=model)
+
+        return at, replace(options, from_github=from_github)
 
     def _as_json(self, result: FixResult) -> dict[str, object]:
-        branch = {"branch": result.branch} if self.verb.changes else {}
+        branch = {"branch": result.branch, "pull_url": result.pull_url} if self.verb.changes else {}
         plans = result.plan is not None or Status.PLANNED in self.verb.publishes
         plan = {"plan": asdict(result.plan) if result.plan else None} if plans else {}
         outcome, bundle = asdict(result.outcome), str(result.bundle)
         return {"outcome": outcome, "bundle": bundle, **branch, "unseen": result.unseen, **plan}
 
 
-def _add_change_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--patch", type=Path, metavar="FILE", help="write a patch instead of making a branch")
-    earlier = parser.add_mutually_exclusive_group()
-    plan = "carry out this plan: the plan.json of a run of `plan`, or its folder"
-    add_path(earlier, "--plan", "FILE", plan)
-    add_path(earlier, "--continue", "RUN_DIR", "go on from an earlier run, by its folder", dest="resume")
+def _separate_run(arguments: argparse.Namespace) -> None:
+    """Only a folder names the run to continue: a single argument that is none is the instruction."""
+    if arguments.resume and not arguments.instruction and not os.path.isdir(arguments.resume):
+        arguments.resume, arguments.instruction = None, arguments.resume
+    arguments.resume = Path(arguments.resume) if arguments.resume else None
+
+
+def _publish(result: FixResult, at: CheckoutOnGitHub, viewer: Viewer) -> FixResult:
+    """Publish a change. Without one there is nothing to open, and the outcome has the reason."""
+    if not result.outcome.files:
+        return result
+    from bot.session.event.from_checkout import publish_from_checkout
+
+    published = publish_from_checkout(result.bundle, at, lambda text: viewer.tell(NoteEvent(text)))
+    note = " ".join(filter(None, (result.note, *published.notes)))
+    return replace(result, branch=published.branch, pull_url=published.pr_url, note=note)
+
+
+def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) -> None:
+    result = parser.add_mutually_exclusive_group()
+    add_path(result, "--patch", "FILE", "write a patch instead of making a branch")
+    add_flag(result, "--pr", help="open a draft pull request on the remote's default branch instead")
+    if with_earlier:
+        earlier = parser.add_mutually_exclusive_group()
+        plan = "carry out this plan: the plan.json of a run of `plan`, or its folder"
+        add_path(earlier, "--plan", "FILE", plan)
+        add_path(earlier, "--continue", "RUN_DIR", "go on from an earlier run, by its folder", dest="resume")
+    else:
+        parser.set_defaults(plan=None)
     add_flag(
         parser, "--allow-deletions", help="let the change delete more than half of the repository's files"
     )
@@ -101,7 +158,9 @@ def _add_change_options(parser: argparse.ArgumentParser) -> None:
 
 def _result(result: FixResult, arguments: argparse.Namespace, options: FixOptions) -> Result:
     where, next = "", []
-    if result.branch:
+    if result.pull_url:
+        where, next = f"on {result.branch}", [("look", result.pull_url)]
+    elif result.branch:
         git = git_at(arguments.repo)
         where = f"on {result.branch}"
         next = [("look", f"{git} diff HEAD...{result.branch}"), ("merge", f"{git} merge {result.branch}")]

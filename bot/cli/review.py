@@ -9,7 +9,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from bot import __version__
-from bot.checkout.local import origin_repository, repository_root
+from bot.checkout.github_remotes import origin_repository
+from bot.checkout.local import repository_root
 from bot.cli.options import add_flag, add_instruction, add_local_run, local_run_fields
 from bot.cli.result import Result, print_end
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer

@@ -8,6 +8,7 @@ through `quoted`, `quoted_names` or `quoted_lines`; longer untrusted texts stand
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 
@@ -22,6 +23,11 @@ SEQUENCES = re.compile(
 )
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters except newline and tab."""
+
+
+def utf8(text: str | os.PathLike[str]) -> str:
+    """Return an argument or a path, which are bytes, with U+FFFD for what is not UTF-8."""
+    return os.fsencode(text).decode(errors="replace")
 
 
 def printable(text: str) -> str:

@@ -157,7 +157,9 @@ def make_branch(repo: Path, result: RunResult) -> str:
         committer=identity,
         when=result.outcome.ended_at,
     )
-    name = branch_name(None, title(result.outcome))
+    thread = result.outcome.request.thread
+    number, on_pull = (thread.number, thread.is_pull_request) if thread else (None, False)
+    name = branch_name(number, title(result.outcome), on_pull_request=on_pull)
     return create_branch(repo, name, source=checkout.git, commit=commit, base=checkout.base_sha)
 
 

@@ -7,6 +7,7 @@ of it is written.
 from __future__ import annotations
 
 import hashlib
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,14 +62,11 @@ def last_bundle(folder: Path, request: Request) -> Bundle:
     """The bundle that `request` continues. Raises `UsageError` if it belongs to another thread or repository."""
     bundle = read_bundle(folder)
     was = bundle.outcome.request
-    ours = was.repository.lower() == request.repository.lower()
-    if ours and not request.repository and was.clone_url != request.clone_url:
+    if os.path.isabs(request.clone_url) and was.clone_url != request.clone_url:
         raise UsageError(
             f"The last run worked on {was.clone_url}, not on {request.clone_url}: nothing was done."
         )
-    if not ours or (was.thread.number if was.thread else 0) != (
-        request.thread.number if request.thread else 0
-    ):
+    if _thread_of(was) != _thread_of(request):
         raise UsageError("The bundle to continue belongs to another thread. Nothing was done.")
     return bundle
 
@@ -306,7 +304,9 @@ def _mismatch(header: Header, now: NewRun) -> str:
 
 
 def _thread_of(request: Request) -> tuple[str, int]:
-    where = request.repository.lower() or request.clone_url
+    # A run in a checkout may or may not be for its repository on GitHub.
+    is_local = os.path.isabs(request.clone_url)
+    where = request.clone_url if is_local else request.repository.lower()
     return where, request.thread.number if request.thread else 0
 
 

@@ -21,6 +21,7 @@ from bot.contracts.errors import AgentError, GateError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import Denial, StopReason
+from bot.contracts.plain_text import utf8
 from bot.contracts.regular_files import read_regular
 from bot.evidence.recorded import recorded_evidence
 from bot.gate.disguised_secrets import Detector
@@ -42,18 +43,32 @@ from bot.session.tools.approvals import approved_paths
 from bot.session.tools.result_tools import ResultTools, propose_writes
 from bot.session.workspaces.run_gate import discarded_notes, unchanged_verdict
 from bot.verbs.record import REPORT_FINDING
+from bot.verbs.registry import VERBS
 
 _INCOMPLETE = "The run died before it ended; this is what it had."
 
 
-def newest_run(environment: Mapping[str, str]) -> Path:
-    """Return the folder of the newest run with a journal. Raises `UsageError` if there is none."""
+def newest_run(environment: Mapping[str, str], repo: Path | None = None) -> Path:
+    """Return the folder of the newest run with a journal, of those that can be continued in `repo` if it is not `None`.
+    Raises `UsageError` if there is none."""
     parent = parent_folder(environment)
     check_private(parent)
     runs = [folder for folder in map(RunFolder, parent.glob("*")) if folder.begun]
+    if repo is not None:
+        runs = [folder for folder in runs if _continues_in(folder, repo)]
     if not runs:
-        raise UsageError(f"There is no run to salvage under {parent}.")
+        what = "salvage" if repo is None else f"continue in {repo}"
+        raise UsageError(f"There is no run to {what} under {parent}.")
     return max(runs, key=lambda folder: folder.journal.stat().st_mtime).root
+
+
+def _continues_in(folder: RunFolder, repo: Path) -> bool:
+    try:
+        request = parse_journal(_readable(folder.facts), "").header.request
+    except UsageError:
+        return False
+    verb = VERBS.get(request.verb)
+    return request.clone_url == utf8(repo) and verb is not None and not verb.reviews
 
 
 def salvage(

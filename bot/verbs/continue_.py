@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.contracts.outcome import Status
-from bot.verbs.record import ASK_USER, CHANGE_OPTIONS, THREADS, Earlier, Verb, changing
+from bot.verbs.record import ASK_USER, CHANGE_OPTIONS, THREADS, Earlier, Local, Verb, changing
 
 PROMPT = """\
 You are Slash Agent, a software engineer who continues a change that an earlier run began. You work alone, in a sandbox
@@ -30,4 +30,11 @@ VERB = Verb(
     publishes=frozenset({Status.CHANGED, Status.REVIEWED, Status.PLANNED}),
     earlier=Earlier.RUN,
     reads_failures=True,
+    local=Local(
+        "continue the last run in this repository",
+        "Continue the last run of fix, plan or explain in this repository, or the run in a folder. The work tree has "
+        "that run's change, and the new branch has both. Without an instruction it finishes the earlier request.",
+        'slash-agent continue --repo . "and rename it"',
+        "what to do next, after the folder of a run if it is not the last one",
+    ),
 )

@@ -81,6 +81,7 @@ def test_every_slash_agent_command_works(page: Path, tmp_path: Path) -> None:
     with Forge() as forge, ModelServer(_mend_each_time) as model:
         sample = set_up(forge)
         (repo / "event.json").write_text(json.dumps(sample.event))
+        git(repo, "config", "remote.origin.url", forge.clone_url(sample.repository))
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(tmp_path),
@@ -88,6 +89,8 @@ def test_every_slash_agent_command_works(page: Path, tmp_path: Path) -> None:
             "GITHUB_TOKEN": sample.publish_token,
             "GITHUB_SERVER_URL": forge.url,
             "GITHUB_API_URL": forge.api_url,
+            "GH_HOST": forge.url.partition("://")[2],
+            "GH_ENTERPRISE_TOKEN": sample.maintainer_token,
         }
         for line in lines:
             if "salvage" in line:

@@ -19,7 +19,7 @@ from tests.session.conftest import Cli, command
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps
 from tests.support.model_script import Call, Say, Status, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.repositories import git
+from tests.support.repositories import git, sample_repository
 from tests.support.stage import CommandResult
 
 pytestmark = pytest.mark.bubblewrap
@@ -69,6 +69,37 @@ def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_g
         assert "Round or truncate?" in first
         assert "Round it." in first
         assert (GOES_ON in noted(ran)) == kept
+
+
+def test_continue_goes_on_from_the_last_run_in_this_repository(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    other = sample_repository(tmp_path / "other", checks=False)
+    first = first_run(cli, repo)
+    first_run(cli, other)
+    for number, words in enumerate((["and the other half"], [first, "and the other half"])):
+        with ModelServer([VIEW, Turn((EDITS[1],)), DESCRIBE, DONE]) as server:
+            ran = cli("continue", "--repo", repo, "--model", MODELS[0], "--json", *words, model=server)
+            asked = json.dumps(server.requests[0].json)
+        assert ran.code == 0, ran.err
+        assert "and the other half" in asked
+        assert GOES_ON in noted(ran)
+        assert ran.json["outcome"]["request"]["verb"] == "continue"
+        diff = git(repo, "diff", f"main...{ran.json['branch']}")
+        assert ("round(abs(seconds))" in diff, "if unit.seconds == 1" in diff) == (True, True), number
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ([], "There is no run to continue in"),
+        (["/missing", "and more"], "There is no run folder /missing to continue"),
+    ],
+)
+def test_continue_without_a_run_names_what_is_missing(
+    cli: Cli, repo: Path, words: list[str], why: str
+) -> None:
+    ran = cli("continue", "--repo", repo, "--model", MODELS[0], *words)
+    assert ran.code == 2
+    assert why in ran.err
 
 
 @pytest.mark.slow

@@ -124,15 +124,15 @@ class ThreadRef:
 
 
 def thread_ref_of(request: Request) -> ThreadRef | None:
-    """Return the thread of a request, `None` if it came from no thread."""
-    if request.thread is None or not request.repository:
-        return None
+    """Return the thread that waits for the result of a request, `None` if there is none, as at a terminal."""
     trigger, pull = request.trigger, request.pull
+    if request.thread is None or trigger is None:
+        return None
     return ThreadRef(
         request.repository,
         request.thread.number,
-        trigger_key(trigger, pull.head_sha if pull else "") if trigger else "thread",
-        trigger.at if trigger else "",
+        trigger_key(trigger, pull.head_sha if pull else ""),
+        trigger.at,
         request.anchor.id if request.anchor else 0,
         url=request.thread.url,
     )

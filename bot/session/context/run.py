@@ -167,6 +167,16 @@ class Run(RunSpec):
 
 
 @dataclass(frozen=True, slots=True)
+class FromGitHub:
+    """What a run on a checkout takes from GitHub: a request with a thread, the policy of the base branch if the run
+    publishes, and what loads the thread's attachments."""
+
+    request: Request
+    policy_text: str | None = None
+    load_attachments: Callable[[Run, bool], Attachments] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
     """The result of a run. `verdict` is `None` if the gate refused the tree. `needs_tree`: only the work tree has what
     the gate refused, could not read or could put in no patch."""

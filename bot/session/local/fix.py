@@ -5,7 +5,7 @@ The checked-out branch, the index, the work tree and dirty files are never touch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
@@ -17,7 +17,7 @@ from bot.contracts.formatting import sentence
 from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.plan import Plan
 from bot.contracts.progress import View
-from bot.contracts.request import ALLOW_DELETIONS, SKILL
+from bot.contracts.request import ALLOW_DELETIONS, SKILL, Request
 from bot.providers.connect import default_model
 from bot.publish.bundle.write import OUTCOME, PATCH, PLAN
 from bot.run.run import run
@@ -27,13 +27,16 @@ from bot.session.context.preflight import (
     check_machine,
     check_new_branch,
 )
-from bot.session.context.run import RunResult
+from bot.session.context.run import FromGitHub, RunResult
 from bot.session.local.local_run import local_request, local_spec
-from bot.session.run_folder import RunFolder, new_folder
+from bot.session.run_folder import RunFolder, new_folder, parent_folder
 from bot.session.tools.approvals import own_recording
 from bot.verbs.record import Earlier
-from bot.verbs.registry import DEFAULT, VERBS, taking
+from bot.verbs.registry import DEFAULT, VERBS, needs, taking
 from bot.workspace.sandbox.backends import Setting
+
+_NO_INSTRUCTION = """Say what to do, as in: {}
+For an issue write 123 or '#123': without quotes, a shell takes #123 for a comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,8 @@ class FixOptions:
     """Options of the command line. `out` is the folder for the bundle, `patch` a file in place of a branch, `resume`
     the folder of the run to continue; `allow_deletions` lets the run delete more than half of the files. `checks` are
     options of the request: which checks run, and for how long. `plan` is the file or the bundle with the plan to carry
-    out; `verb` is what is asked for if nothing earlier is named."""
+    out; `verb` is what is asked for if nothing earlier is named. `from_github` adds to a request what it takes from
+    GitHub. With `publishes` the bundle is published, and no branch or patch is made."""
 
     repo: Path
     instruction: str
@@ -56,12 +60,14 @@ class FixOptions:
     verb: str = DEFAULT
     plan: Path | None = None
     skill: str = ""
+    from_github: Callable[[Request], FromGitHub] | None = None
+    publishes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
-    """`branch` is empty if none was created; `unseen` counts files that differ from HEAD. `kept_run` is the run's
-    folder if its work tree is kept, `note` a sentence on what could not be found out."""
+    """`branch` is empty if none was created, `pull_url` if nothing was published; `unseen` counts files that differ
+    from HEAD. `kept_run` is the run's folder if its work tree is kept, `note` says what could not be found out."""
 
     outcome: Outcome
     exit_code: ExitCode
@@ -71,43 +77,60 @@ class FixResult:
     kept_run: RunFolder | None = None
     note: str = ""
     plan: Plan | None = None
+    pull_url: str = ""
 
 
 def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixResult:
     """Do the job and report to `view`. Raises `AgentError` for an error before the first request, and if the result
     cannot be written to its destination."""
-    verb, instruction = VERBS[options.verb], options.instruction.strip()
-    if not instruction and options.resume is None and options.plan is None:
-        raise UsageError(f"Say what to do, as in: {verb.local.example if verb.local else ''}")
+    verb, continues = VERBS[options.verb], needs(options.verb, Earlier.RUN) or options.resume is not None
+    if not (options.instruction.strip() or continues or options.plan):
+        raise UsageError(_NO_INSTRUCTION.format(verb.local.example if verb.local else ""))
     plan = _read_plan(options)
     repo = repository_root(options.repo.resolve())
     check_machine()
     check_folder(options.out)
     check_file(options.patch, "--patch")
-    if options.patch is None and verb.changes:
+    if options.patch is None and verb.changes and not options.publishes:
         check_new_branch(repo)
     model = options.model or default_model(environment)
-    last = _last(options.resume, environment, options.allow_deletions) if options.resume else None
-    name = verb.name
-    if last:
-        from bot.publish.bundle.read import read_bundle
-
-        # The instruction of the run that is continued names the branch, and its plan still holds.
-        before = read_bundle(last).outcome.request
-        name, plan, instruction = taking(Earlier.RUN), before.plan, instruction or before.full_instruction
-    elif plan:
-        name, instruction = taking(Earlier.PLAN), instruction or plan.title
+    last = _last(options, environment, repo) if continues else None
+    request = _request(options, repo, plan, last, environment)
+    from_github = options.from_github(request) if options.from_github else FromGitHub(request)
     folder = new_folder(environment)
-    request = local_request(name, instruction, repo, _request_options(options, last, folder))
+    spec = local_spec(from_github.request, repo, folder, model, environment, view)
     spec = replace(
-        local_spec(replace(request, plan=plan), repo, folder, model, environment, view),
+        spec,
         sandbox=options.sandbox,
         budget_usd=options.budget_usd,
         resume=last,
         out=options.out,
+        policy_text=from_github.policy_text if options.publishes else spec.policy_text,
+        notes=() if options.publishes else spec.notes,
+        load_attachments=from_github.load_attachments,
         program=f"slash-agent {verb.name}",
     )
     return _deliver(options, repo, folder, run(spec))
+
+
+def _request(
+    options: FixOptions, repo: Path, plan: Plan | None, last: Path | None, environment: Mapping[str, str]
+) -> Request:
+    """Return the request. One that goes on from the bundle `last` has its plan, thread and repository."""
+    name, instruction = options.verb, options.instruction.strip()
+    given = _request_options(options, last, environment)
+    if last is None:
+        name = taking(Earlier.PLAN) if plan else name
+        return replace(
+            local_request(name, instruction or (plan.title if plan else ""), repo, given), plan=plan
+        )
+    from bot.publish.bundle.read import read_bundle
+
+    before = read_bundle(last).outcome.request
+    # The instruction of the run that is continued names the branch.
+    request = local_request(taking(Earlier.RUN), instruction or before.full_instruction, repo, given)
+    of_github = {"repository": before.repository, "base_ref": before.base_ref, "thread": before.thread}
+    return replace(request, plan=before.plan, **of_github)  # type: ignore[arg-type]  # fields of a request
 
 
 def _read_plan(options: FixOptions) -> Plan | None:
@@ -124,27 +147,30 @@ def _read_plan(options: FixOptions) -> Plan | None:
         raise UsageError(f"The plan {file} cannot be read: {error.strerror}.") from error
 
 
-def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) -> dict[str, str]:
+def _request_options(
+    options: FixOptions, last: Path | None, environment: Mapping[str, str]
+) -> dict[str, str]:
     """Return what the person allows the run. It also holds for the runs that continue it."""
-    recording = own_recording(last, folder.root.parent)
+    recording = own_recording(last, parent_folder(environment))
     was_allowed = recording is not None and recording.header.request.allows_deletions
     named = {SKILL: options.skill} if options.skill else {}
     deletes = options.allow_deletions or was_allowed
     return {**options.checks, **named, **({ALLOW_DELETIONS: "true"} if deletes else {})}
 
 
-def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> Path:
-    """The bundle of the run in `root`. If its work tree still exists, the bundle is made from it. Raises
-    `FolderBusy`."""
+def _last(options: FixOptions, environment: Mapping[str, str], repo: Path) -> Path:
+    """The bundle of the run to continue, by default the last one in `repo`. If its work tree still exists, the bundle
+    is made from it. Raises `FolderBusy`."""
+    from bot.run.salvage import newest_run, salvage
+
+    root = options.resume or newest_run(environment, repo)
     if not root.is_dir():
         raise UsageError(f"There is no run folder {root} to continue.")
     if (root / OUTCOME).is_file():
         return root.resolve()
     folder = RunFolder(root.resolve())
     if folder.has_tree or not (folder.bundle / OUTCOME).is_file():
-        from bot.run.salvage import salvage
-
-        salvage(folder.root, environment, allow_deletions=allow_deletions)
+        salvage(folder.root, environment, allow_deletions=options.allow_deletions)
     return folder.bundle
 
 
@@ -155,7 +181,7 @@ def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResu
     verdict, patch, outcome = result.verdict, result.bundle / PATCH, result.outcome
     branch, unseen, note = "", 0, ""
     try:
-        if verdict is not None and verdict.files:
+        if verdict is not None and verdict.files and not options.publishes:
             if options.patch is None:
                 branch = make_branch(repo, result)
             else:

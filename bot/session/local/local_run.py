@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from bot.checkout.clone import Source
 from bot.contracts.background import Background
+from bot.contracts.plain_text import utf8
 from bot.contracts.progress import NoteEvent, View
 from bot.contracts.request import Actor, Request, Tier
 from bot.session.context.preflight import uncommitted_policy
@@ -22,7 +22,7 @@ def local_request(
 ) -> Request:
     """The request of the person at the terminal. Arguments and paths are bytes that need not be UTF-8; the journal and
     the bundle are, so what is not becomes U+FFFD here."""
-    text, url = (os.fsencode(one).decode(errors="replace") for one in (instruction or "", str(repo)))
+    text, url = utf8(instruction or ""), utf8(repo)
     return Request(verb, text or None, Actor("you", 0, Tier.LOCAL), "", "", url, options=options or {})
 
 

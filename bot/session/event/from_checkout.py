@@ -1,0 +1,202 @@
+"""`slash-agent fix 123` and `--pr`: what a run on a checkout takes from GitHub, and what it publishes there, with the
+person's own token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from bot.checkout.github_remotes import GitHubRemote, ThreadName, remote_of
+from bot.checkout.local import resolve
+from bot.contracts.errors import PublishError, UsageError
+from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
+from bot.contracts.threads import PullReader
+from bot.events.admission import option_refusal, permits, tier_of
+from bot.events.event_request import EventRequest
+from bot.events.pull_context import PullContext, read_pull_context
+from bot.events.resolve_request import complete_event_request
+from bot.events.thread_html import ThreadHtml
+from bot.events.thread_text import build_thread
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.github.own_token import api_url_of, own_token
+from bot.policy.load import load_policy
+from bot.publish.result import PublishResult
+from bot.session.context.github_env import GitHubEnvironment, read_github_environment
+from bot.session.context.run import FromGitHub
+from bot.session.event.attachments import github_attachments
+from bot.session.event.event_context import client_for
+from bot.session.event.publish_bundle import publish_bundle
+
+_NOW = Trigger("", 0, "", "9999-12-31T23:59:59Z")
+"""All that is in a thread is read at once, so no text of it is too new."""
+
+_SERVER, _API, _TOKEN = "GITHUB_SERVER_URL", "GITHUB_API_URL", "GITHUB_TOKEN"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckoutOnGitHub:
+    """The repository of a checkout's remote. `environment` has the token for its server, and the server's addresses."""
+
+    repo: Path
+    remote: GitHubRemote
+    environment: Mapping[str, str]
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The token, for what must not leave the run."""
+        return {"OWN_GITHUB_TOKEN": self.environment[_TOKEN]}
+
+    @property
+    def where(self) -> GitHubEnvironment:
+        return read_github_environment(self.environment)
+
+    @property
+    def github(self) -> GitHub:
+        return client_for(self.where, self.environment)
+
+
+def checkout_on_github(
+    repo: Path, thread: ThreadName | None, environment: Mapping[str, str]
+) -> CheckoutOnGitHub:
+    """Return the repository that `thread` belongs to, or the one that `--pr` is for. Raises `UsageError` if no remote
+    is on GitHub, or if there is no token for it. Sends no request."""
+    remote = remote_of(repo, thread)
+    own = {
+        _SERVER: remote.server_url,
+        _API: api_url_of(remote.server_url),
+        _TOKEN: own_token(remote.host, environment),
+    }
+    of_jobs = ("GITHUB_", "SLASH_AGENT_")  # what would make this look like a job of Actions
+    inherited = {name: value for name, value in environment.items() if not name.startswith(of_jobs)}
+    return CheckoutOnGitHub(repo, remote, {**inherited, **own})
+
+
+def request_from_github(
+    at: CheckoutOnGitHub, request: Request, thread: ThreadName | None, *, publishes: bool, model: str
+) -> FromGitHub:
+    """Return `request` with the text of `thread`, and if it `publishes` for the person's own account and the remote's
+    default branch, where the policy must allow `model`. Raises `UsageError` and `GitHubError`."""
+    github, policy_text = at.github, None
+    if thread is not None:
+        request = _with_thread(at, github, request, thread.number)
+    if publishes:
+        if request.thread is not None and request.thread.is_pull_request:
+            raise UsageError(
+                f"#{request.thread.number} is a pull request already, and --pr opens another one: leave out --pr, and "
+                "push the branch that the run makes."
+            )
+        request, policy_text = _for_publishing(at, github, request, model)
+    load = github_attachments(at.where) if request.thread else None
+    return FromGitHub(request, policy_text, load)
+
+
+def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number: int) -> Request:
+    name, host = at.remote.repository, at.remote.host
+    try:
+        event = complete_event_request(
+            EventRequest(
+                repository=github.repository(name), trigger=_NOW, actor=None, sender=None, number=number
+            ),
+            github,
+        )
+        subject = event.subject
+        assert subject is not None
+        html = ThreadHtml(cast(PullReader, github), name, number)
+        thread = build_thread(subject, _NOW, github.newest_comments(name, number), html)
+        context = _pull_context(at, github, number) if subject.is_pull_request else PullContext()
+    except GitHubError as error:
+        raise _unreadable(error, f"#{number} of {name}", host) from error
+    return replace(
+        request,
+        thread=_with_reviews(thread, context),
+        unresolved=context.unresolved,
+        failures=context.failures,
+    )
+
+
+def _pull_context(at: CheckoutOnGitHub, github: GitHub, number: int) -> PullContext:
+    name, head = at.remote.repository, resolve(at.repo, "HEAD").sha
+    pull = github.pull(name, number)
+    if pull.head_sha != head:
+        raise UsageError(
+            f"#{number} is a pull request, and its head {pull.head_sha[:12]} is not checked out here (HEAD is "
+            f"{head[:12]}): check it out with `gh pr checkout {number}`, then do this again."
+        )
+    return read_pull_context(
+        cast(PullReader, github), name, number, _NOW, None, head_sha=head, with_failures=True
+    )
+
+
+def _with_reviews(thread: Thread, context: PullContext) -> Thread:
+    comments = sorted((*thread.comments, *context.reviews), key=lambda one: one.created_at)
+    return replace(thread, comments=tuple(comments), left_out=(*thread.left_out, *context.left_out))
+
+
+def _unreadable(error: GitHubError, what: str, host: str) -> GitHubError:
+    match error.status:
+        case 404 | 410:
+            why = f"{what} on {host} does not exist, or your token may not read it: check the number and the token"
+        case 401:
+            why = f"{host} did not accept your token: it is wrong or has expired. Sign in again, or set another one"
+        case 0:
+            why = f"{host} did not answer, so {what} was not read: check the network, or write what to do in words"
+        case _:
+            why = f"{what} was not read. {error}".rstrip(".")
+    return GitHubError(f"{why}.", error.failure)
+
+
+def _for_publishing(
+    at: CheckoutOnGitHub, github: GitHub, request: Request, model: str
+) -> tuple[Request, str | None]:
+    """Return the request of the token's account, and the policy of the base branch."""
+    name, head = at.remote.repository, resolve(at.repo, "HEAD").sha
+    try:
+        repository, me = github.repository(name), github.me()
+        if me is None:
+            raise UsageError(
+                f"Your token for {at.remote.host} does not tell whose it is: use one of your account."
+            )
+        permission = github.permission(name, me.login)
+        base, file = repository.default_branch, at.where.policy_file
+        text = github.file(name, file, base)
+        is_in_base = github.contains(name, base, head)
+    except GitHubError as error:
+        raise _unreadable(error, f"the repository {name}", at.remote.host) from error
+    actor = Actor(me.login, me.id, tier_of(permission))
+    policy = load_policy(text, file)
+    if repository.read_only:
+        raise UsageError(f"{name} is {repository.read_only}, so no pull request can be opened in it.")
+    if actor.tier is not Tier.MAINTAINER:
+        raise UsageError(
+            f"{actor.login} has no write access to {name}, so --pr cannot push a branch there: leave out --pr, push "
+            "the branch to your fork, and open the pull request from it."
+        )
+    if not permits(policy, actor, request.verb):
+        raise UsageError(f"The policy of {name} does not allow `{request.verb}` for the tier {actor.tier}.")
+    if refusal := option_refusal(policy, {"model": model}):
+        raise UsageError(refusal)
+    if policy.pull_request.ci != "start":
+        raise UsageError(
+            f"The policy of {name} lets CI wait until somebody has looked at a change, and a push with your own token "
+            "starts it at once: set `pull_request: {ci: start}` in the policy on its default branch, or leave out --pr "
+            "and push the branch yourself."
+        )
+    if not is_in_base:
+        raise UsageError(
+            f"HEAD ({head[:12]}) is not part of {base} of {name}, so a pull request would have other commits too: push "
+            f"them first, or switch to {base}. Without --pr the result is a branch here."
+        )
+    return replace(request, actor=actor, repository=name, base_ref=base), text
+
+
+def publish_from_checkout(bundle: Path, at: CheckoutOnGitHub, say: Callable[[str], None]) -> PublishResult:
+    """Publish the bundle of a run as `slash-agent publish` does, with the token of `at`. Raises `PublishError` with the
+    place of the bundle, which stays."""
+    try:
+        return publish_bundle(bundle, at.environment, dry_run=False, say=say).published
+    except PublishError as error:
+        error.add_note(f"The change is kept in {bundle}")
+        raise
