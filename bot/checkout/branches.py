@@ -153,18 +153,20 @@ def check_branch_prefix(repo: Path) -> None:
 
 def count_uncommitted(repo: Path) -> int:
     """Count the files of the work tree that differ from HEAD or are new, without ignored ones."""
-    return len(_status(repo))
+    return len(uncommitted_files(repo, "--ignore-submodules=all"))
 
 
 def uncommitted_state(repo: Path, path: str) -> Literal["new", "changed", ""]:
     """Return whether the file at `path` is new or changed against HEAD; empty if neither, or if it is no file."""
-    [state, *_] = [*_status(repo, "--ignored", "--", path), b""]
+    [(state, _), *_] = [*uncommitted_files(repo, "--ignored", "--", path), ("", "")]
     if not state or not (repo / path).is_file():
         return ""
-    return "new" if state[:2] in (b"??", b"!!", b"A ", b"AM") else "changed"
+    return "new" if state in ("??", "!!", "A ", "AM") else "changed"
 
 
-def _status(repo: Path, *arguments: str) -> list[bytes]:
+def uncommitted_files(repo: Path, *arguments: str) -> list[tuple[str, str]]:
+    """Return the state of `git status` and the path of each file that differs from HEAD, with further `arguments` of
+    that command. No submodule is looked into."""
     git = Git(git_dir_of(repo))
     if git.git_dir.name != ".git":
         return []
@@ -176,7 +178,7 @@ def _status(repo: Path, *arguments: str) -> list[bytes]:
             "-z",
             "--untracked-files=all",
             "--no-renames",
-            "--ignore-submodules=all",
+            "--ignore-submodules=dirty",
             *arguments,
             work_tree=work_tree,
             env=clean_environment(_without_filters(git, work_tree)),
@@ -186,7 +188,7 @@ def _status(repo: Path, *arguments: str) -> list[bytes]:
             f"git cannot read the state of {repo}: {error.detail}. `git status` there shows what to put right; "
             "a damaged index is written again by `git reset`."
         ) from error
-    return [entry for entry in listing.split(b"\0") if entry]
+    return [(entry[:2], entry[3:]) for entry in os.fsdecode(listing).split("\0") if entry]
 
 
 def _without_filters(git: Git, work_tree: Path) -> dict[str, str]:

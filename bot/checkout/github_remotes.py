@@ -98,8 +98,8 @@ def remote_of(repo: Path, thread: ThreadName | None) -> GitHubRemote:
     remotes = github_remotes(repo)
     if not remotes:
         raise UsageError(
-            f"{repo} has no remote on GitHub, and issues are read only from a remote's repository: add it with "
-            "`git remote add origin URL`, or write what to do in your own words."
+            f"{repo} has no remote on GitHub, so there is no repository for an issue or a pull request: add it with "
+            "`git remote add origin URL`. A task in your own words needs none."
         )
     if thread is None or not thread.url:
         if remotes[0].name not in _PREFERRED and len(remotes) > 1:

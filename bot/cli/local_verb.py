@@ -27,12 +27,12 @@ from bot.cli.options import (
 from bot.cli.result import Result, git_at, print_end
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.cli.terminal.viewer import Viewer
-from bot.contracts.errors import ExitCode
+from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import EndEvent, NoteEvent
 from bot.contracts.request import Request
-from bot.publish.bundle.write import PLAN
+from bot.publish.bundle.write import PATCH, PLAN
 from bot.session.context.run import FromGitHub
 from bot.session.local.fix import FixOptions, FixResult, fix
 from bot.session.progress.interruption import recovery_commands
@@ -59,6 +59,15 @@ class LocalVerb:
             parser.add_argument("resume", nargs="?", metavar="RUN_DIR", help="default: the last run here")
         add_instruction(parser, self.local.instruction)
         add_local_run(parser)
+        add_flag(parser, "--dirty", help="begin with your uncommitted changes to tracked files")
+        parser.add_argument(
+            "--include",
+            type=Path,
+            action="append",
+            default=[],
+            metavar="FILE",
+            help="with --dirty: an untracked file, or a folder of such files, that is part of it",
+        )
         if self.verb.changes:
             _add_change_options(parser, with_earlier=self.verb.earlier is None)
         add_flag(parser, "--json", help="print the outcome as JSON")
@@ -82,7 +91,8 @@ class LocalVerb:
         thread = parse_thread_name(arguments.instruction) if self.verb.earlier is None else None
         if thread is not None:
             arguments.instruction = f"{self.verb.name.capitalize()} #{thread.number}"
-        options = FixOptions(verb=self.verb.name, **local_run_fields(arguments))
+        dirty = {"dirty": arguments.dirty, "include": arguments.include}
+        options = FixOptions(verb=self.verb.name, **dirty, **local_run_fields(arguments))
         if self.verb.changes:
             options = replace(
                 options,
@@ -92,6 +102,12 @@ class LocalVerb:
                 allow_deletions=arguments.allow_deletions,
                 checks=check_options(arguments),
                 publishes=arguments.pr,
+            )
+        if options.include and not options.dirty:
+            raise UsageError("--include names untracked files for --dirty: give --dirty too.")
+        if options.dirty and options.publishes:
+            raise UsageError(
+                "--dirty works on changes that GitHub does not have, so it cannot open a pull request."
             )
         if thread is None and not options.publishes:
             return None, options
@@ -164,9 +180,9 @@ def _result(result: FixResult, arguments: argparse.Namespace, options: FixOption
         git = git_at(arguments.repo)
         where = f"on {result.branch}"
         next = [("look", f"{git} diff HEAD...{result.branch}"), ("merge", f"{git} merge {result.branch}")]
-    elif options.patch is not None and result.outcome.files:
-        patch = shlex.quote(str(options.patch))
-        where = f"in {options.patch}"
+    elif result.outcome.files:
+        file = options.patch or result.bundle / PATCH
+        patch, where = shlex.quote(str(file)), f"in {file}"
         next = [("look", f"cat {patch}"), ("apply", f"{git_at(arguments.repo)} apply {patch}")]
     if result.plan is not None:
         next.append(("carry out", f"{_fix(arguments)} --plan {shlex.quote(str(result.bundle / PLAN))}"))
@@ -180,7 +196,8 @@ def _result(result: FixResult, arguments: argparse.Namespace, options: FixOption
         next += recovery_commands(result.kept_run, can_continue=True)
     next.append(("report", str(result.bundle / "report.html")))
     unseen = count_of(result.unseen, "uncommitted file")
-    notes = [f"The agent worked on HEAD and did not see {unseen}."] if result.unseen else []
+    base = "your changes to tracked files" if options.dirty else "HEAD"
+    notes = [f"The agent worked on {base} and did not see {unseen}."] if result.unseen else []
     if result.note:
         notes.append(result.note)
     if result.kept_run:

@@ -11,6 +11,8 @@ from bot import __version__
 from bot.agent.journal import Journal
 from bot.agent.loop import LoopEnd
 from bot.checkout.branches import branch_name, commit_tree, create_branch
+from bot.checkout.dirty import DirtyBase
+from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.model import ModelInfo
@@ -143,24 +145,23 @@ def write_run_bundle(folder: RunFolder, result: RunResult) -> None:
         raise BundleWriteError(f"The report could not be written to {bundle}: {error.strerror}.") from error
 
 
-def make_branch(repo: Path, result: RunResult) -> str:
-    """Commit the change to a new branch of `repo` and return its name. Raises `AgentError`."""
+def make_branch(repo: Path, result: RunResult, dirty: DirtyBase | None = None) -> str:
+    """Commit the change to a new branch of `repo` and return its name; empty if it was made on a `dirty` base and does
+    not apply to HEAD alone. Raises `AgentError`."""
     assert result.verdict is not None
-    identity = author_of(None, result.policy.identity, "")
-    checkout = result.checkout
-    commit = commit_tree(
-        checkout.git,
-        result.verdict.tree_sha,
-        checkout.base_sha,
-        commit_message(result.outcome),
-        author=identity,
-        committer=identity,
-        when=result.outcome.ended_at,
-    )
+    author = author_of(None, result.policy.identity, "")
+    git, base, when = result.checkout.git, result.checkout.base_sha, result.outcome.ended_at
+    message = commit_message(result.outcome)
+    if dirty is None:
+        tree = result.verdict.tree_sha
+        commit = commit_tree(git, tree, base, message, author=author, committer=author, when=when)
+    else:
+        git, base = Git(dirty.git_dir), dirty.head
+        commit = dirty.commit_on_head(result.verdict.patch, message, author, when)
     thread = result.outcome.request.thread
     number, on_pull = (thread.number, thread.is_pull_request) if thread else (None, False)
     name = branch_name(number, title(result.outcome), on_pull_request=on_pull)
-    return create_branch(repo, name, source=checkout.git, commit=commit, base=checkout.base_sha)
+    return create_branch(repo, name, source=git, commit=commit, base=base) if commit else ""
 
 
 def evidence_record(outcome: Outcome) -> lines.Evidence | None:

@@ -5,12 +5,14 @@ The checked-out branch, the index, the work tree and dirty files are never touch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 
 from bot.checkout.branches import count_uncommitted
+from bot.checkout.clone import Source
+from bot.checkout.dirty import DirtyBase, make_dirty_base
 from bot.checkout.local import repository_root
 from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
 from bot.contracts.formatting import sentence
@@ -38,6 +40,10 @@ from bot.workspace.sandbox.backends import Setting
 _NO_INSTRUCTION = """Say what to do, as in: {}
 For an issue write 123 or '#123': without quotes, a shell takes #123 for a comment."""
 
+_ONLY_PATCH = (
+    "The change does not apply to HEAD without your uncommitted changes, so it is a patch and no commit."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class FixOptions:
@@ -45,7 +51,8 @@ class FixOptions:
     the folder of the run to continue; `allow_deletions` lets the run delete more than half of the files. `checks` are
     options of the request: which checks run, and for how long. `plan` is the file or the bundle with the plan to carry
     out; `verb` is what is asked for if nothing earlier is named. `from_github` adds to a request what it takes from
-    GitHub. With `publishes` the bundle is published, and no branch or patch is made."""
+    GitHub. With `publishes` the bundle is published, and no branch or patch is made. With `dirty` uncommitted changes
+    are part of the base, of untracked files those in `include`."""
 
     repo: Path
     instruction: str
@@ -62,6 +69,8 @@ class FixOptions:
     skill: str = ""
     from_github: Callable[[Request], FromGitHub] | None = None
     publishes: bool = False
+    dirty: bool = False
+    include: Sequence[Path] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,10 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
     request = _request(options, repo, plan, last, environment)
     from_github = options.from_github(request) if options.from_github else FromGitHub(request)
     folder = new_folder(environment)
+    dirty = _dirty_base(options, repo, folder)
     spec = local_spec(from_github.request, repo, folder, model, environment, view)
+    if dirty is not None:
+        spec = replace(spec, source=Source(str(dirty.git_dir), "HEAD"), notes=(*spec.notes, dirty.note))
     spec = replace(
         spec,
         sandbox=options.sandbox,
@@ -110,7 +122,15 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         load_attachments=from_github.load_attachments,
         program=f"slash-agent {verb.name}",
     )
-    return _deliver(options, repo, folder, run(spec))
+    return _deliver(options, repo, folder, run(spec), dirty)
+
+
+def _dirty_base(options: FixOptions, repo: Path, folder: RunFolder) -> DirtyBase | None:
+    try:
+        return make_dirty_base(repo, options.include, folder.root / "dirty.git") if options.dirty else None
+    except BaseException:
+        folder.drop()
+        raise
 
 
 def _request(
@@ -174,7 +194,9 @@ def _last(options: FixOptions, environment: Mapping[str, str], repo: Path) -> Pa
     return folder.bundle
 
 
-def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResult) -> FixResult:
+def _deliver(
+    options: FixOptions, repo: Path, folder: RunFolder, result: RunResult, dirty: DirtyBase | None
+) -> FixResult:
     """Make the branch or write the patch. Raises `PublishError`; the bundle is there already."""
     from bot.run.result import make_branch
 
@@ -183,7 +205,8 @@ def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResu
     try:
         if verdict is not None and verdict.files and not options.publishes:
             if options.patch is None:
-                branch = make_branch(repo, result)
+                branch = make_branch(repo, result, dirty)
+                note = "" if branch else _ONLY_PATCH
             else:
                 options.patch.write_bytes(verdict.patch)
     except (AgentError, OSError) as error:
@@ -198,7 +221,7 @@ def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResu
         if not result.needs_tree:
             folder.finish()
     try:
-        unseen = count_uncommitted(repo)
+        unseen = max(count_uncommitted(repo) - len(dirty.paths if dirty else ()), 0)
     except AgentError as error:  # the result stands
         note = sentence(f"uncommitted files could not be counted: {error}")
     code, tree_folder = exit_code(outcome.stop_reason, outcome.status), folder if result.needs_tree else None

@@ -1,0 +1,155 @@
+"""`--dirty`: a commit of uncommitted changes, in a git directory of its own. The repository is only read.
+
+Files are stored as they are on disk: neither the repository's settings nor its filters apply.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.checkout import layout
+from bot.checkout.branches import Signature, commit_tree, uncommitted_files
+from bot.checkout.git import Git, GitError
+from bot.checkout.local import LocalCommit, alternate_objects, git_dir_of, resolve
+from bot.contracts.errors import UsageError
+from bot.contracts.plain_text import quoted_names
+
+_SENSITIVE = re.compile(
+    r"""(?:^|/)(?:
+        \.env(?:\.(?!example$|sample$|template$|dist$)[^/]*)? | \.envrc | \.netrc | \.npmrc | \.pypirc | \.dockercfg
+        | \.git-credentials | \.htpasswd | \.pgpass | id_(?:rsa|dsa|ecdsa|ed25519) | [^/]*(?:credentials?|secrets?)
+        (?:\.(?:json|ya?ml|toml|ini|txt|env))? | [^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|tfvars|tfstate)
+        | (?:\.ssh|\.aws|\.gnupg|\.kube|\.docker)/.*
+    )$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_UNFINISHED = {
+    "MERGE_HEAD": "a merge",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+}
+_SUBMODULE = b"160000"
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DirtyBase:
+    """A commit of the changes to `paths` on top of `head`; `git_dir` has it and HEAD on it."""
+
+    git_dir: Path
+    head: str
+    paths: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """A sentence for the outcome."""
+        named = quoted_names(self.paths, _NAMED)
+        return f"The work began at HEAD ({self.head[:12]}) with uncommitted changes, and so did its checks: {named}."
+
+    def commit_on_head(self, patch: bytes, message: str, author: Signature, when: str) -> str:
+        """Return a commit of `patch`, which was made on this base, on HEAD alone; empty if it does not apply there."""
+        git, index = Git(self.git_dir), self.git_dir / "head.index"
+        git.run("read-tree", self.head, index=index)
+        try:
+            git.run("apply", "--cached", "--whitespace=nowarn", "-", input=patch, index=index)
+        except GitError:
+            return ""
+        tree = git.run("write-tree", index=index).decode().strip()
+        return commit_tree(git, tree, self.head, message, author=author, committer=author, when=when)
+
+
+def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> DirtyBase | None:
+    """Make a commit of the tracked changes of `repo` and of the untracked files in `include` at `git_dir`, which must
+    not exist; `None` if there are none. Raises `UsageError` for what must not or cannot be in it."""
+    repo_git = git_dir_of(repo)
+    if repo_git.name != ".git":
+        raise UsageError(f"--dirty needs a work tree, and {repo} is a bare repository.")
+    head, work_tree = resolve(repo, "HEAD"), repo_git.parent
+    own = Git(repo_git)
+    names = [option for name in ("index", "shallow", *_UNFINISHED) for option in ("--git-path", name)]
+    listing = os.fsdecode(own.run("rev-parse", *names, work_tree=work_tree)).splitlines()
+    index, shallow, *unfinished = (work_tree / path for path in listing)
+    _check_finished(own, work_tree, unfinished)
+    changed = [path for state, path in uncommitted_files(repo, "--untracked-files=no") if state]
+    paths = [*changed, *(path for one in include for path in _untracked(repo, one))]
+    _check_names(own, work_tree, paths)
+    git = _git_with_objects(head, git_dir)
+    for file in (index, shallow, *index.parent.glob("sharedindex.*")):
+        if file.is_file():
+            shutil.copyfile(file, git_dir / file.name)
+    tags = own.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags", work_tree=work_tree)
+    (git_dir / "packed-refs").write_bytes(tags)
+    index, listed = git_dir / "index", b"".join(os.fsencode(f"{path}\0") for path in paths)
+    arguments = ("update-index", "-z", "--add", "--remove", "--stdin")
+    git.run(*arguments, input=listed, work_tree=work_tree, index=index)
+    tree = git.run("write-tree", index=index).decode().strip()
+    difference = os.fsdecode(git.run("diff-tree", "-r", "-z", "--name-only", head.sha, tree))
+    if not difference:
+        return None
+    you = Signature("You", "you@localhost")
+    message = "Uncommitted changes"
+    commit = commit_tree(git, tree, head.sha, message, author=you, committer=you, when="2000-01-01T00:00:00Z")
+    layout.set_branch(git_dir, head.branch or "base", commit)
+    return DirtyBase(git_dir, head.sha, tuple(difference.rstrip("\0").split("\0")))
+
+
+def _check_finished(git: Git, work_tree: Path, unfinished: Sequence[Path]) -> None:
+    for path, what in zip(unfinished, _UNFINISHED.values(), strict=True):
+        if path.exists():
+            raise UsageError(
+                f"{what.capitalize()} is in progress, and --dirty needs a finished state: finish or abort it first."
+            )
+    if git.run("ls-files", "-u", "-z", work_tree=work_tree):
+        raise UsageError(
+            "Files with conflicts are not merged yet: resolve them, `git add` them, and try again."
+        )
+
+
+def _untracked(repo: Path, file: Path) -> list[str]:
+    """Return the untracked files at `file`: itself, also an ignored one, or those in a folder that git does not ignore.
+    A tracked file is no more than its change."""
+    path = os.path.relpath(os.path.abspath(file), repo)
+    if path.startswith("../") or path == ".." or not os.path.lexists(repo / path):
+        raise UsageError(f"--include {file}: there is no such file in {repo}.")
+    is_folder = (repo / path).is_dir() and not (repo / path).is_symlink()
+    ignored = () if is_folder else ("--ignored",)
+    found = [name for state, name in uncommitted_files(repo, *ignored, "--", path) if state in ("??", "!!")]
+    if nested := next((name for name in found if name.endswith("/")), ""):
+        raise UsageError(
+            f"--include {file}: {nested} is a repository of its own, which no commit here can hold."
+        )
+    return found
+
+
+def _check_names(git: Git, work_tree: Path, paths: Sequence[str]) -> None:
+    if sensitive := [path for path in paths if _SENSITIVE.search(path)]:
+        raise UsageError(
+            f"--dirty does not show the model files that look like secrets by their names: "
+            f"{quoted_names(sensitive, _NAMED)}. Leave them out of --include; commit or restore tracked ones first."
+        )
+    if not paths:
+        return
+    entries = git.run("ls-files", "-s", "-z", "--", *paths, work_tree=work_tree).split(b"\0")
+    staged = git.run("ls-tree", "-z", "HEAD", "--", *paths, work_tree=work_tree).split(b"\0")
+    if modules := {
+        os.fsdecode(one.partition(b"\t")[2]) for one in (*entries, *staged) if one[:6] == _SUBMODULE
+    }:
+        raise UsageError(
+            f"Submodules at another commit are not taken along: {quoted_names(sorted(modules), _NAMED)}. Commit that "
+            "change first, or run `git submodule update`."
+        )
+
+
+def _git_with_objects(head: LocalCommit, git_dir: Path) -> Git:
+    """Return a new git directory that also sees the objects of the repository of `head`."""
+    format_ = layout.object_format_of(head.sha)
+    layout.make_git_dir(git_dir, bare=True, object_format=format_, branch=head.branch or "base")
+    (git_dir / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{alternate_objects(head)}\n"))
+    return Git(git_dir)

@@ -1,0 +1,69 @@
+"""`slash-agent fix --dirty`: whole runs that begin with uncommitted changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.session.conftest import Cli
+from tests.support.fix_script import DESCRIBE, DONE, VIEW, fix_steps
+from tests.support.model_script import Call
+from tests.support.model_server import ModelServer
+from tests.support.repositories import git
+from tests.support.stage import MODEL
+
+pytestmark = pytest.mark.bubblewrap
+
+
+def test_the_run_begins_with_the_changes_and_the_branch_has_only_its_own(cli: Cli, repo: Path) -> None:
+    file = repo / "tidytime" / "units.py"
+    file.write_text(f"{file.read_text()}MINE = 1\n")
+    for name in ("named.py", "left.py"):
+        (repo / name).write_text("NAMED = 1\n")
+    look = Call("bash", {"command": "tail -n 1 tidytime/units.py; cat named.py; ls; git status --short"})
+    with ModelServer([look, *fix_steps()]) as server:
+        ran = cli(
+            "fix", "--repo", repo, "--model", MODEL, "--json", "--dirty", "--include", repo / "named.py", "round it",
+            model=server,
+        )  # fmt: skip
+        result = json.dumps(server.requests[1].json["messages"][-1])
+    assert ran.code == 0, ran.err
+    assert "MINE = 1" in result
+    assert "NAMED = 1" in result
+    assert "left.py" not in result
+    assert git(repo, "diff", "--name-only", f"main...{ran.json['branch']}") == "tidytime/format.py"
+    [note] = [one for one in ran.json["outcome"]["notes"] if "uncommitted changes" in one]
+    assert "named.py" in note
+    assert "tidytime/units.py" in note
+    assert ran.json["unseen"] == 1
+
+
+def test_a_change_of_changed_lines_is_a_patch_and_no_commit(cli: Cli, repo: Path) -> None:
+    file = repo / "tidytime" / "format.py"
+    file.write_text(file.read_text().replace("abs(seconds)", "abs(float(seconds))"))
+    edit = Call("edit", {"path": "tidytime/format.py", "old": "abs(float(", "new": "round(float("})
+    with ModelServer([VIEW, edit, DESCRIBE, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--dirty", "round it", model=server)
+    assert ran.code == 0, ran.err
+    assert "so it is a patch and no commit" in ran.out
+    assert git(repo, "branch", "--list", "agent/*") == ""
+    [apply] = [
+        line.split("apply", 1)[1] for line in ran.out.splitlines() if " apply " in line and "git" in line
+    ]
+    git(repo, *apply.split()[3:])
+    assert "round(float(seconds))" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--dirty", "--pr"], "so it cannot open a pull request"),
+        (["--include", "x"], "--include names untracked files for --dirty"),
+    ],
+)
+def test_options_that_do_not_go_together(cli: Cli, repo: Path, words: list[str], why: str) -> None:
+    ran = cli("fix", "--repo", repo, *words, "round it")
+    assert ran.code == 2
+    assert why in ran.err
