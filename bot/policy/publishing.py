@@ -63,6 +63,9 @@ class ReviewPolicy:
     )
     drafts: Truth = key(False, "Review drafts too, before they are ready.")
     max_findings: Annotated[int, whole(1, 100)] = key(20, "Findings of one review at most.")
+    min_severity: Literal["critical", "major", "minor", "note"] = key(
+        "note", "The least severity of findings that are posted; the summary counts the others."
+    )
     request_changes: Truth = key(False, "Request changes if a review has serious findings.")
 
 

@@ -261,11 +261,14 @@ PROBLEMS = {
     ),
     "thread_author: [fix]": "1:17: `fix` is not one of plan, review, explain; the nearest is `review`",
     "review: {approve: true}": (
-        "1:10: unknown key `approve`; known are `drafts`, `max_findings`, `on`, `request_changes`"
+        "1:10: unknown key `approve`; known are `drafts`, `max_findings`, `min_severity`, `on`, `request_changes`"
     ),
     "review: {drafts: always}": "1:18: expected true or false, found `always`",
     "review: {on: [edited]}": (
         "1:15: `edited` is not one of opened, ready_for_review, reopened, synchronize; the nearest is `opened`"
+    ),
+    "review: {min_severity: mayor}": (
+        "1:24: `mayor` is not one of critical, major, minor, note; the nearest is `major`"
     ),
     "review: {max_findings: 0}": "1:24: expected a whole number from 1 to 100, found `0`",
     "triggers: {labels: {a: fix, A: plan}}": "1:29: `A` is given twice",

@@ -96,6 +96,24 @@ def test_the_same_remark_on_many_places_is_made_on_each_and_every_number_is_told
     )
 
 
+def test_findings_below_the_policys_severity_are_counted_and_not_posted(world: World) -> None:
+    pull = Reviewed.begin(world, "version: 1\nreview:\n  min_severity: major\n")
+    note, minor, major = (
+        finding(line=line, severity=severity, title=f"{severity} one")
+        for line, severity in ((10, Severity.NOTE), (40, Severity.MINOR), (99, Severity.MAJOR))
+    )
+    pull.publish(pull.bundle(note, minor))
+    assert (pull.remarks(), pull.reviews()) == ([], [])
+    comment = pull.world.comments(pull.number)[-1]
+    assert comment.startswith("**No findings of severity major or graver.**")
+    assert "- 1 minor, 1 note: the policy posts major and graver ones" in comment
+
+    pull.push({"a.txt": text(edited(l10="x", l40="y"))})
+    pull.publish(pull.bundle(note, minor, major))
+    assert "major one" in pull.reviews()[0]["body"]
+    assert "1 minor, 1 note" in pull.reviews()[0]["body"]
+
+
 @pytest.mark.slow
 def test_a_stranger_who_copies_the_mark_of_a_review_silences_nobody(pull: Reviewed) -> None:
     bundle = pull.bundle(finding(line=99))

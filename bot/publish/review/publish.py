@@ -341,7 +341,9 @@ def build_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHist
     rank = list(Severity).index
     new_findings = find_new((*anchored, *unanchored), history.findings)
     fresh = sorted(new_findings.new, key=lambda finding: rank(finding.severity))
-    posted_findings, over_limit = fresh[: diff.policy.max_findings], fresh[diff.policy.max_findings :]
+    mildest = Severity(diff.policy.min_severity)
+    grave = [finding for finding in fresh if rank(finding.severity) <= rank(mildest)]
+    posted_findings, over_limit = grave[: diff.policy.max_findings], grave[diff.policy.max_findings :]
     # What an unfinished review looked at is looked at again.
     review = context.review if context.finished else replace(context.review, unseen=(), looked_at=())
     return Report(
@@ -352,6 +354,7 @@ def build_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHist
         (
             *context.review.left_out,
             *(f"a report that was refused: {one}" for one in context.review.refused),
+            *_too_mild(fresh[len(grave) :], mildest),
             *_omissions(new_findings, len(over_limit), len(posted_findings)),
         ),
         figures(context.outcome),
@@ -359,7 +362,13 @@ def build_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHist
         diff.protected,
         context.web,
         (*context.notes, *diff.notes),
+        mildest,
     )
+
+
+def _too_mild(findings: Sequence[Finding], mildest: Severity) -> Iterator[str]:
+    if findings:
+        yield f"{counts(findings)}: the policy posts {mildest} and graver ones"
 
 
 def _omissions(new_findings: NewFindings, over_limit: int, limit: int) -> Iterator[str]:

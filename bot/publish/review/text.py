@@ -42,7 +42,7 @@ class Report:
     """The content of a review's body. `anchored` findings have comments on lines and are only counted; `unanchored`
     ones are in the body, each with the reason. `head_sha` is the commit of the lines. `web` is the repository's
     address, empty if there is none; `figures` are the figures of the run in one line; `notes` are sentences on how the
-    review was posted."""
+    review was posted; `mildest` is the mildest severity that is posted."""
 
     review: Review
     head_sha: str
@@ -54,6 +54,12 @@ class Report:
     protected: ProtectedFiles
     web: str = ""
     notes: tuple[str, ...] = ()
+    mildest: Severity = Severity.NOTE
+
+    @property
+    def wanted(self) -> str:
+        """Which findings are posted, to follow the word; empty for all."""
+        return "" if self.mildest is Severity.NOTE else f" of severity {self.mildest} or graver"
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -91,7 +97,7 @@ def _headline_of_all(report: Report) -> str:
         return f"**{count_of(len(report.findings), 'finding')}:** {counts(report.findings)}"
     if review.refused:
         return f"**No finding could be placed:** {count_of(len(review.refused), 'report')} of the model fit nowhere."
-    return "**No findings in what was looked at.**"
+    return f"**No findings{report.wanted} in what was looked at.**"
 
 
 def _coverage(review: Review) -> str:
@@ -117,7 +123,7 @@ def nothing_text(report: Report, still_open: Sequence[KnownFinding], earlier: in
     """Return the comment on a review without a new finding. `earlier` is the number of findings of earlier reviews of
     the pull request at `pull_url`, `still_open` are those that still hold."""
     scope = " in what was looked at" if report.review.not_looked_at else ""
-    text = f"**No {'new ' if earlier else ''}findings{scope}.**"
+    text = f"**No {'new ' if earlier else ''}findings{report.wanted}{scope}.**"
     links = [
         f"[{safe_line(one.title, 200) or 'a finding'}]({pull_url}#{_fragment(one)})" for one in still_open
     ]
