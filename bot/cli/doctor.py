@@ -20,9 +20,10 @@ from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
+from bot.doctor.demands import read_text
 from bot.doctor.finding import Finding, State, is_healthy, unknown
 from bot.doctor.github import check_app, check_github, without_app
-from bot.doctor.local import check_local, read_text
+from bot.doctor.local import check_local, checkout_policy
 from bot.evidence.labels import check_title
 from bot.evidence.summary import setup_line
 from bot.policy.load import POLICY_FILE
@@ -64,9 +65,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise UsageError(f"There is no folder {root}.")
     repositories = repositories_of(arguments.repositories)
     repository = arguments.repository or origin_repository(root)
+    local = list(_local_findings(root, arguments))
     findings = [
-        *_local_findings(root, arguments),
-        *_github_findings(repository),
+        *local,
+        *_github_findings(repository, root, [finding.name for finding in local]),
         *_app_findings(repository, repositories),
     ]
     if arguments.json:
@@ -108,7 +110,7 @@ def _trial_finding(trial: Trial) -> Finding:
     return Finding(state.get(trial.run.state, State.MISSING), f"check {trial.name}", message, fix)
 
 
-def _github_findings(repository: str) -> list[Finding]:
+def _github_findings(repository: str, root: Path, known: Sequence[str]) -> list[Finding]:
     where = read_github_environment(os.environ)
     if not repository:
         message = "There is no remote `origin` that leads to GitHub."
@@ -118,7 +120,8 @@ def _github_findings(repository: str) -> list[Finding]:
         return [unknown("GitHub", message, "set GITHUB_TOKEN")]
     from bot.github.client import connect
 
-    return check_github(repository, connect(where.token, where.api_url), where.token)
+    policy, _ = checkout_policy(root)
+    return check_github(repository, connect(where.token, where.api_url), where.token, policy, known)
 
 
 def _app_findings(repository: str, repositories: Sequence[str]) -> list[Finding]:

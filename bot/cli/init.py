@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from bot.cli.options import add_flag, add_repo, confirm
 from bot.cli.result import git_at
-from bot.cli.terminal.printer import Mark, Printer
+from bot.cli.terminal.printer import Mark, Printer, Style
 from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
-from bot.doctor.local import detect_environment
+from bot.doctor.demands import file_demands
+from bot.doctor.finding import Finding, State
+from bot.doctor.local import checkout_policy, detect_environment
 from bot.doctor.propose import KEYS, ProposedFile, policy_text, propose
 from bot.environment.detection import Detection
 from bot.policy.load import POLICY_FILE
@@ -72,7 +74,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.no_try and any(file.path == POLICY_FILE for file in missing) and detected.checks:
         trials, notes = _try(root, detected)
     there = [file for file in proposed if file not in missing]
-    _print_result(_Result(detected, missing, there, trials, notes), arguments, printer)
+    demands = file_demands(root, checkout_policy(root)[0])
+    _print_result(_Result(detected, missing, there, trials, notes, demands), arguments, printer)
     return ExitCode.DONE
 
 
@@ -132,6 +135,7 @@ class _Result:
     there: Sequence[ProposedFile]
     trials: Sequence[Trial]
     notes: Sequence[str]
+    demands: Sequence[Finding]
 
 
 def _print_result(result: _Result, arguments: argparse.Namespace, printer: Printer) -> None:
@@ -147,6 +151,11 @@ def _print_result(result: _Result, arguments: argparse.Namespace, printer: Print
         printer.field("left out", f"{one.what} (from {one.source}): {one.reason}")
     for note in result.notes:
         printer.field("note", note, "yellow")
+    for finding in result.demands:
+        style: Style = "green" if finding.state is State.OK else "yellow"
+        printer.field("found", f"{finding.name}: {finding.message}", style)
+        for line in finding.fix.splitlines():
+            printer.field("fix", line, copied=True)
     for file in result.written:
         printer.field("file", f"{file.path}: written, {file.why}")
     for file in result.there:

@@ -3,15 +3,17 @@ the permissions of a GitHub App."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.threads import Account, RepositoryData
+from bot.doctor.demands import check_demands
 from bot.doctor.finding import Finding, missing, ok, unknown, warning
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.tokens import TokenKind, token_facts
-from bot.github.values import ActionsSettings, Installation
+from bot.github.values import ActionsSettings, BranchDemands, Installation
+from bot.policy.values import Policy
 from bot.publish.remote import PREFIX
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
@@ -30,6 +32,8 @@ _ALSO_WITH_AN_APP = (
     "A GitHub App does not make up for it: a change whose CI waits for approval is opened with the workflow's own "
     "token."
 )
+_SIGN = "set `pull_request: { signed: true }` in the policy"
+_ORDINARY_TARGETS = ("branch", "tag", "push", "repository")
 _WIDE = (TokenKind.CLASSIC, TokenKind.OAUTH)
 
 
@@ -41,28 +45,35 @@ class SettingsHost(Protocol):
     def permissions(self, repository: str) -> dict[str, bool]: ...
     def actions_settings(self, repository: str) -> ActionsSettings | None: ...
     def branch_rules(self, repository: str, branch: str) -> list[str]: ...
+    def branch_demands(self, repository: str, branch: str) -> BranchDemands: ...
+    def rulesets(self, repository: str) -> list[tuple[str, str]]: ...
     def secret_names(self, repository: str) -> list[str] | None: ...
     def file(self, repository: str, path: str, ref: str) -> str | None: ...
 
 
-def check_github(repository: str, host: SettingsHost, token: str) -> list[Finding]:
-    """Check the repository. If it cannot be read, that is the only finding. Of `token` only the kind is checked."""
+def check_github(
+    repository: str, host: SettingsHost, token: str, policy: Policy, known: Collection[str] = ()
+) -> list[Finding]:
+    """Check the repository. If it cannot be read, that is the only finding. Of `token` only the kind is checked.
+    `known` are the names of the findings in its checkout."""
     try:
         data = host.repository(repository)
     except AgentError as error:
         fix = "check the name, and that the token is not expired and may read the repository"
         return [missing("repository", str(error), fix)]
-    checks: dict[str, Callable[[str, SettingsHost], Finding]] = {
-        "token": _token,
-        "token's kind": lambda _, host_client: _kind(token, host_client),
-        "Actions": _actions,
-        "branch rules": _rules,
-        "secrets": _secrets,
+    checks: dict[str, Callable[[], list[Finding]]] = {
+        "token": lambda: [_token(repository, host)],
+        "token's kind": lambda: [_kind(token, host)],
+        "Actions": lambda: [_actions(repository, host)],
+        "branch rules": lambda: [_rules(repository, host)],
+        "required": lambda: _required(repository, data.default_branch, host, policy, known),
+        "execution protections": lambda: [_protections(repository, host)],
+        "secrets": lambda: [_secrets(repository, host)],
     }
     findings = [ok("repository", f"{data.name}, default branch {data.default_branch}.")]
     for name, check in checks.items():
         try:
-            findings.append(check(repository, host))
+            findings += check()
         except AgentError as error:
             findings.append(unknown(name, str(error)))
     return findings
@@ -118,12 +129,46 @@ def _rules(repository: str, host: SettingsHost) -> Finding:
         return missing(name, f"For {PREFIX}... a rule says: {', '.join(barred)}.", fix)
     if "required_signatures" in rules:
         message = f"Commits on {PREFIX}... must be signed."
-        return warning(name, message, "set `pull_request: { signed: true }` in the policy")
+        return warning(name, message, _SIGN)
     narrow = [what for rule, what in _MAY_FORBID.items() if rule in rules]
     if narrow:
         fix = f"see that the pattern takes {PREFIX}... and the policy's `identity`, or except those branches"
         return warning(name, f"A rule sets a pattern for {' and '.join(narrow)}.", fix)
     return ok(name, f"No rule stops branches named {PREFIX}...")
+
+
+def _required(
+    repository: str, branch: str, host: SettingsHost, policy: Policy, known: Collection[str]
+) -> list[Finding]:
+    """Check what a merge into the default branch requires of the bot's commits and titles."""
+    name, demands = "required", host.branch_demands(repository, branch)
+    findings = check_demands(demands.checks, policy, known)
+    checks = f"Required checks on {branch}: {', '.join(demands.checks)}." if demands.checks else ""
+    if demands.signed and not policy.pull_request.signed:
+        message = f"Commits on {branch} must be signed: a merge or rebase of the bot's commit is refused, a squash not."
+        findings.append(warning(name, message, _SIGN))
+    elif demands.signed is None:
+        message = f"{checks} Whether commits must be signed only an administrator's token may read.".strip()
+        findings.append(unknown(name, message, "run this with a token that has administration: read"))
+    else:
+        findings.append(ok(name, checks or f"{branch} requires no check and no signature."))
+    return findings
+
+
+def _protections(repository: str, host: SettingsHost) -> Finding:
+    """Check the rules on who and what may start workflows. They are rulesets, and none of branches, tags or pushes."""
+    name = "execution protections"
+    fix = (
+        "under Settings, Actions, Policies allow the events in `on:` of the bot's workflows, and the people who may "
+        f"give commands; all rulesets: gh api 'repos/{repository}/rulesets?includes_parents=true'"
+    )
+    names = [title for target, title in host.rulesets(repository) if target not in _ORDINARY_TARGETS]
+    if names:
+        message = f"Rules may limit who and what starts workflows: {', '.join(names)}."
+        return warning(
+            name, f"{message} GitHub starts no run that they refuse, and tells nobody in the thread.", fix
+        )
+    return ok(name, "No ruleset that a token may read limits who and what starts workflows.")
 
 
 def _secrets(repository: str, host: SettingsHost) -> Finding:

@@ -12,6 +12,7 @@ from pathlib import Path
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.sandbox import Canary
+from bot.doctor.demands import OWN_ACTION, WORKFLOWS, file_demands, read_text
 from bot.doctor.finding import Finding, State, missing, ok, unknown, warning
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
@@ -28,15 +29,10 @@ from bot.providers.probe import PROBED_PROVIDERS, ListedModel, has_key, probe_pr
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import remedy
 
-WORKFLOWS = ".github/workflows"
-_USES = re.compile(
-    r"uses:\s*(?:[\w.-]+/slash-agent(?:@|/)|\./\s*$|\./\.github/workflows/agent)", re.MULTILINE
-)
 # The called workflow, the mode in which the action plans, or a step that runs one task.
 _RUNS_TASKS = re.compile(
     r"slash-agent/\.github/workflows/maintenance\.yml|^\s*(?:mode:\s*plan|task:\s*\S)", re.MULTILINE
 )
-_MAX_FILE = 256 * 1024
 _MOST_FILES = 50_000
 _WARNINGS = 3
 _WARN_DAYS = 60
@@ -45,13 +41,14 @@ _NOT_SOURCE = {".git", *(name for one in ecosystems() for name in one.folders)}
 
 def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = False) -> list[Finding]:
     """`root` is the checkout. Starts a sandbox, and asks each provider that has a key for its models."""
-    policy = _policy(root)
+    loaded, policy = checkout_policy(root)
     return [
         *sandbox(verbose=verbose),
-        *models(environment, _used_models(root, policy, environment)),
+        *models(environment, _used_models(loaded, environment)),
         policy,
-        *_checks(root, policy, environment),
+        *([] if policy.state is State.MISSING else _checks(root, loaded, environment)),
         workflow(root),
+        *file_demands(root, loaded),
         *maintenance(root),
         *leftovers(root, environment),
     ]
@@ -93,11 +90,10 @@ def _canary(canary: Canary) -> Finding:
     return ok(name, outside if canary.outside else "closed on this machine, to everybody")
 
 
-def _used_models(root: Path, policy: Finding, environment: Mapping[str, str]) -> tuple[str, ...]:
+def _used_models(policy: Policy, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the models that the policy names, and the default one if it names none."""
-    read = load_policy(None if policy.state is State.MISSING else read_text(root / POLICY_FILE), POLICY_FILE)
-    names = read.model_names
-    if read.model:
+    names = policy.model_names
+    if policy.model:
         return names
     try:
         return (default_model(environment), *names)
@@ -157,7 +153,7 @@ def workflow(root: Path) -> Finding:
     folder = root / WORKFLOWS
     for file in sorted(folder.glob("*.y*ml")) if folder.is_dir() else []:
         text = read_text(file)
-        if text and _USES.search(text) and "/agent" in text:
+        if text and OWN_ACTION.search(text) and "/agent" in text:
             return ok(name, f"{file.relative_to(root)} runs the action.")
     message = f"No workflow in {WORKFLOWS} runs the action."
     return missing(
@@ -199,6 +195,13 @@ def _is_set_up(step: Step, root: Path, environment: Mapping[str, str]) -> bool:
     return has_python or bool(step.makes and (root / step.makes).is_dir())
 
 
+def checkout_policy(root: Path) -> tuple[Policy, Finding]:
+    """Return the policy of the checkout, the built-in one if it cannot be read, and what is wrong with it."""
+    finding = _policy(root)
+    text = None if finding.state is State.MISSING else read_text(root / POLICY_FILE)
+    return load_policy(text, POLICY_FILE), finding
+
+
 def _policy(root: Path) -> Finding:
     name, text = "policy", read_text(root / POLICY_FILE)
     if text is None:
@@ -215,13 +218,9 @@ def _policy(root: Path) -> Finding:
     return warning(name, f"{POLICY_FILE} gives away more than it says: {message}{more}.", fix)
 
 
-def _checks(root: Path, policy: Finding, environment: Mapping[str, str]) -> list[Finding]:
-    """Which there are; nothing if the policy cannot be read."""
-    if policy.state is State.MISSING:
-        return []
-    read: Policy = load_policy(read_text(root / POLICY_FILE), POLICY_FILE)
-    if read.checks:
-        named = ", ".join(f"`{check.command}`" for check in read.checks)
+def _checks(root: Path, policy: Policy, environment: Mapping[str, str]) -> list[Finding]:
+    if policy.checks:
+        named = ", ".join(f"`{check.command}`" for check in policy.checks)
         return [unknown("checks", f"The policy names {named}; not tried.")]
     detected = detect_environment(root, environment)
     fix = f"name the checks under `checks:` in {POLICY_FILE}"
@@ -242,11 +241,3 @@ def _paths(root: Path) -> list[str]:
         if len(paths) > _MOST_FILES:
             break
     return paths
-
-
-def read_text(file: Path) -> str | None:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(_MAX_FILE).decode(errors="replace")
-    except OSError:
-        return None

@@ -17,7 +17,7 @@ from github.Repository import Repository
 from bot.contracts.threads import Permission, RepositoryData
 from bot.github.errors import GitHubError
 from bot.github.transport import ApiPart, ApiRequester
-from bot.github.values import ActionsSettings, TreeEntry
+from bot.github.values import ActionsSettings, BranchDemands, TreeEntry
 
 
 class Repositories(ApiPart):
@@ -165,6 +165,44 @@ class Settings(ApiPart):
         """Return the types of the rules for a branch of that name, which need not exist."""
         path = f"/repos/{repository}/rules/branches/{quote(branch, safe='')}"
         return self._get(path, lambda data: [str(rule["type"]) for rule in data])
+
+    def branch_demands(self, repository: str, branch: str) -> BranchDemands:
+        """What rulesets and the protection of a branch demand of a merge. Only an administrator may read whether its
+        protection demands signatures."""
+        rules = self._get(
+            f"/repos/{repository}/rules/branches/{quote(branch, safe='')}",
+            lambda data: [(str(rule["type"]), dict(rule.get("parameters") or {})) for rule in data],
+        )
+        of_rules = [
+            str(check["context"])
+            for kind, parameters in rules
+            if kind == "required_status_checks"
+            for check in parameters.get("required_status_checks", ())
+        ]
+        path = f"/repos/{repository}/branches/{quote(branch, safe='')}"
+        protection = self._get(
+            path, lambda data: dict(data.get("protection") or {}) if data["protected"] else {}
+        )
+        of_branch = (protection.get("required_status_checks") or {}).get("contexts", ())
+        signed: bool | None = any(kind == "required_signatures" for kind, _ in rules)
+        if not signed and protection.get("enabled"):
+            try:
+                signed = self._get(
+                    f"{path}/protection/required_signatures", lambda data: bool(data["enabled"])
+                )
+            except GitHubError as error:
+                _raise_unless_hidden(error)
+                signed = None
+        return BranchDemands(tuple(dict.fromkeys([*of_rules, *map(str, of_branch)])), signed)
+
+    def rulesets(self, repository: str) -> list[tuple[str, str]]:
+        """Return target and name of each active ruleset, those of the organisation among them."""
+        return self._get(
+            f"/repos/{repository}/rulesets?includes_parents=true",
+            lambda data: [
+                (str(one.get("target")), str(one["name"])) for one in data if one["enforcement"] == "active"
+            ],
+        )
 
     def secret_names(self, repository: str) -> list[str] | None:
         """Names of the repository's own secrets; GitHub never gives a value."""

@@ -144,6 +144,14 @@ class ActionsSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class BranchDemands:
+    """`checks` are the names of required checks. `signed`: commits must be signed; `None` if that is unknown."""
+
+    checks: tuple[str, ...]
+    signed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class Installation:
     """How an app is installed. `permissions` by GitHub's names, such as `pull_requests`, are `read`, `write` or
     `admin`."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 
 from slash_forge import diffs, errors, pulls
 from slash_forge.call import Call, Reply, Route
-from slash_forge.git import Commit
 from slash_forge.shapes import commits, repositories
 from slash_forge.shapes.site import node_id
 from slash_forge.state import Push, Repository, Role, User
@@ -132,10 +132,7 @@ def _comparison(call: Call, repo: Repository, base: str, head: str, merge_base: 
     ahead, behind = git.ahead_behind(base, head)
     status = {(False, False): "identical", (True, False): "ahead", (False, True): "behind"}
     owner = repo.owner.login
-
-    def shape(item: Commit) -> object:
-        return commits.commit(call.state, call.site, repo, item)
-
+    shape = partial(commits.commit, call.state, call.site, repo)
     return {
         "url": f"{call.site.api}/repos/{repo.full_name}/compare/{basehead}",
         "html_url": f"{html}/{basehead}",
@@ -163,10 +160,8 @@ def list_activities(call: Call) -> Reply:
     """Newest first. Only the first page: GitHub finds the others by a cursor."""
     repo = call.repository("contents")
     pulls.record_pushes(call.state, repo)
-    requested = call.query.get("ref", "").removeprefix("refs/heads/")
-    matches = [
-        push for push in reversed(repo.pushes) if requested in ("", push.ref.removeprefix("refs/heads/"))
-    ]
+    ref = call.query.get("ref", "").removeprefix("refs/heads/")
+    matches = [push for push in reversed(repo.pushes) if ref in ("", push.ref.removeprefix("refs/heads/"))]
     return call.page(matches, _activity)
 
 
@@ -185,8 +180,7 @@ def _activity(push: Push) -> dict[str, object]:
 
 def list_rules(call: Call) -> Reply:
     """For every reader; a branch that does not exist has the rules it would have."""
-    repo = call.repository()
-    name = call.params["branch"]
+    repo, name = call.repository(), call.params["branch"]
     matches = [rule for rule in repo.rules if fnmatchcase(name, rule.pattern)]
     return call.page(
         matches,
@@ -200,12 +194,20 @@ def list_rules(call: Call) -> Reply:
     )
 
 
+def list_rulesets(call: Call) -> Reply:
+    """Each rule is a ruleset of its own."""
+    repo = call.repository()
+    common = {"target": "branch", "source": repo.full_name, "enforcement": "active"}
+    return call.page(repo.rules, lambda rule: {"id": rule.id, "name": rule.kind, **common})
+
+
 ROUTES: tuple[Route, ...] = (
     ("GET", "/repos/{owner}/{repo}", get),
     ("GET", "/repos/{owner}/{repo}/collaborators/{username}", check_collaborator),
     ("GET", "/repos/{owner}/{repo}/collaborators/{username}/permission", get_collaborator_permission),
     ("GET", "/repos/{owner}/{repo}/activity", list_activities),
     ("GET", "/repos/{owner}/{repo}/rules/branches/{branch+}", list_rules),
+    ("GET", "/repos/{owner}/{repo}/rulesets", list_rulesets),
     ("GET", "/repos/{owner}/{repo}/branches", list_branches),
     ("GET", "/repos/{owner}/{repo}/branches/{branch+}", get_branch),
     ("GET", "/repos/{owner}/{repo}/actions/secrets", list_secrets),

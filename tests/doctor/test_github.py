@@ -10,6 +10,7 @@ import responses
 from bot.doctor.finding import Finding, State
 from bot.doctor.github import check_github
 from bot.github.client import connect
+from bot.policy.load import load_policy
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.repositories import git, make_repository, sample_repository
 from tests.support.stage import Stage
@@ -33,6 +34,25 @@ def rule(kind: str) -> dict[str, object]:
     return {"rules": [{"type": kind}]}
 
 
+def requires(*names: str) -> list[object]:
+    checks = {"required_status_checks": [{"context": name} for name in names]}
+    return [{"type": "required_status_checks", "parameters": checks}]
+
+
+def protected(*names: str) -> dict[str, object]:
+    contexts = {"enforcement_level": "everyone", "contexts": names}
+    return {
+        "name": "main",
+        "protected": True,
+        "protection": {"enabled": True, "required_status_checks": contexts},
+    }
+
+
+def rulesets(*targets: str) -> dict[str, object]:
+    active = [{"target": one, "name": f"the {one} one", "enforcement": "active"} for one in targets]
+    return {"rulesets": [*active, {"target": "actions", "name": "a trial", "enforcement": "evaluate"}]}
+
+
 def check(**changed: object) -> dict[str, Finding]:
     """The findings where GitHub answers as for a sound repository, but for what is `changed`: a body or a status."""
     answers: dict[str, tuple[str, object]] = {
@@ -40,6 +60,10 @@ def check(**changed: object) -> dict[str, Finding]:
         "actions": ("/actions/permissions", ACTIONS),
         "workflow": ("/actions/permissions/workflow", WORKFLOW),
         "rules": ("/rules/branches/agent%2Fdoctor", []),
+        "base": ("/rules/branches/main", []),
+        "branch": ("/branches/main", {"name": "main", "protected": False}),
+        "signatures": ("/branches/main/protection/required_signatures", {"enabled": False}),
+        "rulesets": ("/rulesets", []),
         "secrets": ("/actions/secrets", {"total_count": 1, "secrets": [{"name": "OPENAI_API_KEY"}]}),
     }
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
@@ -55,13 +79,19 @@ def check(**changed: object) -> dict[str, Finding]:
             )
         mock.get(f"{API}/user", json={"login": "ann", "id": 7, "type": "User"})
         token = "github_pat_x"
-        return {finding.name: finding for finding in check_github("a/b", connect(token, API), token)}
+        return {
+            finding.name: finding
+            for finding in check_github("a/b", connect(token, API), token, load_policy(None))
+        }
 
 
 def test_a_sound_repository_has_nothing_to_mend() -> None:
     found = check()
     assert {finding.state for finding in found.values()} == {State.OK}
-    assert list(found) == ["repository", "token", "token's kind", "Actions", "branch rules", "secrets"]
+    assert list(found) == [
+        "repository", "token", "token's kind", "Actions", "branch rules", "required",
+        "execution protections", "secrets",
+    ]  # fmt: skip
 
 
 def test_a_repository_that_is_not_seen_is_the_one_finding() -> None:
@@ -97,6 +127,33 @@ def test_a_repository_that_is_not_seen_is_the_one_finding() -> None:
             "Settings, Secrets",
         ),
         ({"secrets": 403}, "secrets", UNKNOWN, "", ""),
+        ({"base": requires("ci", "unit")}, "required", State.OK, "Required checks on main: ci, unit.", ""),
+        ({"branch": protected("ci")}, "required", State.OK, "Required checks on main: ci.", ""),
+        (
+            {"base": rule("required_signatures")["rules"]},
+            "required",
+            WARNING,
+            "must be signed",
+            "signed: true",
+        ),
+        (
+            {"branch": protected(), "signatures": {"enabled": True}},
+            "required",
+            WARNING,
+            "signed",
+            "signed: true",
+        ),
+        ({"branch": protected("ci"), "signatures": 404}, "required", UNKNOWN, "ci", "administration: read"),
+        ({"base": 403}, "required", UNKNOWN, "", ""),
+        (
+            rulesets("branch", "actions"),
+            "execution protections",
+            WARNING,
+            "workflows: the actions one",
+            "rulesets?inc",
+        ),
+        (rulesets("branch", "tag", "push"), "execution protections", State.OK, "", ""),
+        ({"rulesets": 404}, "execution protections", UNKNOWN, "", ""),
         ({"rules": 401}, "branch rules", UNKNOWN, "", ""),
     ],
 )
@@ -113,7 +170,7 @@ def test_what_is_amiss_comes_with_its_fix(
 
 
 def of_forge(stage: Stage, token: str) -> list[Finding]:
-    return check_github(stage.repo, connect(token, stage.forge.api_url), token)
+    return check_github(stage.repo, connect(token, stage.forge.api_url), token, load_policy(None))
 
 
 @pytest.mark.parametrize(

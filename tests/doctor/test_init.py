@@ -148,6 +148,19 @@ def test_twice_writes_nothing_over(repo: Path) -> None:
     assert (repo / ".github" / "agent.yml").read_text() == "version: 1\n"
 
 
+def test_it_prints_what_the_repository_demands_of_contributions(repo: Path) -> None:
+    (repo / ".github/workflows").mkdir(parents=True, exist_ok=True)
+    (repo / ".github/dco.yml").write_text("require: {members: false}\n")
+    (repo / ".github/workflows/actions.lock").write_text("version: 'v0.0.2'\nworkflows: {}\n")
+    ran = init(repo, "--yes", "--no-try")
+    assert ran.code == 0
+    lines = " ".join(ran.out.split())
+    assert "found DCO: A sign-off of each commit is demanded here: .github/dco.yml." in lines
+    assert "fix set `pull_request: { sign_off: true }` in .github/agent.yml" in lines
+    assert "actions.lock does not list .github/workflows/agent.yml: its actions are not locked." in lines
+    assert "fix gh actions-lock" in lines
+
+
 def test_a_dry_run_prints_the_files_and_writes_none(repo: Path) -> None:
     ran = init(repo, "--dry-run")
     assert (ran.code, (repo / ".github").exists()) == (0, False)

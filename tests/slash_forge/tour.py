@@ -82,6 +82,7 @@ POST /repos/{repo}/actions/workflows/ci.yml/dispatches {"ref": "main", "inputs":
 GET /repos/{repo}/actions/permissions
 GET /repos/{repo}/actions/permissions/workflow
 GET /repos/{repo}/rules/branches/agent/topic
+GET /repos/{repo}/rulesets?includes_parents=true
 GET /repos/{repo}/actions/secrets
 POST /repos/{repo}/git/blobs {"content": "aGk=", "encoding": "base64"}
 POST /repos/{repo}/git/trees {"base_tree": "{sha}", "tree": [{"path": "n", "mode": "100644", "content": "n"}]}

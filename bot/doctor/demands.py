@@ -1,0 +1,200 @@
+"""Check what a repository demands of each contribution: sign-off, a CLA, titles, locked actions. Read from files of the
+checkout and from the names of required checks; nothing is parsed but the lock file, in a child with limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from bot.doctor.finding import Finding, missing, ok, warning
+from bot.parsing.compose_yaml import YamlError
+from bot.parsing.yaml_nodes import Node, read_yaml
+from bot.policy.load import POLICY_FILE
+from bot.policy.values import Policy
+
+WORKFLOWS = ".github/workflows"
+LOCK = f"{WORKFLOWS}/actions.lock"
+_MAX_FILE = 256 * 1024
+_SIGNS_OFF = f"set `pull_request: {{ sign_off: true }}` in {POLICY_FILE}"
+_USES = re.compile(r"^[\s-]*uses:\s*['\"]?([\w.-]+/[^\s'\"#]+@[^\s'\"#]+)", re.MULTILINE)
+OWN_ACTION = re.compile(
+    r"uses:\s*(?:[\w.-]+/slash-agent(?:@|/)|\./\s*$|\./\.github/workflows/agent)", re.MULTILINE
+)
+_BOTS_ALLOWED = re.compile(r"allow-?list:.*(?:\[bot\]|\bbot\*|github-actions)", re.IGNORECASE)
+
+
+class Demand(NamedTuple):
+    """`file`, `action` and `check` are patterns of a path, an action that a workflow uses, and a required check, that
+    show the demand; `what` imposes it. In `fix`, FILE stands for where it was seen."""
+
+    row: str
+    what: str
+    file: str = r"(?!)"
+    action: str = r"(?!)"
+    check: str = r"(?!)"
+    fix: str = ""
+
+
+_EXEMPT = "exempt the account that publishes (`github-actions[bot]`, or your app's): "
+DEMANDS = (
+    Demand(
+        "DCO",
+        "a sign-off of each commit",
+        file=r"\.github/dco\.ya?ml",
+        action=r"[\w.-]+/(?:dco|dco-check|dco-check-action)",
+        check=r"\bDCO\b|sign[- ]?off",
+        fix=_SIGNS_OFF,
+    ),
+    Demand(
+        "CLA",
+        "cla-assistant.io",
+        check=r"license/cla",
+        fix=f"{_EXEMPT}add it under https://cla-assistant.io, Edit, allowlist; `*[bot]` takes every app",
+    ),
+    Demand(
+        "CLA",
+        "EasyCLA",
+        check=r"easy ?cla",
+        fix=f"{_EXEMPT}a CLA manager adds it to the approved list at https://easycla.lfx.linuxfoundation.org",
+    ),
+    Demand(
+        "CLA",
+        "Google's CLA",
+        check=r"cla/google|google-?cla|\bcla: ?yes\b",
+        fix=f"{_EXEMPT}owners of a Google repository ask for that; else a person pushes the branch",
+    ),
+    Demand(
+        "CLA",
+        "a workflow with a CLA action",
+        action=r"(?:contributor-assistant|cla-assistant)/github-action",
+        check=r"\bCLA ?assistant\b",
+        fix=f"{_EXEMPT}add it to `allowlist:` in FILE, as in `allowlist: github-actions[bot]`",
+    ),
+    Demand(
+        "CLA",
+        "clabot",
+        file=r"\.clabot",
+        check=r"cla-signed|\bclabot\b",
+        fix=f"{_EXEMPT}add it to `contributors` in .clabot",
+    ),
+    Demand(
+        "titles",
+        "a convention for titles or commit messages",
+        file=r"\.github/semantic\.ya?ml|\.commitlintrc(?:\.\w+)?|commitlint\.config\.\w+",
+        action=r"[\w.-]*/(?:action-semantic-pull-request|commitlint-github-action|action-conventional-commits)",
+        check=r"semantic|commitlint|conventional|\b(?:pr|pull request)[- ]title",
+    ),
+)
+
+
+def file_demands(root: Path, policy: Policy) -> list[Finding]:
+    """Return a finding for each demand that files of the checkout show, and on the lock file of its actions."""
+    workflows = dict(_texts(root, f"{WORKFLOWS}/*.y*ml"))
+    paths = [*(path.name for path in root.glob(".*")), *(path.name for path in root.glob("commitlint.*"))]
+    paths += [f".github/{path.name}" for path in (root / ".github").glob("*.y*ml")]
+    findings = []
+    for demand in DEMANDS:
+        uses = re.compile(rf"uses:\s*['\"]?{demand.action}(?:@|/)")
+        shown = [
+            *filter(re.compile(demand.file).fullmatch, paths),
+            *(path for path in workflows if uses.search(workflows[path])),
+        ]
+        if shown:
+            exempt = any(_BOTS_ALLOWED.search(workflows.get(path, "")) for path in shown)
+            findings.append(_finding(demand, shown[0], policy, exempt=exempt))
+    return [*findings, *_locked(root, workflows)]
+
+
+def check_demands(checks: Collection[str], policy: Policy, known: Collection[str] = ()) -> list[Finding]:
+    """Return a finding for each demand that a required check of the base branch shows; `known` are the names of
+    findings that there are already."""
+    findings = []
+    for demand in DEMANDS:
+        name = next((check for check in checks if re.search(demand.check, check, re.IGNORECASE)), "")
+        if name and demand.row not in known:
+            findings.append(_finding(demand, f"the required check {name!a}", policy, required=True))
+    return findings
+
+
+def _finding(
+    demand: Demand, where: str, policy: Policy, *, required: bool = False, exempt: bool = False
+) -> Finding:
+    message = f"{demand.what[0].upper()}{demand.what[1:]} is demanded here: {where}."
+    if demand.fix == _SIGNS_OFF and policy.pull_request.sign_off:
+        return ok(demand.row, f"{message} The bot signs off.")
+    if not demand.fix:
+        return ok(demand.row, f"{message} The bot's titles and messages follow the repository's.")
+    if exempt:
+        return ok(demand.row, f"{message} Its list of exemptions has bots.")
+    return (missing if required else warning)(demand.row, message, demand.fix.replace("FILE", where))
+
+
+def _texts(root: Path, pattern: str) -> Iterator[tuple[str, str]]:
+    for file in sorted(root.glob(pattern)):
+        text = read_text(file)
+        if text is not None:
+            yield str(file.relative_to(root)), text
+
+
+def read_text(file: Path) -> str | None:
+    """Return the first 256 KiB of a file, or `None` if it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_MAX_FILE).decode(errors="replace")
+    except OSError:
+        return None
+
+
+def _locked(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
+    """Compare the workflows that run our action with the lock file: GitHub starts none that lists another action."""
+    text = read_text(root / LOCK)
+    if text is None:
+        return
+    fix = "gh extension install github/gh-actions-lock\ngh actions-lock"
+    try:
+        locked = _entries(read_yaml(text).root)
+    except YamlError as error:
+        yield warning("actions.lock", f"{LOCK}:{error.line}: {error.message}; so it was not compared.", fix)
+        return
+    own = {path: text for path, text in workflows.items() if OWN_ACTION.search(text)}
+    loose = [path for path in own if path not in locked]
+    wrong = {path: _unlocked(text, locked[path]) for path, text in own.items() if path in locked}
+    for path, actions in wrong.items():
+        if actions:
+            message = (
+                f"{LOCK} lists {path} without {', '.join(actions)}: GitHub does not start that workflow."
+            )
+            yield missing("actions.lock", message, fix)
+    if loose:
+        yield warning(
+            "actions.lock", f"{LOCK} does not list {', '.join(loose)}: its actions are not locked.", fix
+        )
+    elif own and not any(wrong.values()):
+        yield ok("actions.lock", f"{LOCK} has the actions of {', '.join(own)}.")
+
+
+def _entries(root: Node | None) -> dict[str, set[str]]:
+    """Return the locked actions, in lower case, by workflow."""
+    tables = [value for key, value in _pairs(root) if key.text == "workflows"]
+    return {
+        key.text: {one.text.lower() for one in value.items}
+        for table in tables
+        for key, value in _pairs(table)
+    }
+
+
+def _pairs(node: Node | None) -> list[tuple[Node, Node]]:
+    return node.pairs if node is not None and node.kind == "mapping" else []
+
+
+def _unlocked(text: str, locked: Iterable[str]) -> list[str]:
+    """Return the actions of a workflow that are not in `locked`, which may name an action by its repository."""
+    actions = (use for use in dict.fromkeys(_USES.findall(text)) if f"/{WORKFLOWS}/" not in use)
+    return [use for use in actions if not {use.lower(), _repository(use)} & set(locked)]
+
+
+def _repository(use: str) -> str:
+    name, _, ref = use.lower().partition("@")
+    return f"{'/'.join(name.split('/')[:2])}@{ref}"
