@@ -21,6 +21,7 @@ from typing import Any
 from benchmarks.__main__ import machine
 from benchmarks.peers.catalogue import PEERS, Peer, Place, Started
 from benchmarks.peers.install import install
+from benchmarks.peers.recorded_tasks import RECORDED
 from benchmarks.peers.tasks import TASKS, Change, Grep, Run, Step, Task, View, checkout, fix_of
 from benchmarks.peers.wire import Conversation, answer, conversation
 from benchmarks.session import clean_environment, program
@@ -40,6 +41,7 @@ HEADER = (
     "of it tools",
     "refused edits",
 )
+ALL = (*TASKS, *RECORDED)
 _LIMIT = 900
 _HEADING = 80
 """Characters at which git cuts the heading of a hunk, which then is no line of the file."""
@@ -71,7 +73,8 @@ def equal_steps(task: Task, peer: Peer, folder: Path, requests: Path | None = No
     with ModelServer(script) as server:
         place = Place(install(peer), home, repository, server.url, task.request)
         started = _ours(place) if ours else peer.start(place)
-        environment = clean_environment(home) | dict(started.variables)
+        rustup = {"RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup"))}
+        environment = clean_environment(home) | rustup | dict(started.variables)
         completed = subprocess.run(
             list(started.argv), cwd=repository, env=environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=_LIMIT, check=False,
@@ -172,9 +175,12 @@ def _our_call(task: Task, step: Step | None) -> tuple[str, dict[str, Any]]:
 
 def _our_patch(path: str, diff: str) -> Iterator[str]:
     """A unified diff in our own grammar."""
-    yield from ("*** Begin Patch", f"*** Update File: {path}")
+    action = "Add" if "\nnew file mode" in diff else "Update"
+    yield from ("*** Begin Patch", f"*** {action} File: {path}")
     for line in _hunks(diff):
         if line.startswith("@@"):
+            if action == "Add":
+                continue
             heading = line.split("@@")[2].strip()
             yield f"@@ {heading}".rstrip() if len(heading) < _HEADING else "@@"
         else:
@@ -196,8 +202,9 @@ def _mini_command(task: Task, step: Step | None) -> str:
         case Run(command):
             return command
         case Change(path):
-            names = f"--- a/{path}\n+++ b/{path}\n"
-            hunks = "\n".join(_hunks(fix_of(task, path)))
+            diff = fix_of(task, path)
+            names = f"--- {'/dev/null' if 'new file mode' in diff else f'a/{path}'}\n+++ b/{path}\n"
+            hunks = "\n".join(_hunks(diff))
             return f"git apply <<'EOF'\n{names}{hunks}\nEOF"
         case None:
             return "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
@@ -216,7 +223,7 @@ def _ours(place: Place) -> Started:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.equal_steps", description=__doc__)
-    parser.add_argument("--only", action="append", choices=[task.name for task in TASKS], metavar="TASK")
+    parser.add_argument("--only", action="append", choices=[task.name for task in ALL], metavar="TASK")
     parser.add_argument("--agent", choices=["ours", "mini"], help="one agent alone")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON too")
     parser.add_argument("--requests", type=Path, metavar="DIR", help="keep the body of each request there")
@@ -227,7 +234,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.agent:
         agents = [peer for peer in agents if bool(peer.registry) == (options.agent == "mini")]
     rows: list[tuple[str, str, Figures]] = []
-    for task in TASKS:
+    for task in ALL:
         for peer in agents if not options.only or task.name in options.only else ():
             print(f"{task.name}: {peer.name}", file=sys.stderr, flush=True)
             with tempfile.TemporaryDirectory(

@@ -5,8 +5,6 @@ The edits are the repository's own fix, read from its history; nothing of it is 
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -59,8 +57,8 @@ class Answer:
 @dataclass(frozen=True)
 class Task:
     """`fix` is the commit that mends it; its parent is what the agents start from, of which only `paths` are taken.
-    `packages` are installed into `.venv`. `test` is the command that shows the fix, `summary` the model's own words on
-    it."""
+    `packages` are installed into `.venv`; without any, `prepare` is a command that leaves the folder `installed`. The
+    command `test` shows the fix, `summary` is the model's own words on it."""
 
     name: str
     repository: str
@@ -72,23 +70,32 @@ class Task:
     answers: tuple[Answer, ...]
     title: str
     summary: str
+    prepare: str = ""
+    installed: str = ".venv"
 
 
 def checkout(task: Task, folder: Path) -> Path:
-    """A repository of one commit in `folder`: the task's files, its environment in `.venv`, and a policy whose check
-    is the task's test. Raises `subprocess.CalledProcessError`."""
-    folder.mkdir(parents=True)
-    archive = _git(_clone(task), "archive", f"{task.fix}~1", "--", *task.paths)
-    subprocess.run(["tar", "-x"], cwd=folder, input=archive, check=True)
-    shutil.copytree(_environment(task), folder / ".venv", symlinks=True, copy_function=os.link)
+    """A repository of one commit in `folder`: the task's files, its environment, and a policy whose check is the task's
+    test. Raises `subprocess.CalledProcessError`."""
+    _unpack(task, folder)
+    # As hard links, without those files that are there.
+    command = ["cp", "-a", "--link", "--no-clobber", f"{_environment(task)}/.", str(folder)]
+    subprocess.run(command, check=True)
     policy = folder / ".github" / "agent.yml"
     policy.parent.mkdir(exist_ok=True)
-    policy.write_text(f"bring: [.venv]\nchecks:\n  - name: tests\n    command: {task.test}\n")
+    policy.write_text(f"bring: [{task.installed}]\nchecks:\n  - name: tests\n    command: {task.test}\n")
     who = ["-c", "user.name=bench", "-c", "user.email=bench@example.invalid"]
     _git(folder, "init", "-q", "-b", "main")
+    (folder / ".git" / "info" / "exclude").write_text(f"/{task.installed}\n")
     _git(folder, "add", "-A")
     _git(folder, *who, "commit", "-q", "-m", "Start")
     return folder
+
+
+def _unpack(task: Task, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    archive = _git(_clone(task), "archive", f"{task.fix}~1", "--", *task.paths)
+    subprocess.run(["tar", "-x"], cwd=folder, input=archive, check=True)
 
 
 def fix_of(task: Task, path: str) -> str:
@@ -107,14 +114,21 @@ def _clone(task: Task) -> Path:
 
 
 def _environment(task: Task) -> Path:
-    folder = CACHE / f"{task.name}-venv"
-    if not folder.exists():
-        uv = str(Path(sys.executable).with_name("uv"))
-        subprocess.run(
-            [uv, "venv", "--quiet", "--relocatable", "--python", sys.executable, folder], check=True
-        )
-        python = str(folder / "bin" / "python")
-        subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *task.packages], check=True)
+    """A folder with what is installed for the task, made once."""
+    folder = CACHE / f"{task.name}-environment"
+    if folder.exists():
+        return folder
+    if task.prepare:
+        _unpack(task, folder)
+        subprocess.run(["sh", "-ec", task.prepare], cwd=folder, check=True)
+        return folder
+    uv = str(Path(sys.executable).with_name("uv"))
+    python = str(folder / task.installed / "bin" / "python")
+    subprocess.run(
+        [uv, "venv", "--quiet", "--relocatable", "--python", sys.executable, folder / task.installed],
+        check=True,
+    )
+    subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *task.packages], check=True)
     return folder
 
 

@@ -73,7 +73,7 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     """A task on a repository of its own, which lies where its clone would be, with an empty environment."""
     cache = tmp_path / "cache"
     folder = cache / "own+sum"
-    (cache / "sum-venv").mkdir(parents=True)
+    (cache / "sum-environment" / ".venv").mkdir(parents=True)
     folder.mkdir()
     who = ["-c", "user.name=x", "-c", "user.email=x@example.invalid"]
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
