@@ -3,6 +3,7 @@ being repeated in the conversation."""
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from bot.agent.usage import SessionUsage
 from bot.contracts.journal import CallStarted, PermissionDecision, Result
 from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.outcome import StopReason
+from bot.contracts.workspace_tools import OUTPUT_NAME
 
 MAX_PARALLEL = 4
 REPEATS_BEFORE_NOTICE = 3
@@ -214,9 +216,8 @@ class CallRunner:
 
 def _comparable(executed: CallExecution) -> str:
     """Return the result without the name of its spill file, which differs each time."""
-    spill = executed.outcome.metadata.get("spill")
-    content = executed.result.content
-    return content.replace(spill, "") if isinstance(spill, str) and spill else content
+    spill = str(executed.outcome.metadata.get("spill", ""))
+    return executed.result.content.replace(f"{OUTPUT_NAME}/{os.path.basename(spill)}", OUTPUT_NAME)
 
 
 class RepeatGuard:

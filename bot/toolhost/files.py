@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure
+from bot.contracts.workspace_tools import OUTPUT_NAME, TEMPORARY
 from bot.toolhost.context import Context
 from bot.toolhost.listing import files
 from bot.toolhost.text import NotTextError, Text, decode, sha256, to_lf
@@ -39,6 +40,8 @@ def _resolve(context: Context, path: str, folders: tuple[Path, ...]) -> Path:
     if "\0" in path:
         raise ToolFailure('"path" holds a NUL character. Give the path without it.')
     # os.path.join takes an absolute path as it is; realpath also works where the last parts do not exist yet.
+    if path == TEMPORARY or path.startswith(f"{TEMPORARY}/"):
+        path = f"{context.tmp}{path[len(TEMPORARY) :]}"
     real = os.path.realpath(os.path.join(context.root, path))
     if inside(real, context.real_root) or any(inside(real, os.path.realpath(folder)) for folder in folders):
         return Path(real)
@@ -59,8 +62,11 @@ def inside(path: str, folder: str) -> bool:
 
 
 def relative(context: Context, path: Path) -> str:
-    """How `path` is named to the model: relative to the root, or absolute in one of the other folders."""
+    """How `path` is named to the model: relative to the root or to the temporary folder, or absolute."""
     if not inside(str(path), context.real_root):
+        for folder, name in ((context.spill, OUTPUT_NAME), (context.tmp, TEMPORARY)):
+            if inside(str(path), real := os.path.realpath(folder)):
+                return display_name(f"{name}{str(path)[len(real) :]}")
         return display_name(str(path))
     return display_name(str(path)[len(context.real_root) :].lstrip("/") or ".")
 
@@ -85,8 +91,12 @@ class SearchLocation(NamedTuple):
 
     root: Path
     below: str
-    in_tree: bool
+    prefix: str
+    """What stands before the names of files that are shown."""
     full_names: list[str]
+
+    def display(self, name: str) -> str:
+        return display_name(f"{self.prefix}{name}")
 
     @property
     def names(self) -> list[str]:
@@ -106,8 +116,9 @@ def search_location(context: Context, path: Path) -> SearchLocation:
     root = Path(real)
     below = os.path.relpath(path, root) if path != root else ""
     in_tree = folder == context.root
+    prefix = "" if in_tree else f"{relative(context, root)}/"
     try:
-        return SearchLocation(root, below, in_tree, _files_of(context, path, below, in_tree=in_tree))
+        return SearchLocation(root, below, prefix, _files_of(context, path, below, in_tree=in_tree))
     except OSError as error:
         if context.cancelled.is_set():
             raise ToolFailure("The search was cancelled.") from None

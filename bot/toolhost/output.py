@@ -1,7 +1,7 @@
 """Cut a command's output for a result, with a note on what is missing and where the rest is.
 
-The head and the tail of long output are shown, on line boundaries: errors are at the end, and the command's steps at
-the beginning. The spill file has made it plain text.
+Of long output alike lines in a row are folded; if that is not enough, the head and the tail are shown, on line
+boundaries: errors are at the end, and the command's steps at the beginning. The spill file has made it plain text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bot.toolhost.spill import Spill
 
-LIMIT = 30_000
+LIMIT = 12_000
 """Characters of one command's output in a result, without notes."""
 
 LINE_LIMIT = 2_000
@@ -19,6 +19,8 @@ _HEAD_SHARE = 0.3
 _HEAD_BYTES = 256 * 1024
 _TAIL_BYTES = 512 * 1024
 _EDGE = LINE_LIMIT - 100
+_FOLDED_FROM = 6
+"""Lines in a row. Of as many alike ones or more the first three and the last are shown."""
 
 
 class OutputExcerpt(NamedTuple):
@@ -38,7 +40,7 @@ class Start(NamedTuple):
 def present(spill: Spill, start: Start | None = None) -> OutputExcerpt:
     """The output for the model, with the way to the rest if some is left out."""
     if spill.binary:
-        return OutputExcerpt(f"[binary output, {spill.total} bytes; all of it: {spill.path}]\n", True)
+        return OutputExcerpt(f"[binary output, {spill.total} bytes; all of it: {spill.name}]\n", True)
     start = start or Start()
     unfinished = spill.unfinished()
     length = spill.size - start.byte
@@ -55,7 +57,7 @@ def present(spill: Spill, start: Start | None = None) -> OutputExcerpt:
         excerpt = _middle_out(head, tail, spill, start)
     if lines_cut and not excerpt.truncated:
         return OutputExcerpt(
-            f"{_ended(excerpt.text)}[long lines were cut; full output: {spill.path}]\n", True
+            f"{_ended(excerpt.text)}[long lines were cut; full output: {spill.name}]\n", True
         )
     return excerpt
 
@@ -111,16 +113,42 @@ def _middle_out(head: list[str], tail: list[str], spill: Spill, start: Start) ->
     """
     if not tail and sum(map(len, head)) <= LIMIT:
         return OutputExcerpt("".join(head) + _dropped_note(spill), spill.left_out > 0)
+    head, tail = _folded(head), _folded(tail)
+    if not tail and sum(map(len, head)) <= LIMIT:
+        note = f"[alike lines are folded; full output: {spill.name}]\n"
+        return OutputExcerpt(_ended("".join(head)) + note, True)
     first = _fitting(head, int(LIMIT * _HEAD_SHARE))
     last = _fitting((tail or head[len(first) :])[::-1], LIMIT - int(LIMIT * _HEAD_SHARE))[::-1]
     total_lines = spill.newlines - start.lines + (0 if not last or last[-1].endswith("\n") else 1)
     lines = max(total_lines - len(first) - len(last), 0)
     size = max(spill.size - start.byte - sum(len(line.encode()) for line in (*first, *last)), 0)
     note = (
-        f"[{lines} lines / {size} bytes omitted; full output: {spill.path}; page it with view "
+        f"[{lines} lines / {size} bytes omitted; full output: {spill.name}; page it with view "
         "(offset, limit) or search it with grep]\n"
     )
     return OutputExcerpt("".join(first) + note + "".join(last) + _dropped_note(spill), True)
+
+
+def _folded(lines: Sequence[str]) -> list[str]:
+    """`lines` with a count in place of most of those in a row that are alike."""
+    folded: list[str] = []
+    run: list[str] = []
+    for line in (*lines, None):
+        if line is not None and run and _alike(run[-1], line):
+            run.append(line)
+            continue
+        if len(run) >= _FOLDED_FROM:
+            run[3:-1] = [f"[{len(run) - 4} lines like these]\n"]
+        folded += run
+        run = [] if line is None else [line]
+    return folded
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether the lines have as many words, of which most are the same."""
+    words, others = one.split(), other.split()
+    same = sum(map(str.__eq__, words, others))
+    return len(words) == len(others) and 0 < len(words) < 2 * same
 
 
 def _fitting(lines: list[str], remaining: int) -> list[str]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 
 from bot.contracts.plain_text import CONTROLS, SEQUENCES
+from bot.contracts.workspace_tools import OUTPUT_NAME
 
 CAP = 50 * 1024 * 1024
 """Bytes of one command's text that are kept from its beginning."""
@@ -55,11 +57,17 @@ class Spill:
     def open(self) -> None:
         """Create the file. Raises `OSError`."""
         # Not in the constructor: the start of a command would wait for it.
-        self.path = self._folder / f"{self._seq:04d}.txt"
-        with suppress(FileNotFoundError):
-            os.unlink(self.path)
         # Read back through the same descriptor: the command may write in this folder and swap the file.
-        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        for number in count(self._seq):
+            self.path = self._folder / f"{number}.txt"
+            with suppress(FileExistsError):  # of an earlier tool host of this run
+                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                return
+
+    @property
+    def name(self) -> str:
+        """The file as commands and tools can name it."""
+        return f"{OUTPUT_NAME}/{self.path.name}"
 
     def __enter__(self) -> Spill:
         self.open()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import bot
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.wire import WireError
+from bot.contracts.workspace_tools import OUTPUT
 from bot.ecosystems.registry import ecosystems
 from bot.workspace import canaries, environment, frames
 from bot.workspace.dependencies.placement import place_folders
@@ -66,7 +67,8 @@ class StartPlan(NamedTuple):
 
 
 class Folders(NamedTuple):
-    """The folders of one workspace, outside the tree. `continued`: commands of another one wrote in `tmp`."""
+    """The folders of one workspace, outside the tree. `tmp/out` is a link to `spill`. `continued`: commands of
+    another one wrote in `tmp`."""
 
     own: Path
     tmp: Path
@@ -80,10 +82,14 @@ class Folders(NamedTuple):
 
 
 def make_folders(own: Path, shown: Path | None, tmp: Path | None = None) -> Folders:
-    """Make the folders in `own`, except the folder `shown` and the `tmp` of a workspace that is continued."""
-    folders = Folders(own, tmp or own / "tmp", own / "spill", shown or own / "shown", tmp is not None)
-    for folder in (folders.spill, folders.shown, *(() if tmp else (folders.tmp, folders.tmp / "home"))):
+    """Make the folders in `own`, except the folder `shown`, and the `tmp` of a workspace that is continued, with its
+    spilled output."""
+    base = tmp.parent if tmp else own
+    folders = Folders(own, base / "tmp", base / "spill", shown or own / "shown", tmp is not None)
+    for folder in (folders.shown, *(() if tmp else (folders.spill, folders.tmp, folders.tmp / "home"))):
         folder.mkdir(mode=0o700, exist_ok=True)
+    if not tmp:
+        (folders.tmp / OUTPUT).symlink_to(folders.spill)
     return folders
 
 

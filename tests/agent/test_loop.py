@@ -264,8 +264,8 @@ def test_results_that_differ_only_in_their_spill_file_are_the_same(tmp_path: Pat
     numbers = iter(range(9))
 
     def long(arguments: object, cancel: CancelToken) -> ToolOutcome:
-        spill = f"/run/spill/{next(numbers)}-bash.txt"
-        return ToolOutcome(f"head [full output: {spill}] tail", metadata={"spill": spill})
+        name = f"{next(numbers)}.txt"
+        return ToolOutcome(f"head [full output: $TMPDIR/out/{name}] tail", metadata={"spill": f"/run/{name}"})
 
     script = [says(call("long", call_id=f"c{n}")) for n in range(9)]
     end = Bench(script, tmp_path, tools={"long": long}).run()

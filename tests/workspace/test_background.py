@@ -55,7 +55,7 @@ def test_it_comes_back_at_once_and_says_where_it_is(workspace: Workspace, tree: 
     spill, number = outcome.metadata["spill"], outcome.metadata["background"]
     assert outcome.metadata["running"] == 1
     assert f"[background command {number} was started in {tree}; " in outcome.content
-    assert f"its output goes to {spill}; see bash_output" in outcome.content
+    assert f"its output goes to $TMPDIR/out/{Path(spill).name}; see bash_output" in outcome.content
     assert f"The working folder is still {tree}]" in outcome.content
     assert eventually(lambda: printed(workspace, number, "up\n"))
     assert len(running(mark)) > 0

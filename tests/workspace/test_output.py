@@ -52,8 +52,35 @@ def test_the_omitted_lines_and_bytes_are_counted_exactly() -> None:
 
 
 def test_head_and_tail_are_thirty_and_seventy_percent() -> None:
-    head, tail = re.split(r"\[\d+ lines[^\n]*\n", shown(b"123456789\n" * 10_000).text)
+    head, tail = re.split(r"\[\d+ lines[^\n]*\n", shown(b"".join(b"%09d\n" % n for n in range(10_000))).text)
     assert (len(head), len(tail)) == (LIMIT * 0.3, LIMIT * 0.7)
+
+
+@pytest.mark.parametrize(
+    "line, folded",
+    [
+        ("FAILED tests/test_a.py::test_{} - AssertionError: it is not as wanted\n", True),
+        ("warning: unused variable `a{}` in this function\n", True),
+        ("the same line\n", True),
+        ("{}\n", False),
+        ("Compiling crate{} v{}.0\n", False),
+    ],
+)
+def test_alike_lines_of_long_output_are_folded(line: str, folded: bool) -> None:
+    lines = [line.format(number, number) for number in range(3_000)]
+    excerpt = shown(("begin\n" + "".join(lines) + "end\n").encode())
+    assert excerpt.truncated
+    if folded:
+        note = "[alike lines are folded; full output: $TMPDIR/out/1.txt]\n"
+        assert excerpt.text == "".join(
+            ["begin\n", *lines[:3], "[2996 lines like these]\n", lines[-1], "end\n", note]
+        )
+    else:
+        assert "lines like these" not in excerpt.text
+
+
+def test_output_that_fits_is_not_folded() -> None:
+    assert shown(b"the same line\n" * 500).text == "the same line\n" * 500
 
 
 def test_of_too_much_output_beginning_and_end_are_kept_and_shown(tmp_path: Path) -> None:
@@ -136,7 +163,7 @@ def test_binary_output_is_kept_as_it_is(tmp_path: Path) -> None:
     with Spill(tmp_path, 1) as spill:
         spill(raw)
         spill.finish()
-        assert present(spill).text == f"[binary output, {len(raw)} bytes; all of it: {spill.path}]\n"
+        assert present(spill).text == f"[binary output, {len(raw)} bytes; all of it: $TMPDIR/out/1.txt]\n"
     assert spill.path.read_bytes() == raw
 
 
@@ -153,11 +180,11 @@ def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path) -> None:
 
 def test_what_is_left_out_counts_from_where_it_begins(tmp_path: Path) -> None:
     with Spill(tmp_path, 1) as spill:
-        spill(b"12345\n" * 20_000)
+        spill(b"".join(b"%05d\n" % n for n in range(20_000)))
         text = present(spill, line_start(spill, 5001)).text
     match = re.search(r"^\[(\d+) lines / (\d+) bytes omitted", text, re.MULTILINE)
     assert match is not None
-    assert int(match[1]) == 15_000 - text.count("12345\n")
+    assert int(match[1]) == 15_000 - len(re.findall(r"^\d{5}$", text, re.MULTILINE))
     assert int(match[2]) == 6 * int(match[1])
 
 

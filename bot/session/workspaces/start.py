@@ -57,17 +57,16 @@ class Workspaces:
         answer: Callable[[Question], Answer],
         diagnostics: Mapping[str, Any] | None = None,
     ) -> Workspace:
-        """Start the agent's n-th workspace. All share one record of shown files, HOME and temporary folder; they
-        see the spilled output of those before."""
+        """Start the agent's n-th workspace. All share one record of shown files, HOME, temporary folder and
+        spilled output."""
         folder = self.run.folder
         first = folder.home("agent-0").parent
-        spilled = (folder.root / f"workspace-agent-{before}" / "spill" for before in range(number))
         options = replace(
             self._options(f"agent-{number}", self.run.checkout.tree, environment),
             shown=folder.root / "shown",
             tmp=first if number and first.is_dir() else None,
             skills=self.skills,
-            archives=(folder.archive, *spilled),
+            archives=(folder.archive,),
             egress=self.network.for_agent(),
             diagnostics=diagnostics,
         )

@@ -106,7 +106,7 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
     )
     job.wait(_FIRST_WAIT, context.cancelled)
     note = (
-        f"background command {job.number} was started in {cwd}; its output goes to {job.spill.path}; see "
+        f"background command {job.number} was started in {cwd}; its output goes to {job.spill.name}; see "
         f'bash_output {{"id": {job.number}}}. The working folder is still {cwd}'
     )
     outcome = bash_output.new_output(job, context, [note])

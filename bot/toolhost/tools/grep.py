@@ -81,7 +81,7 @@ def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> 
         note = f'; the first {len(shown)} are shown, narrow with path or glob, or set mode "files"'
     else:
         lines = [
-            _named(request, path) + (f": {found[path]}" if request.mode == "count" else "")
+            request.location.display(path) + (f": {found[path]}" if request.mode == "count" else "")
             for path in paths[:MAX_MATCHES]
         ]
         cut = count > MAX_MATCHES
@@ -121,10 +121,6 @@ def _first_hits(
     return list(islice(hits(git, query, some), MAX_MATCHES))
 
 
-def _named(request: _GrepRequest, path: str) -> str:
-    return display_name(path if request.location.in_tree else str(request.location.root / path))
-
-
 def _number(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
@@ -144,7 +140,7 @@ def render(location: SearchLocation, hits: Sequence[Hit], around: int) -> Iterat
     """A line with the file's name, then its matches as `12:text` and the lines around them as `11-text`, `--`
     where lines are left out between them. The name is never on the line of a match, so it may hold anything."""
     for path, group in groupby(hits, key=lambda hit: hit.path):
-        name = display_name(path if location.in_tree else str(location.root / path))
+        name = location.display(path)
         hits_by_line = {hit.line: hit for hit in group}
         lines = searched_lines(location.root / path) if around else ()
         near = {
