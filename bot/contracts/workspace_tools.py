@@ -27,7 +27,7 @@ MAX_WAIT = 100
 
 VIEW = ToolSpec(
     name="view",
-    description="Show a text file with numbered lines `12|text`, at most 2000 or 50 KiB a call.",
+    description="Show a text file as `12|text`, of over 600 lines an outline unless offset or limit is set.",
     parameters={
         "type": "object",
         "properties": {
@@ -158,6 +158,11 @@ BASH_KILL = ToolSpec(
     parameters={"type": "object", "properties": {"id": {"type": "integer"}}},
     writes=True,
 )
+
+TEMPORARY = "$TMPDIR"
+OUTPUT = "out"
+OUTPUT_NAME = f"{TEMPORARY}/{OUTPUT}"
+"""The temporary folder as commands and tools can name it, and in it the output of commands."""
 
 READING_SPECS = (VIEW, LS, GLOB, GREP)
 """They only read; their `path` is judged by the policy's rules for reading."""

@@ -248,8 +248,9 @@ if os.name:
 def test_a_long_file_is_outlined_where_no_range_is_named(bench: Bench) -> None:
     bench.write("a.py", MODULE + "# more\n" * 600)
     assert bench.text("view", path="a.py") == (
-        "a.py: 616 lines. This is only its outline (first and last line of each definition); view the parts you need: "
-        'view {"path": "a.py", "offset": LINE, "limit": COUNT}\n'
+        "a.py: 616 lines. This is only its outline (first and last line of each definition), after what stands above "
+        'it; view the parts you need: view {"path": "a.py", "offset": LINE, "limit": COUNT}\n'
+        "1|import os\n2|\n3|\n"
         "4-11 class A:\n5-9   def f(self) -> int:\n11-11   async def g(self) -> None: ...\n15-16 def h() -> None:"
     )
     assert bench.text("view", path="a.py", offset=4, limit=2).splitlines()[1:3] == [

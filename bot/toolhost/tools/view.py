@@ -39,6 +39,9 @@ LONG = 600
 _HEAD = 200
 """Lines shown of a long file without an outline: data, a log, prose."""
 
+_MOST_ABOVE = 60
+"""Lines above the first definition, such as imports, that come with an outline."""
+
 _MARKED = (".md", ".markdown")
 _FEWEST = 3
 """Definitions that make an outline."""
@@ -72,13 +75,15 @@ def _long(context: Context, path: Path, name: str, data: bytes, text: Text) -> T
     entries = outline(name, lines)
     if len(entries) < _FEWEST:
         return _whole(context, path, name, data, text, first=1, limit=_HEAD)
-    context.records.show(path, sha256(data), (1, 0), len(lines))
+    top = min(int(entries[0].partition("-")[0]) - 1, _MOST_ABOVE)
+    above = [f"{number}|{line[:MAX_LINE]}" for number, line in enumerate(lines[:top], start=1)]
+    context.records.show(path, sha256(data), (1, top), len(lines))
     part = f'{view_call(name)[:-1]}, "offset": LINE, "limit": COUNT}}'
     head = (
-        f"{name}: {len(lines)} lines. This is only its outline (first and last line of each definition); view the "
-        f"parts you need: {part}"
+        f"{name}: {len(lines)} lines. This is only its outline (first and last line of each definition), after what "
+        f"stands above it; view the parts you need: {part}"
     )
-    content = "\n".join([head, *entries])
+    content = "\n".join([head, *above, *entries])
     return ToolOutcome(
         content, metadata={"path": name, "total": len(lines), "outline": True, "truncated": True}
     )
