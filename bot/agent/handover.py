@@ -62,8 +62,8 @@ class DescribeChange:
 SUBMIT_PLAN = ToolSpec(
     name="submit_plan",
     description=(
-        "Hand over the plan; call it once, when you know enough. It is posted for people to approve, and what "
-        "they approve is carried out step by step, as it stands here. A later call replaces an earlier one."
+        "Hand over the plan when you know enough; it ends the run. It is posted for people to approve, and what they "
+        "approve is carried out step by step, as it stands here."
     ),
     parameters={
         "type": "object",
@@ -108,11 +108,6 @@ SUBMIT_PLAN = ToolSpec(
                 "minimum": 0,
                 "description": "About how many answers with tool calls carrying it out will take you",
             },
-            "estimate_usd": {
-                "type": "number",
-                "minimum": 0,
-                "description": "About what that will cost, in USD",
-            },
         },
         "required": ["title", "steps"],
     },
@@ -132,7 +127,6 @@ class SubmitPlan:
             title=" ".join(_text(arguments["title"]).split()),
             steps=tuple(_step(step) for step in arguments["steps"]),
             risks=_text(arguments.get("risks", "")),
-            estimate_usd=round(float(arguments.get("estimate_usd", 0.0)), 4),
             estimate_turns=int(arguments.get("estimate_turns", 0)),
         )
         if plan.problem:

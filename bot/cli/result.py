@@ -110,8 +110,8 @@ def _plan_text(plan: Plan) -> str:
     parts = [f"**{plan.title}**", "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))]
     if plan.risks:
         parts.append(f"**Risks.** {plan.risks}")
-    if plan.estimate_turns or plan.estimate_usd:
-        parts.append(f"Estimate: {count_of(plan.estimate_turns, 'turn')}, {money(plan.estimate_usd)}.")
+    if plan.estimate_turns:
+        parts.append(f"Estimate: about {count_of(plan.estimate_turns, 'turn')}.")
     return "\n\n".join(parts)
 
 

@@ -122,7 +122,7 @@ def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dr
         if result.kept_run and not actions.active:
             next += recovery_commands(result.kept_run, can_continue=False)
         next += [("report", str(result.bundle / "report.html")), ("bundle", str(result.bundle))]
-        print_result(Result(outcome, next=next), printer)
+        print_result(Result(outcome, next=next, plan=result.plan), printer)
     if actions.has_summary:
         actions.add_summary(run_summary(outcome, charts=charts_of(result.bundle / JOURNAL)))
     values = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import unicodedata
 from dataclasses import asdict, dataclass
@@ -35,12 +34,11 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`estimate_usd` and `estimate_turns` are the model's own estimate for executing the plan."""
+    """`estimate_turns` is the model's own estimate for executing the plan."""
 
     title: str
     steps: tuple[PlanStep, ...]
     risks: str = ""
-    estimate_usd: float = 0.0
     estimate_turns: int = 0
 
     @property
@@ -65,8 +63,6 @@ class Plan:
                 return f"steps.{number}.{trouble}"
         if len(self.risks) > MAX_RISKS:
             return f"risks: expected at most {MAX_RISKS} characters, got {len(self.risks)}"
-        if not (math.isfinite(self.estimate_usd) and 0 <= self.estimate_usd <= _MAX_ESTIMATE):
-            return f"estimate_usd: expected 0 to {_MAX_ESTIMATE}"
         if not 0 <= self.estimate_turns <= _MAX_ESTIMATE:
             return f"estimate_turns: expected 0 to {_MAX_ESTIMATE}"
         if any(has_hidden(text) for text in (self.title, self.risks, *(step.text for step in self.steps))):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bot.contracts.errors import GateError, PublishError, UsageError
-from bot.contracts.formatting import count_of, money
+from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
 from bot.contracts.threads import CommentData
@@ -124,12 +124,9 @@ def _limit(text: str) -> int:
 
 
 def _estimate(plan: Plan) -> str:
-    guesses = (
-        f"about {count_of(plan.estimate_turns, 'turn')}" if plan.estimate_turns else "",
-        f"about {money(plan.estimate_usd)}" if plan.estimate_usd else "",
-    )
-    text = " and ".join(guess for guess in guesses if guess)
-    return f"The model's estimate: {text}." if text else "The model gave no estimate."
+    if not plan.estimate_turns:
+        return "The model gave no estimate."
+    return f"The model's estimate: about {count_of(plan.estimate_turns, 'turn')}."
 
 
 def _packed(plan: Plan) -> str:

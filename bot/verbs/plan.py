@@ -24,7 +24,7 @@ out step by step as you wrote it.
 - Make independent calls together in one answer. Keep $todo only if the work takes many steps.
 
 # Before you end
-- Call $submit_plan last, with your estimate of turns and cost: it ends the run.
+- Call $submit_plan last, with your estimate of turns: it ends the run.
 - If no plan makes sense (nothing is wrong, or it is done already), submit none and say why in your last answer.
 
 $trust

@@ -29,12 +29,12 @@ def test_the_last_plan_wins() -> None:
     call(submit, title="First", steps=[step()])
     executed = call(
         submit, title=" Second\n line ", steps=[step(" One. ", "./a.py", "a.py"), {"text": "Two"}],
-        risks=" r ", estimate_turns=7, estimate_usd=0.25,
+        risks=" r ", estimate_turns=7,
     )  # fmt: skip
     assert executed.result.content == "Noted."
     plan = submit.plan
     assert plan is not None
-    assert (plan.title, plan.risks, plan.estimate_turns, plan.estimate_usd) == ("Second line", "r", 7, 0.25)
+    assert (plan.title, plan.risks, plan.estimate_turns) == ("Second line", "r", 7)
     assert plan.steps == (PlanStep("One.", ("a.py",)), PlanStep("Two"))
     assert executed.outcome.metadata["plan"] == plan.hash
 
@@ -48,8 +48,7 @@ WRONG = {
     "a path upwards": ({"steps": [step("x", "../etc/passwd")]}, "'../etc/passwd' is no path inside"),
     "an absolute path": ({"steps": [step("x", "/etc/passwd")]}, "'/etc/passwd' is no path inside"),
     "a blank title": ({"title": " \n"}, "title: expected one line"),
-    "a negative cost": ({"estimate_usd": -1}, "estimate_usd"),
-    "a cost without end": ({"estimate_usd": 1e300}, "estimate_usd"),
+    "a negative estimate": ({"estimate_turns": -1}, "estimate_turns"),
 }
 
 

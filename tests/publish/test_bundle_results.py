@@ -30,7 +30,6 @@ PLAN = Plan(
     "Sum totals exactly",
     (PlanStep("Sum in cents", ("invoice.py", "tests/test_invoice.py")), PlanStep("Round once — at the end")),
     risks="Callers may rely on the old rounding.",
-    estimate_usd=0.4,
     estimate_turns=12,
 )
 REVIEW = Review(
@@ -103,7 +102,7 @@ WRONG_PLANS: dict[str, Callable[[dict[str, Any]], object]] = {
     "no steps": lambda p: p.update(steps=[]),
     "a long step": lambda p: p["steps"][0].update(text="x" * 1001),
     "a path upwards": lambda p: p["steps"][0].update(paths=["../x"]),
-    "a negative estimate": lambda p: p.update(estimate_usd=-1.0),
+    "a negative estimate": lambda p: p.update(estimate_turns=-1),
     "turns as text": lambda p: p.update(estimate_turns="12"),
     "a field too many": lambda p: p.update(approved=True),
 }

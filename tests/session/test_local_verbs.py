@@ -25,7 +25,6 @@ SUBMIT = Call(
         "steps": [{"text": "Round before splitting.", "paths": ["tidytime/format.py"]}],
         "risks": "None that a test shows.",
         "estimate_turns": 6,
-        "estimate_usd": 0.1,
     },
 )
 READING = {"view", "ls", "glob", "grep"}

@@ -28,7 +28,7 @@ STEPS = [
 ]
 SUBMIT = Call(
     "submit_plan",
-    {"title": "Round durations first", "steps": STEPS, "estimate_turns": 6, "estimate_usd": 0.1},
+    {"title": "Round durations first", "steps": STEPS, "estimate_turns": 6},
 )
 READING = {"view", "ls", "glob", "grep", "skill"}
 ASK = Call("ask_user", {"question": "Should 59.6 seconds become one minute?"})

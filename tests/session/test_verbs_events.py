@@ -54,7 +54,8 @@ def plan_in(stage: Stage) -> tuple[int, str]:
 @pytest.mark.slow
 def test_a35_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
     stage.act_as_app()
-    carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
+    ran = carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
+    assert "1. Round first." in ran.output
     assert stage.pulls() == []
     _, approve = plan_in(stage)
     carried_out(stage, approve, fix_steps())

@@ -114,7 +114,6 @@ PLAN = Plan(
         PlanStep("Say in the README that totals are rounded at the end.", ("README.md",)),
     ),
     risks="Callers that rely on the old rounding will see other totals.",
-    estimate_usd=0.4,
     estimate_turns=12,
 )
 ANSWER = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Outcome
+from bot.contracts.plan import Plan
 from bot.contracts.progress import View
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import CommentData, Permission, PullReader
@@ -65,7 +66,7 @@ class EventOptions:
 class EventResult:
     """Result of an event. `outcome` and `bundle` are `None` if there was nothing to do, the request was refused, or it
     was answered at once (`answered`). `finder` knows the repository's rules for secrets, if it has any. `kept_run` is
-    the folder of a run whose tree stays."""
+    the folder of a run whose tree stays, `plan` what the model submitted."""
 
     exit_code: ExitCode
     reason: str
@@ -74,6 +75,7 @@ class EventResult:
     answered: bool = False
     finder: Finder | None = None
     kept_run: RunFolder | None = None
+    plan: Plan | None = None
 
 
 def client_for(where: GitHubEnvironment, environment: Mapping[str, str], token: str = "") -> GitHub:

@@ -152,7 +152,9 @@ def _run(context: EventContext, request: Request, *, usd_today: float | None, co
     progress.end(ended.outcome)
     code = exit_code(ended.outcome.stop_reason, ended.outcome.status)
     kept_folder = spec.folder if ended.needs_tree else None
-    return EventResult(code, ended.outcome.reason, ended.outcome, ended.bundle, kept_run=kept_folder)
+    return EventResult(
+        code, ended.outcome.reason, ended.outcome, ended.bundle, kept_run=kept_folder, plan=ended.plan
+    )
 
 
 def _spec(
