@@ -6,7 +6,7 @@ which models read first (S-162); earlier messages never change (S-146).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from bot.contracts.cancel import CancelToken
@@ -57,11 +57,8 @@ class Todo:
 
     spec = TODO
 
-    def __init__(self, mirror: Callable[[str], str] = lambda text: "") -> None:
-        """`mirror` writes each list to a file and returns its path, which the model is told once."""
+    def __init__(self) -> None:
         self.items: tuple[Item, ...] = ()
-        self._mirror = mirror
-        self._updates = 0
         self._rounds_since_update = 0
 
     @property
@@ -76,11 +73,7 @@ class Todo:
             return ToolOutcome(f"The list was not taken: {problem}.{note}", is_error=True)
         self.items = items
         self._rounds_since_update = 0
-        self._updates += 1
-        file = self._mirror(render_list(items))
-        where = f"\n(It is also the file {file}.)" if file and self._updates == 1 else ""
-        metadata = {"open": len(self.open), "items": len(items)}
-        return ToolOutcome(f"{render_list(items)}{where}", metadata=metadata)
+        return ToolOutcome(render_list(items), metadata={"open": len(self.open), "items": len(items)})
 
     def reminder(self, calls: Sequence[ToolCall]) -> str:
         """Return the reminder after the results of a round of `calls`; mostly empty."""

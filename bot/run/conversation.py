@@ -47,7 +47,6 @@ def new_conversation(
         subagents.tool,
         propose=parts.proposals,
         person=parts.gatekeeper.approvals.answer,
-        mirror=parts.archive.mirror,
     )
     toolbox = RunToolbox(parts.workspace, parts.gatekeeper, profile, results.of(profile), calls)
     system, tools = system_prompt(profile.prompt, toolbox.specs), toolbox.specs

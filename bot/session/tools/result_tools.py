@@ -55,20 +55,18 @@ class Submission:
 
 
 class ResultTools:
-    """The result tools of one run. `person` answers the model's question, or returns an empty text; `mirror` writes its
-    list to a file."""
+    """The result tools of one run. `person` answers the model's question, or returns an empty text."""
 
     def __init__(
         self,
         *more: ResultTool,
         propose: ProposeWrite | None = None,
         person: Callable[[str], str] = lambda question: "",
-        mirror: Callable[[str], str] = lambda text: "",
     ) -> None:
         self.describe = DescribeChange()
         self.submit = SubmitPlan()
         self.ask = AskUser(person)
-        self.todo = Todo(mirror)
+        self.todo = Todo()
         self.propose = propose
         more = (*more, propose) if propose else more
         tools: tuple[ResultTool, ...] = (self.describe, self.submit, self.ask, self.todo, *more)
@@ -100,23 +98,13 @@ class ResultTools:
 
 
 class Archive:
-    """Files for the model to look up, read-only in the sandbox: transcripts from before a compaction, and its todo
-    list. The workspace sees `folder` at its own path."""
+    """Transcripts from before a compaction, for the model to look up, read-only in the sandbox. The workspace sees
+    `folder` at its own path."""
 
     def __init__(self, folder: Path, redact: Callable[[str], str]) -> None:
         self._folder = folder
         self._redact = redact
         self._number = 0
-
-    def mirror(self, listed: str) -> str:
-        """Write the list and return its path; empty if the disk is full."""
-        path, new = self._folder / "todo.md", self._folder / ".todo.md"
-        try:
-            new.write_text(f"{self._redact(listed)}\n", encoding="utf-8", errors="replace")
-            new.replace(path)
-        except OSError:
-            return ""
-        return str(path)
 
     def __call__(self, text: str) -> str:
         """Write `text` and return its path; empty if the disk is full: a summary without its transcript is better than
