@@ -58,6 +58,7 @@ class Diagnosing:
         self._pending: dict[str, str] = {}
         """Files to check with the next result, and the names that they had before."""
 
+        self._late = frozenset[str]()
         self._broken = False
         self._waited = 0.0
 
@@ -141,6 +142,10 @@ class Diagnosing:
         answers = [
             (server.name, _answer(server, own)) for server, own in sent.items() if own or changes[server].new
         ]
+        late_before = self._late
+        self._late = self._late - {name for name, _ in answers} | {
+            name for name, answer in answers if answer is Answer.TIMED_OUT
+        }
         return Report(
             answers,
             change,
@@ -149,6 +154,7 @@ class Diagnosing:
             limit=self._settings.wait,
             notes=list(self._notes()),
             uses=self._uses(),
+            late_before=late_before,
         )
 
     def _update(self, name: str, old_name: str) -> SourceFile | None:
