@@ -94,10 +94,7 @@ def failing_checks_message(results: Sequence[CheckResult]) -> str:
         parts.append(
             f"{summary}Its output, in the lines with |, ends:\n{quoted_lines(short_tail(result.after.tail))}"
         )
-    parts.append(
-        "Fix your change, or say in `describe_change` why this is right. The tool host was started anew: view a "
-        "file again before you edit it. This is said once."
-    )
+    parts.append("Fix your change, or say in `describe_change` why this is right. This is said once.")
     return "\n\n".join(parts)
 
 

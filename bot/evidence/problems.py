@@ -140,8 +140,7 @@ def new_errors_message(new: Sequence[Problem]) -> str:
     listed = quoted_lines("\n".join(lines))
     return (
         "You said you are done, but with your change checkers report errors that were not there before, in the lines "
-        f"with |:\n{listed}\nFix them, or say in `describe_change` why they are right. The tool host was started anew: "
-        "view a file again before you edit it. This is said once."
+        f"with |:\n{listed}\nFix them, or say in `describe_change` why they are right. This is said once."
     )
 
 

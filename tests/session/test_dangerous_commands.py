@@ -49,4 +49,6 @@ def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, r
         False,
         True,
     ]
+    whole = "Nothing of this command line was run."
+    assert [whole in results[number] for number in (0, 5)] == [True, False]
     assert results[2].startswith("x\n")

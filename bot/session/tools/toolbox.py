@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -39,12 +40,11 @@ _NOT_KNOWN_YET = NOT_RUN + (
     "it was called before the answer to the question was known. Call it again if it fits the answer."
 )
 
-_EDIT_FAILED = NOT_RUN + (
-    "{} before it in the same answer failed, so this would see the old files. Correct that first, then call "
-    "this again."
-)
+_EDIT_FAILED = NOT_RUN + "the {} before it failed."
 
 _NOT_GRANTED = "it runs only commands that a rule of the policy allows"
+
+_SEVERAL = re.compile(r"[;&|\n]")
 
 PRE_APPROVED = ", pre-approved by "
 """In the rule of a call that the policy asks about; the skill's name follows."""
@@ -106,10 +106,10 @@ class Gatekeeper:
                 if reply.allow:
                     return Permission(allow=True, rule=rule)
                 self._add_denial(tool, subject, rule, reply.reason)
-                return Permission(allow=False, rule=rule, reason=reply.reason, person_answer=reply.answer)
-        return Permission(
-            allow=False, rule=decision.rule, reason=self._record_denial(tool, subject, decision)
-        )
+                reason = _as_a_whole(reply.reason, subject)
+                return Permission(allow=False, rule=rule, reason=reason, person_answer=reply.answer)
+        reason = _as_a_whole(self._record_denial(tool, subject, decision), subject)
+        return Permission(allow=False, rule=decision.rule, reason=reason)
 
     def answer(self, question: Question) -> Answer:
         """Decide on a write: the strictest decision on any path counts for all. Paths are resolved, so a link cannot
@@ -206,6 +206,11 @@ class Gatekeeper:
         self.denials.append(Denial(tool, subject[:_LONGEST_SUBJECT], rule, reason))
 
 
+def _as_a_whole(reason: str, subject: str) -> str:
+    """`reason`, and what it means for the other commands of a command line."""
+    return f"{reason} Nothing of this command line was run." if _SEVERAL.search(subject) else reason
+
+
 def _reason_not_offered(profile: Profile, tool: str, *, writes: bool) -> str:
     """Why the verb does not offer `tool`, independent of the policy; empty if it does. The model does not see such a
     tool; this check is for calls that come another way."""
@@ -282,7 +287,7 @@ class RunToolbox(Toolbox):
         executed = super().execute(call, cancel, mask)
         self._answered = ANSWER in executed.outcome.metadata
         if name in WRITING and executed.result.is_error:
-            self._failed = f"the {name}"
+            self._failed = name
         if not self._approvals.refused or executed.person_answer == NO:
             return executed
         # Said to a call of a subagent: it ends the run as well.

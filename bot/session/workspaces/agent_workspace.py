@@ -22,8 +22,8 @@ _MOST_FAILED_STARTS = 3
 _NOT_STARTED = "Nothing was run: the sandbox did not start. {} Send the call again; if it fails again, end."
 
 _STARTED_AGAIN = (
-    "{} A new one works on the same tree: what was changed is there, processes in the background are gone, and files "
-    "have to be viewed again before they are edited. Look at what is there before you send this call again, and signal "
+    "{} A new one works on the same tree: what was changed is there, processes in the background are gone. "
+    "Look at what is there before you send this call again, and signal "
     "no processes but your own: if the tool host ends once more, the run ends."
 )
 
