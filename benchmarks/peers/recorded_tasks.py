@@ -118,9 +118,8 @@ ASTROID = Task(
     summary="The instance's attributes are rebuilt from the renamed fields. With two tests and a line in ChangeLog.",
 )  # fmt: skip
 
-_OVERRIDES = (
-    "env PYTHONPATH=src .venv/bin/python -m pytest -q tests/test_annotated_overrides.py tests/test_typeddicts.py"
-)
+_OVERRIDE_TESTS = "tests/test_annotated_overrides.py tests/test_typeddicts.py"
+_OVERRIDES = f"env PYTHONPATH=src .venv/bin/python -m pytest -q {_OVERRIDE_TESTS}"
 _GEN, _TYPED = "src/cattrs/gen/__init__.py", "src/cattrs/gen/typeddicts.py"
 
 CATTRS = Task(
@@ -235,28 +234,28 @@ APISPEC = Task(
     summary="A Dict without values allows any: additionalProperties is {}. With a test and a line in the changelog.",
 )  # fmt: skip
 
+_DECOMPRESS = "middleware/decompress"
+
 ECHO = Task(
     name="echo",
     repository="labstack/echo",
-    fix="ec9515a829f6e7ae76c5187e7cc249ddf21181d9",
-    request="An error of c.Bind() on a form does not name the field that could not be converted. It should.",
+    fix="79b496800f75fe4a83835719842847a9d5b25c3e",
+    request="The Decompress middleware does not decompress bodies with `Content-Encoding: GZIP`. Codings have no case.",
     paths=(".",),
     packages=(),
     prepare="go mod vendor",
     installed="vendor",
-    test="go test . -run Bind",
+    test="go test ./middleware -run Decompress",
     answers=(
-        Answer("I look for the conversion.", (Run("ls"), Grep("func bindData|inputFieldName", "."))),
-        Answer("All of it.", (View("bind.go", 1, 60), View("bind.go", 130, 300))),
-        Answer("Tests that have its errors.", (Grep("is not an integer|strconv.ParseInt", "bind_test.go"),)),
-        Answer("Those tests.", tuple(View("bind_test.go", n, n + 30) for n in (830, 1185, 1290, 1360))),
-        Answer("The name is put before the error.", (Change("bind.go"), Change("bind_test.go"),
-                                                       Change("bind_field_error_test.go"))),
-        Answer("The tests.", (Run("go test . -run Bind"),)),
+        Answer("I look for the encoding.", (Run("ls"), Grep("GZIPEncoding|gzipScheme", "."))),
+        Answer("The middleware.", (View(f"{_DECOMPRESS}.go", 1, 140),)),
+        Answer("Its tests.", (View(f"{_DECOMPRESS}_test.go", 1, 90), View(f"{_DECOMPRESS}_test.go", 470, 508))),
+        Answer("The coding is compared without case.", (Change(f"{_DECOMPRESS}.go"), Change(f"{_DECOMPRESS}_test.go"))),
+        Answer("The tests.", (Run("go test ./middleware -run Decompress"),)),
         _WHOLE,
     ),
-    title="Name the field in errors of binding",
-    summary="Conversion errors of bindData are wrapped with the field's name. With a test; four expectations follow.",
+    title="Match gzip as content coding in any case",
+    summary="The coding is compared without case, as RFC 9110 has it. With a test.",
 )  # fmt: skip
 
 RECORDED = (YAML, KONG, ASTROID, CATTRS, MINIJINJA, APISPEC, ECHO)
