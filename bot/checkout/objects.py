@@ -31,6 +31,13 @@ def blobs_at(
     return {path: data for path, data in blobs if data is not None}
 
 
+def newest_subjects(git: Git, commit: str) -> list[str]:
+    """Return the first lines of at most 100 commits up to `commit`, newest first, without merges. Raises `GitError`."""
+    work_tree = git.git_dir.parent if git.git_dir.name == ".git" else None
+    listing = git.run("log", "-100", "--no-merges", "--format=%s", commit, "--", work_tree=work_tree)
+    return listing.decode(errors="replace").splitlines()
+
+
 def blobs_behind_links(git: Git, commit: str, paths: Iterable[str]) -> dict[str, bytes | None]:
     """As `blobs_at`, with symbolic links followed within the commit; `None` for a link that leads to nothing in it."""
     return dict(_read(git, commit, paths, None, ("--follow-symlinks",)))

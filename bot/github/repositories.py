@@ -16,7 +16,7 @@ from github.Repository import Repository
 
 from bot.contracts.threads import Permission, RepositoryData
 from bot.github.errors import GitHubError
-from bot.github.transport import ApiPart, ApiRequester
+from bot.github.transport import PAGE, ApiPart, ApiRequester
 from bot.github.values import ActionsSettings, BranchDemands, TreeEntry
 
 
@@ -80,6 +80,11 @@ class Repositories(ApiPart):
         read = self._repository(repository).get_contents
         return self._parsed_or_none(lambda: _files(read(path, ref=ref))) or []
 
+    def subjects(self, repository: str, ref: str) -> list[str]:
+        """Return the first lines of the newest commits of `ref`, at most 100, without those of merges."""
+        path = f"/repos/{repository}/commits"
+        return self._get(path, _subjects, sha=ref, per_page=PAGE)
+
     def contains(self, repository: str, branch: str, sha: str) -> bool:
         """Whether the commit `sha` is the head of `branch` or an ancestor of it."""
         compared = self._repository(repository).compare(sha, branch, comparison_commits_per_page=1)
@@ -105,6 +110,10 @@ def _permission(data: Any, private: bool) -> Permission:
         private=private,
         role=str(data.get("role_name") or data["permission"]),
     )
+
+
+def _subjects(data: Any) -> list[str]:
+    return [str(one["commit"]["message"]).partition("\n")[0] for one in data if len(one["parents"]) < 2]
 
 
 def _text(content: ContentFile | list[ContentFile]) -> str | None:

@@ -61,7 +61,12 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
         root=run.root,
         base_sha=checkout.base_sha,
         checks=() if profile.unrun else tuple(check.command for check in parts.environment.checks),
-        notes=(*(review.facts() if review else ()), *_missing_last(run), *_hints(parts, can_run=can_run)),
+        notes=(
+            *(review.facts() if review else ()),
+            *_missing_last(run),
+            *_title(run),
+            *_hints(parts, can_run=can_run),
+        ),
         checkout=checkout.notes,
         diff=review.first_part if review else pull_diff(checkout) if run.request.pull else "",
         known=review.known() if review else "",
@@ -71,6 +76,11 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
         attached=attached.file_notes,
         date=run.started_at[:10],
     )
+
+
+def _title(run: Run) -> Iterator[str]:
+    if rule := run.conventions.told():
+        yield rule
 
 
 def _hints(parts: Parts, *, can_run: bool) -> Iterator[str]:

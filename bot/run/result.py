@@ -21,11 +21,13 @@ from bot.evidence.look_first import look_first
 from bot.evidence.pieces import plain
 from bot.gate.disguised_secrets import Detector
 from bot.gate.verdict import Verdict
+from bot.parsing.parser import Parser
 from bot.providers.models import guess_notes
 from bot.publish.author import author_of
 from bot.publish.body.title_and_footer import title
 from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
+from bot.publish.convention.read import with_title
 from bot.report.page import render_page
 from bot.run.opening import outcome_notes
 from bot.run.outcome import Facts, outcome
@@ -86,9 +88,11 @@ def conclude(
     evidence = lines.Evidence(
         checks, rounds.diagnostics(tree_sha), parts.diagnostics.servers(), rounds.coverage(tree_sha)
     )
-    concluded = mask_outcome(
-        outcome(facts, run.profile, end, verdict, submission, evidence, notes), run.detector
-    )
+    concluded = outcome(facts, run.profile, end, verdict, submission, evidence, notes)
+    if accepted and accepted.files:
+        with Parser() as parser:
+            concluded, _ = with_title(concluded, run.conventions, parser)
+    concluded = mask_outcome(concluded, run.detector)
     _record(run.journal, concluded, accepted)
     return RunResult(
         run.checkout,

@@ -50,7 +50,7 @@ from bot.run.environment import granted_profile
 from bot.run.opening import opening
 from bot.run.parts import Parts, budget_notes, make_parts
 from bot.run.resume import last_bundle, put_earlier_change
-from bot.session.context.base import base_finder, base_policy, base_task, check_brought
+from bot.session.context.base import base_conventions, base_finder, base_policy, base_task, check_brought
 from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.context.secrets import known_secrets
 from bot.session.progress.interruption import (
@@ -135,6 +135,7 @@ def _read_base(
         task = base_task(checkout, request, parser)
         check_brought(task, spec.origin)
         policy = base_policy(checkout, request, task, parser, spec.policy_text)
+        conventions = base_conventions(spec, checkout, parser)
     detector = Detector(redactor, base_finder(checkout, policy))
 
     def say(text: str) -> None:
@@ -169,6 +170,7 @@ def _read_base(
         journal=journal,
         detector=detector,
         skills=skill_set,
+        conventions=conventions,
         task=task,
         last=last,
     )

@@ -198,6 +198,13 @@ def _signature(call: Call, name: str, default: Signature) -> Signature:
     return Signature(str(fields.get("name") or default.name), str(fields.get("email") or default.email), at)
 
 
+def list_commits(call: Call) -> Reply:
+    """The newest commits of a branch, or of a commit, first."""
+    repo = call.repository("contents")
+    tip = revision(repo, call.query.get("sha") or repo.default_branch)
+    return call.page(repo.git.commits([tip]), lambda item: commits.commit(call.state, call.site, repo, item))
+
+
 def get(call: Call) -> Reply:
     """A file with its bytes, a folder as a list; `raw` gives the bytes alone."""
     repo = call.repository("contents")
@@ -237,6 +244,7 @@ ROUTES: tuple[Route, ...] = (
     ("POST", f"{_GIT}/blobs", create_blob),
     ("POST", f"{_GIT}/trees", create_tree),
     ("POST", f"{_GIT}/commits", create_commit),
+    ("GET", "/repos/{owner}/{repo}/commits", list_commits),
     ("GET", "/repos/{owner}/{repo}/contents", get),
     ("GET", "/repos/{owner}/{repo}/contents/", get),
     ("GET", "/repos/{owner}/{repo}/contents/{path+}", get),

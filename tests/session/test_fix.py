@@ -253,3 +253,13 @@ def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path
     assert answer.strip() in ran.out
     assert "last words" not in ran.output
     assert git(repo, "branch", "--list", "agent/*") == ""
+
+
+def test_the_model_is_told_how_titles_are_written_here_and_the_commit_follows(cli: Cli, repo: Path) -> None:
+    for number in range(18):
+        commit_all(repo, f"feat: take line {number}")
+    with ModelServer(fix_steps()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix the rounding", model=server)
+    assert "the title of a change is `type(scope): subject`" in server.requests[0].body.decode()
+    subject = git(repo, "log", "-1", "--format=%s", ran.json["branch"])
+    assert subject == "fix: round durations before splitting them"

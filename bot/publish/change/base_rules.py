@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.checkout.branches import Signature
 from bot.contracts.errors import PublishError
@@ -14,18 +14,20 @@ from bot.policy.values import Policy
 from bot.publish.author import UNKNOWN_NOTE, author_of
 from bot.publish.change.ci import with_ci_wait
 from bot.publish.context import PublishContext
+from bot.publish.convention.read import newest_subjects, read_conventions, with_title
 from bot.publish.remote import read_base_file
 
 
 @dataclass(frozen=True, slots=True)
 class BaseRules:
     """The rules of the commit `sha`. `labels` are a task's, for a new pull request; `author` is the account whose token
-    pushes, unless the policy names another."""
+    pushes, unless the policy names another; `body_width` is that of a line of the commit's text, 0 for any."""
 
     sha: str
     policy: Policy
     labels: tuple[str, ...]
     author: Signature
+    body_width: int = 0
 
 
 def read_rules(context: PublishContext, sha: str) -> tuple[PublishContext, BaseRules]:
@@ -35,11 +37,19 @@ def read_rules(context: PublishContext, sha: str) -> tuple[PublishContext, BaseR
         file = context.request.policy_file
         policy = load_policy(read_base_file(context.git, sha, file), file, parser)
         policy, labels = apply_task(context, policy, sha, parser)
-    context = with_ci_wait(context, policy)
+        context = with_ci_wait(context, policy)
+        conventions = read_conventions(
+            context.git, sha, parser, lambda: newest_subjects(context.github, context.repository, sha)
+        )
+        outcome, problem = with_title(context.outcome, conventions, parser)
+    context = replace(context, bundle=replace(context.bundle, outcome=outcome))
+    context = context.with_notes(*conventions.problems, *filter(None, [problem]))
     account, identity = context.github.me(), policy.identity
     if account is None and not identity.email:
         context = context.with_notes(UNKNOWN_NOTE)
-    return context, BaseRules(sha, policy, labels, author_of(account, identity, context.remote.url))
+    return context, BaseRules(
+        sha, policy, labels, author_of(account, identity, context.remote.url), conventions.body_width
+    )
 
 
 def apply_task(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
@@ -23,7 +24,6 @@ from bot.contracts.request import Actor, Tier
 from bot.gate.judge import judge_patch
 from bot.gate.markdown import HOSTS, break_foreign_threads
 from bot.gate.secrets import withhold_if_secret
-from bot.gate.text import clean_line
 from bot.gate.text import clean_message as clean_message_body
 from bot.gate.verdict import Verdict
 from bot.github.values import TreeEntry
@@ -35,7 +35,6 @@ from bot.publish.change.base_rules import BaseRules
 from bot.publish.context import PublishContext
 
 _MESSAGE_LIMIT = 8_000
-_SUBJECT_LIMIT = 120
 _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
 
 
@@ -80,12 +79,24 @@ def build_commit(context: PublishContext, rules: BaseRules) -> CheckedCommit:
 
 def _message(context: PublishContext, rules: BaseRules) -> str:
     message = clean_message(context.bundle.message, context.outcome)
+    if rules.body_width:
+        message = "\n".join(_wrapped(line, rules.body_width) for line in message.split("\n"))
     if withheld := withhold_if_secret(message, context.rules()):
         raise GateError(
             f"The commit's message is {withheld}: the bundle was tampered with after the run's own gate."
         )
     sign_off = rules.author if rules.policy.pull_request.sign_off else None
     return with_trailers(message, context.request.actor, context.remote.url, sign_off)
+
+
+def _wrapped(line: str, width: int) -> str:
+    """Return a line of a message in lines of at most `width` characters, unless a word is longer."""
+    if len(line) <= width:
+        return line
+    indent = " " * (len(line) - len(line.lstrip(" -*")))
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def commit_message(outcome: Outcome) -> str:
@@ -97,13 +108,14 @@ def commit_message(outcome: Outcome) -> str:
 
 
 def clean_message(message: str, outcome: Outcome) -> str:
-    """Return the message of a bundle, filtered by the text gate and without trailers, which publishing adds."""
+    """Return the message of a bundle with the title as its subject, filtered by the text gate and without trailers,
+    which publishing adds."""
     if withhold_if_secret(message):
         return title(outcome)
-    subject, _, rest = message.strip().partition("\n")
+    _, _, rest = message.strip().partition("\n")
     lines = clean_message_body(rest, _MESSAGE_LIMIT).splitlines()
     body = "\n".join(line.rstrip() for line in lines if not _TRAILER.match(line.strip()))
-    whole = f"{clean_line(subject, _SUBJECT_LIMIT) or title(outcome)}\n\n{body.strip()}".strip()
+    whole = f"{title(outcome)}\n\n{body.strip()}".strip()
     request = outcome.request
     hosts = {*HOSTS, urlsplit(request.clone_url).netloc.lower()}
     # GitHub adds a note to each thread that a pushed commit links to.

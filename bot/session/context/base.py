@@ -24,7 +24,10 @@ from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
 from bot.policy.running import SETUP_TIMEOUT, CheckSpec, SetupStep
 from bot.policy.values import Policy
+from bot.publish.convention.read import Conventions, read_conventions
 from bot.session.context.git_trees import GitTrees
+from bot.session.context.run import RunSpec
+from bot.verbs.registry import VERBS
 
 _BUILDS_LEAVE = frozenset(path for one in ecosystems() for path in one.builds_leave)
 
@@ -58,6 +61,14 @@ def base_task(checkout: Checkout, request: Request, parser: Parser | None = None
     if text is None:
         raise UsageError(f"There is no task {request.task}: {path} is not there at the base commit.")
     return read_task(text, path, parser)
+
+
+def base_conventions(spec: RunSpec, checkout: Checkout, parser: Parser) -> Conventions:
+    """Return the conventions for the title of a change, none for a run that makes no change."""
+    if not VERBS[spec.request.verb].changes:
+        return Conventions()
+    sha = checkout.policy_sha or checkout.base_sha
+    return read_conventions(checkout.git, sha, parser, lambda: spec.subjects(sha))
 
 
 def base_finder(checkout: Checkout, policy: Policy) -> Finder:

@@ -3,7 +3,7 @@ of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import partial
@@ -27,6 +27,7 @@ from bot.gate.disguised_secrets import Detector
 from bot.maintenance.apply import with_task_instruction
 from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import Policy
+from bot.publish.convention.read import Conventions
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.session.context.attachments import Attachments
 from bot.session.run_folder import RunFolder
@@ -56,14 +57,15 @@ def now() -> str:
 class RunSpec:
     """What an entry point gives a run.
 
-    `connect` makes the provider of `model`, on a thread of its own, which may be `connecting` already; `connect_named`
-    makes that of another model, which a skill or the policy asks for. `origin` is the folder that the work tree stands
-    for: where `bring:` comes from and where commands see the tree. `out` is the folder for the bundle, by default one
-    in `folder`. `resume` is the folder of the bundle that a `continue` starts from, `open_pull` the open pull request
-    of a task, which the run continues; `notes` are sentences for the outcome, `policy_text` is a policy that the person
-    has not committed. A review is of `range`, else of the request's pull request, of that only what `memory` does not
-    have. `threads` reads those of a task, `load_attachments(run, vision)` loads those of the request; with `vision` the
-    model takes images.
+    `connect` makes the provider of `model`, on a thread of its own, which may be `connecting` already;
+    `connect_named` makes that of another model, which a skill or the policy asks for. `origin` is the folder that the
+    work tree stands for: where `bring:` comes from and where commands see the tree. `out` is the folder for the
+    bundle, by default one in `folder`. `resume` is the folder of the bundle that a `continue` starts from,
+    `open_pull` the open pull request of a task, which the run continues; `notes` are sentences for the outcome,
+    `policy_text` is a policy that the person has not committed. A review is of `range`, else of the request's pull
+    request, of that only what `memory` does not have. `threads` reads those of a task, `subjects` those of the newest
+    commits up to one, `load_attachments(run, vision)` loads those of the request; with `vision` the model takes
+    images.
 
     `watch` is called with each turn, `say` with a line on other steps, from any thread, `asking` before each request to
     the model. `view` takes every progress event and may have a person to ask. `program` is the command that people
@@ -86,6 +88,7 @@ class RunSpec:
     memory: ReviewMemory = NO_MEMORY
     open_pull: OpenPull | None = None
     threads: Callable[[Task], Triage] | None = None
+    subjects: Callable[[str], Sequence[str]] = lambda sha: ()
     load_attachments: Callable[[Run, bool], Attachments] | None = None
     model: str = ""
     connecting: Background[Provider] | None = None
@@ -127,6 +130,7 @@ class Run(RunSpec):
     detector: Detector
     wall: SandboxInfo | None = None
     skills: SkillSet = field(default_factory=partial(SkillSet, ()))
+    conventions: Conventions = field(default_factory=Conventions)
     task: Task | None = None
     last: Bundle | None = None
     cancel: CancelToken = field(default_factory=CancelToken)

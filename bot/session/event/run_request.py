@@ -20,6 +20,7 @@ from bot.policy.tiers import run_budget
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.providers.replay import RECORDED
+from bot.publish.convention.read import newest_subjects
 from bot.publish.remote import PREFIX, Remote, no_room
 from bot.publish.review.posted_reviews import read_history, read_memory
 from bot.publish.thread.history import spending
@@ -187,6 +188,7 @@ def _spec(
         open_pull=open_pull,
         notes=notes,
         memory=_memory(github, request),
+        subjects=lambda sha: newest_subjects(github, request.repository, sha),
         threads=lambda task: gather(task, request.repository, github, at),
         load_attachments=github_attachments(context.where),
         watch=report.turn,

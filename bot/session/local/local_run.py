@@ -7,6 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from bot.checkout.clone import Source
+from bot.checkout.git import Git
+from bot.checkout.local import git_dir_of
+from bot.checkout.objects import newest_subjects
 from bot.contracts.background import Background
 from bot.contracts.plain_text import utf8
 from bot.contracts.progress import NoteEvent, View
@@ -54,6 +57,7 @@ def local_spec(
         origin=repo,
         notes=(note,) if note else (),
         policy_text=policy_text,
+        subjects=lambda sha: newest_subjects(Git(git_dir_of(repo)), sha),
         say=lambda text: view.tell(NoteEvent(text)),
         view=view,
     )

@@ -1,0 +1,123 @@
+"""Read the convention of a base commit, say it to the model, and give a change a title that follows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+from bot.checkout.git import Git
+from bot.checkout.objects import blobs_at
+from bot.contracts.outcome import Outcome
+from bot.contracts.plain_text import quoted_names
+from bot.ecosystems.registry import ecosystems
+from bot.github.errors import GitHubError
+from bot.parsing.parser import ParseError, Parser
+from bot.publish.body.title_and_footer import title
+from bot.publish.convention import form, sources
+from bot.publish.convention.form import CAPITAL, SMALL, Convention
+
+if TYPE_CHECKING:
+    from bot.github.client import GitHub
+
+_LARGEST_FILE = 100_000
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Conventions:
+    """All conventions of a base commit, which a title has to follow together, and a sentence for each source that could
+    not be read."""
+
+    all: tuple[Convention, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def body_width(self) -> int:
+        """Characters of a line of a commit's body, 0 without a limit."""
+        return min((one.body_width for one in self.all if one.body_width), default=0)
+
+    def told(self) -> str:
+        """Return a fact for the model; empty without a convention."""
+        if not self.all:
+            return ""
+        first, widest = self.all[0], min(map(len, (one.types for one in self.all)))
+        types = next(one.types for one in self.all if len(one.types) == widest)
+        parts = [f"the title of a change is `type(scope): subject`; types: {quoted_names(types, _SHOWN)}"]
+        scopes = next((one.scopes for one in self.all if one.scopes), ())
+        parts += [f"scopes: {quoted_names(scopes, _SHOWN)}"] if scopes else []
+        rule = next((one.scope for one in self.all if one.scope), "")
+        parts.append(
+            {"always": "the scope is required", "never": "no scope", "": "the scope may be left out"}[rule]
+        )
+        patterns = [pattern for one in self.all for pattern in one.subjects]
+        parts += ["the subject begins with a small letter"] if SMALL in patterns else []
+        parts += ["the subject begins with a capital letter"] if CAPITAL in patterns else []
+        longest = min((one.longest for one in self.all if one.longest), default=0)
+        parts += [f"at most {longest} characters"] if longest else []
+        source = (
+            f" ({quoted_names([first.source], 1)})"
+            if first.source
+            else ", as those of its newest commits are"
+        )
+        return f"{'; '.join(parts)}{source}"
+
+
+def read_conventions(
+    git: Git, sha: str, parser: Parser, recent: Callable[[], Sequence[str]] = tuple
+) -> Conventions:
+    """Return the conventions in the files of commit `sha`; without any, that which most subjects of `recent()`, newest
+    first, follow."""
+    texts = dict(_texts(git, sha))
+    problems: list[str] = []
+    conventions: list[Convention] = []
+    if texts:
+        try:
+            read, unread = parser.parse(sources.read_text, json.dumps(texts))
+            conventions, problems = [form.of_json(one) for one in read], [str(one) for one in unread]
+        except ParseError as error:
+            problems = [f"The convention for titles in {', '.join(texts)} is not read: {error}."]
+    if not conventions and (seen := form.observed(recent())):
+        conventions = [seen]
+    return Conventions(tuple(conventions), tuple(problems))
+
+
+def _texts(git: Git, sha: str) -> Iterator[tuple[str, str]]:
+    """Yield path and text of each file that has a convention, commitlint's first."""
+    folders = ["./", ".config/", ".github/", ".github/workflows/"]
+    listing = git.run("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders)
+    names = listing.decode(errors="surrogateescape").split("\0")
+    manifests = {name for one in ecosystems() for name in one.manifests if name.endswith(".json")}
+    own = [name for name in names if sources.COMMITLINT.fullmatch(name)]
+    shared = [name for name in names if name in manifests or sources.WORKFLOW.fullmatch(name)]
+    apps = [name for name in names if sources.SEMANTIC.fullmatch(name)]
+    blobs = blobs_at(git, sha, [*own, *shared, *apps])
+    for name in filter(blobs.__contains__, [*own, *shared, *apps]):
+        text = blobs[name][:_LARGEST_FILE].decode(errors="replace")
+        if name not in shared or sources.WORD.search(text):
+            yield name, text
+
+
+def newest_subjects(github: GitHub, repository: str, sha: str) -> list[str]:
+    """Return the subjects of the newest commits up to `sha`; none if GitHub does not give them."""
+    try:
+        return github.subjects(repository, sha)
+    except GitHubError:
+        return []
+
+
+def with_title(outcome: Outcome, conventions: Conventions, parser: Parser) -> tuple[Outcome, str]:
+    """Return `outcome` with a title that the conventions accept, and a sentence if none could be made."""
+    if not conventions.all:
+        return outcome, ""
+    wanted = title(outcome)
+    request = [[asdict(one) for one in conventions.all], wanted, [file.path for file in outcome.files]]
+    try:
+        new, why = str(parser.parse(form.mend_text, json.dumps(request))), ""
+    except ParseError as error:
+        new, why = "", f": {error}"
+    if not new:
+        named = " and ".join(one.source or "the newest commits" for one in conventions.all)
+        return outcome, f"The title may not follow the convention of {named}{why}. Edit it before merging."
+    return replace(outcome, description=replace(outcome.description, title=new)), ""

@@ -1,0 +1,196 @@
+"""The convention for titles: read from the base, told to the model, and every published title follows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from bot.parsing.parser import Parser
+from bot.publish.convention.form import Convention, mended, observed, of_json
+from bot.publish.convention.read import Conventions
+from bot.publish.convention.sources import read_text
+from tests.publish.conftest import REPO, World, open_world
+
+SEMANTIC = "amannn/action-semantic-pull-request"
+
+
+@pytest.fixture(scope="module")
+def parser() -> Iterator[Parser]:
+    with Parser(seconds=60) as one:
+        yield one
+
+
+def read(parser: Parser, path: str, text: str) -> tuple[list[Convention], list[str]]:
+    conventions, problems = parser.parse(read_text, json.dumps({path: text}))
+    return [of_json(one) for one in conventions], problems
+
+
+def workflow(**given: str) -> str:
+    step = {"uses": f"{SEMANTIC}@v6", "with": given}
+    return json.dumps({"on": "pull_request_target", "jobs": {"title": {"steps": [{"run": "true"}, step]}}})
+
+
+PROGRAM = """\
+const c: UserConfig = {rules: {'type-enum': [RuleConfigSeverity.Error, 'always', ['fixed', 'added']],
+    // 'scope-empty': [2, 'always'],
+    'scope-enum': [2, 'always', ['api', 'ui']], 'scope-empty': [2, 'never']}}
+"""
+CONVENTIONAL = "module.exports = {extends: ['@commitlint/config-conventional']"
+JSON = '{"extends": ["@commitlint/config-conventional"], "rules": %s}'
+WORKFLOW = ".github/workflows/title.yml"
+# Path, text, a title, and what it becomes.
+SOURCES = [
+    ("commitlint.config.js", CONVENTIONAL + "}", "Round totals once.", "fix: round totals once"),
+    ("commitlint.config.js", CONVENTIONAL + "}", "fix(totals): round once", "fix(totals): round once"),
+    ("commitlint.config.mjs", "export default {extends: ['x']}", "Add days", "feat: add days"),
+    (
+        "commitlint.config.ts",
+        PROGRAM,
+        "Round totals once",
+        "fixed(api): Round totals once",
+    ),
+    (".commitlintrc", "extends: ['@commitlint/config-angular']", "README: say more", "fix(readme): say more"),
+    (".commitlintrc.yml", "rules: {subject-case: [2, always, sentence-case]}", "add days", "feat: Add days"),
+    (".commitlintrc.json", JSON % '{"scope-empty": [2, "always"]}', "fix(api): round", "fix: round"),
+    (".commitlintrc.json", JSON % '{"subject-case": [0]}', "fix: Round", "fix: Round"),
+    (
+        ".commitlintrc.json",
+        JSON % '{"header-max-length": [2, "always", 24]}',
+        "Round the totals once",
+        "fix: round the totals",
+    ),
+    ("package.json", '{"commitlint": {"extends": ["x"]}}', "Round totals", "fix: round totals"),
+    (WORKFLOW, workflow(), "Round totals once", "fix: Round totals once"),
+    (WORKFLOW, workflow(types="bug\nfeat\n"), "fix: round", "bug: round"),
+    (WORKFLOW, workflow(types="chore\nfeat\n"), "Bugfix: round", "chore: round"),
+    (WORKFLOW, workflow(requireScope="true"), "Round totals once", "fix(invoice): Round totals once"),
+    (WORKFLOW, workflow(scopes="core\nJIRA-\\d+", requireScope="true"), "fix(x): round", "fix(core): round"),
+    (WORKFLOW, workflow(scopes="core\nJIRA-\\d+"), "fix(JIRA-12): round", "fix(JIRA-12): round"),
+    (WORKFLOW, workflow(disallowScopes="release"), "fix(release): round", "fix: round"),
+    (WORKFLOW, workflow(subjectPattern="^(?![A-Z]).+$"), "fix: Round totals", "fix: round totals"),
+    (WORKFLOW, workflow(subjectPattern="^[A-Z].+$"), "fix!: round totals", "fix!: Round totals"),
+    (".github/semantic.yml", "titleOnly: true\ntypes: [fix, docs]\nscopes: [a.b]\n", "feat(x): y", "fix: y"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "title", "published"), SOURCES)
+def test_a_title_that_a_source_refuses_is_mended(
+    parser: Parser, path: str, text: str, title: str, published: str
+) -> None:
+    conventions, problems = read(parser, path, text)
+    assert problems == []
+    assert mended(conventions, title, ["invoice.py"]) == published
+    assert [one.problem(published) for one in conventions] == [""]
+
+
+def test_types_follow_the_files_and_the_first_word() -> None:
+    usual = [Convention("x")]
+    assert mended(usual, "Say how to install it", ["docs/install.md", "README.md"]).startswith("docs: ")
+    assert mended(usual, "Cover empty lines", ["tests/test_parser.py"]).startswith("test: ")
+    assert mended(usual, "Run on pushes", [".github/workflows/ci.yml"]).startswith("ci: ")
+    assert mended(usual, "Rename the parser", ["a.py"]) == "refactor: Rename the parser"
+    assert mended(usual, "Maintenance: update pins", ["a.lock"]) == "chore: update pins"
+
+
+def test_a_title_follows_all_sources_together_or_there_is_none() -> None:
+    both = [Convention("x", types=("fix", "feat")), Convention("y", types=("feat", "docs"), longest=20)]
+    assert mended(both, "fix: something that is long", []) == "feat: something that"
+    assert mended([Convention("x", types=("a",)), Convention("y", types=("b",))], "t", []) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "reason"),
+    [
+        ("commitlint.config.js", "not a configuration", "exports no configuration"),
+        ("commitlint.config.js", "module.exports = {rules: {'type-enum': [2, ['a'}}", "bracket"),
+        (".commitlintrc.json", "{", "Expecting property name"),
+        (".commitlintrc.yml", "a: [", "did not find expected"),
+        (".commitlintrc", "- a", "no mapping"),
+        (WORKFLOW, "jobs: [\n# action-semantic-pull-request", "did not find expected"),
+        (WORKFLOW, workflow(subjectPattern="(?<n>a)["), "unknown extension"),
+        (WORKFLOW, workflow(scopes="(a"), "missing )"),
+        (WORKFLOW, workflow(headerPattern="^x"), "a form of its own"),
+        (".github/semantic.yml", "- a", "no mapping"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_a_sentence(
+    parser: Parser, path: str, text: str, reason: str
+) -> None:
+    conventions, (problem,) = read(parser, path, text)
+    assert conventions == []
+    assert f"in {path} is not read: " in problem
+    assert reason in problem
+
+
+def _subjects(conventional: int, other: int, form: str = "fix(parser): take line {}") -> list[str]:
+    return [form.format(n) for n in range(conventional)] + [f"Take line {n}" for n in range(other)]
+
+
+@pytest.mark.parametrize(
+    ("subjects", "told"),
+    [
+        (_subjects(18, 2), "scope is required; the subject begins with a small letter"),
+        (_subjects(17, 3), ""),
+        (
+            _subjects(18, 2, "feat: Take line {}"),
+            "the scope may be left out; the subject begins with a capital letter",
+        ),
+        (_subjects(20, 50), "scope is required"),
+        (_subjects(9, 0), ""),
+        (_subjects(0, 20), ""),
+        ([f"parser: take line {n}" for n in range(20)], ""),  # an area, no type
+    ],
+)
+def test_the_newest_subjects_show_a_convention(subjects: list[str], told: str) -> None:
+    seen = observed(subjects)
+    assert told in Conventions((seen,) if seen else ()).told()
+    assert bool(told) == bool(seen)
+
+
+def test_a133_a_pattern_of_the_repository_does_not_hold_publishing_up(tmp_path: object) -> None:
+    """The base's own pattern may take for ever: it is applied in a child with a limit, and the draft says so."""
+    text = workflow(subjectPattern="^([a-z ]+)+$")
+    files = {WORKFLOW: text}
+    with open_world(tmp_path) as world:  # type: ignore[arg-type]
+        world.base_sha = world.forge.commit(REPO, files)
+        published = world.publish(described(world, "fix: " + "round totals once " * 3 + "!"))
+        (pull,) = world.pulls()
+    assert published.created
+    assert "Edit it before merging" in pull["body"]
+
+
+def described(world: World, title: str, changes: Mapping[str, str] | None = None):  # type: ignore[no-untyped-def]
+    description = world.outcome().description
+    return world.bundle(changes, description=type(description)(title, description.summary, description.notes))
+
+
+def test_title_and_subject_are_published_as_the_base_wants_them(world: World) -> None:
+    base = {"commitlint.config.js": CONVENTIONAL + "}", ".github/semantic.yml": "- broken"}
+    world.base_sha = world.forge.commit(REPO, base)
+    bundle = described(world, "Round totals once.")
+    published = world.publish(bundle)
+    (pull,) = world.pulls()
+    subject = world.commit(published.commit).partition("\n\n")[2].splitlines()[0]
+    assert (pull["title"], subject) == ("fix: round totals once", "fix: round totals once")
+    assert "semantic.yml is not read" in pull["body"]
+    assert all(len(line) <= 100 for line in world.commit(published.commit).partition("\n\n")[2].splitlines())
+    # Published again, nothing changes.
+    before = world.writes()
+    assert world.publish(bundle).commit == published.commit
+    assert world.writes() == before
+
+
+def test_a132_a_convention_in_the_change_itself_does_not_count(world: World) -> None:
+    """The model could otherwise choose what its own title may be."""
+    changes = {"commitlint.config.js": CONVENTIONAL + "}"}
+    world.publish(described(world, "Round totals once", changes))
+    assert world.pulls()[0]["title"] == "Round totals once"
+
+
+def test_without_a_file_the_newest_subjects_of_the_base_decide(world: World) -> None:
+    for number in range(10):
+        world.base_sha = world.forge.commit(REPO, {"n": str(number)}, message=f"feat(api): add line {number}")
+    world.publish(described(world, "Round totals once"))
+    assert world.pulls()[0]["title"] == "fix(invoice): round totals once"
