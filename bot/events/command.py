@@ -24,7 +24,7 @@ from bot.contracts.nearest import nearest
 from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, SKILL
 from bot.events.hygiene import clean
 from bot.events.quotation import split_quotation
-from bot.verbs.record import Earlier
+from bot.verbs.record import ANYWAY, Earlier
 from bot.verbs.registry import DEFAULT, NAMES, VERBS, needs
 
 
@@ -51,6 +51,7 @@ OPTIONS: Mapping[str, Option] = {
     "no-draft": Option(),
     "dry-run": Option(),
     "full": Option(),
+    ANYWAY: Option(),
     CHECK: Option(
         "the name of a check, with hyphens for blanks, as in `--check unit-tests`",
         r"[\w.:/@+-][\w .:/@+-]{0,79}",

@@ -10,8 +10,8 @@ from github.PullRequest import PullRequest as PullObject
 from github.PullRequestPart import PullRequestPart
 
 from bot.contracts.pulls import PullRequest, PullState
-from bot.contracts.threads import PushData, TextKind
-from bot.github.accounts import account
+from bot.contracts.threads import Account, PushData, TextKind
+from bot.github.accounts import GHOST, account
 from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
 from bot.github.transport import PAGE, stamp
@@ -21,6 +21,24 @@ from bot.github.values import CommitData, PullData
 _OPENING = (1.0, 1.0, 2.0, 0.0)
 # Seconds before each new attempt to open a pull request for a head that the API does not see yet.
 _HEAD_UNSEEN = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0)
+
+
+# "Mentions" are what the timeline of the issue shows: in a text, a commit, or a link that somebody set.
+_MENTIONING = """
+query mentioning($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) { issue(number: $number) {
+    timelineItems(last: 100, itemTypes: [CROSS_REFERENCED_EVENT, CONNECTED_EVENT]) { nodes {
+      ... on CrossReferencedEvent { source { ...pull } }
+      ... on ConnectedEvent { subject { ...pull } }
+    } }
+  } }
+}
+fragment pull on PullRequest {
+  number url title body state headRefName headRefOid baseRefName
+  repository { nameWithOwner }
+  author { __typename login ... on User { databaseId } ... on Bot { databaseId } }
+}
+"""
 
 
 class Pulls(RenderedTexts):
@@ -46,6 +64,14 @@ class Pulls(RenderedTexts):
     def pulls(self, repository: str, state: str = "open") -> Iterator[PullData]:
         """Newest first. `state` is `open`, `closed` or `all`."""
         return self._each(self._repository(repository).get_pulls(state=state), _pull_data)
+
+    def pulls_mentioning(self, repository: str, number: int) -> list[PullData]:
+        """Return the open pull requests of the repository that mention this issue, by number. One request."""
+        owner, _, name = repository.partition("/")
+        variables = {"owner": owner, "name": name, "number": number}
+        return self._parsed(
+            lambda: _mentioning(self.requester.graphql_query(_MENTIONING, variables)[1], repository)
+        )
 
     def pulls_from(self, repository: str, branch: str, state: str = "open") -> list[PullData]:
         """The pull requests in `state` whose head is or was `branch` of this very repository."""
@@ -148,3 +174,33 @@ def _commit(commit: Commit) -> CommitData:
 
 def _pushes(data: Any) -> list[PushData]:
     return [PushData(before=str(p["before"]), after=str(p["after"]), at=str(p["timestamp"])) for p in data]
+
+
+def _mentioning(response: Any, repository: str) -> list[PullData]:
+    nodes = response["data"]["repository"]["issue"]["timelineItems"]["nodes"]
+    named = [one.get("source") or one.get("subject") or {} for one in nodes]
+    pulls = [_pull_of_graphql(one) for one in named if one.get("state") == "OPEN"]
+    here = {pull.number: pull for pull in pulls if pull.head_repository.lower() == repository.lower()}
+    return [here[number] for number in sorted(here)]
+
+
+def _pull_of_graphql(node: Any) -> PullData:
+    """The repository is that of the pull request, which its head need not be in."""
+    author = node["author"]
+    known = GHOST
+    if author:
+        suffix = "[bot]" if author["__typename"] == "Bot" else ""
+        known = Account(
+            f"{author['login']}{suffix}", int(author.get("databaseId") or 0), author["__typename"]
+        )
+    return PullData(
+        number=int(node["number"]),
+        url=str(node["url"]),
+        title=str(node["title"]),
+        body=str(node["body"] or ""),
+        head_branch=str(node["headRefName"]),
+        head_sha=str(node["headRefOid"]),
+        head_repository=str(node["repository"]["nameWithOwner"]),
+        base_branch=str(node["baseRefName"]),
+        author=known,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.contracts.outcome import Status
-from bot.verbs.record import CHANGE_OPTIONS, THREADS, Earlier, Verb, changing
+from bot.verbs.record import ANYWAY, CHANGE_OPTIONS, THREADS, Earlier, Verb, changing
 
 PROMPT = """\
 You are Slash Agent, a software engineer who carries out an approved plan. You work alone, in a sandbox without
@@ -25,7 +25,7 @@ VERB = Verb(
     help="carries out the plan with this hash",
     order=30,
     places=THREADS,
-    options=CHANGE_OPTIONS,
+    options=(*CHANGE_OPTIONS, ANYWAY),
     profile=changing(PROMPT),
     publishes=frozenset({Status.CHANGED}),
     earlier=Earlier.PLAN,

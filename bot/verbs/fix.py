@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.contracts.outcome import Status
 from bot.contracts.writes import WriteCaps
-from bot.verbs.record import ASK_USER, CHANGE_OPTIONS, Local, Verb, changing
+from bot.verbs.record import ANYWAY, ASK_USER, CHANGE_OPTIONS, Local, Verb, changing
 
 PROMPT = """\
 You are Slash Agent, a software engineer who changes one repository on request, alone, in a sandbox without network;
@@ -18,7 +18,7 @@ VERB = Verb(
     example="fix this",
     help="makes the change and opens a draft pull request",
     order=10,
-    options=(*CHANGE_OPTIONS, "base"),
+    options=(*CHANGE_OPTIONS, ANYWAY, "base"),
     profile=changing(PROMPT, ASK_USER),
     publishes=frozenset({Status.CHANGED}),
     starts_on=("assignment", "failed run"),

@@ -21,6 +21,9 @@ TASK = "task"
 RUN_OPTIONS = ("model", "budget", "dry-run", "sha", SKILL)
 """Options of every run with a model."""
 
+ANYWAY = "anyway"
+"""The option that starts a run although there are open pull requests about its issue."""
+
 CHANGE_OPTIONS = (*RUN_OPTIONS, "draft", CHECK, NO_CHECKS, CHECK_MINUTES)
 """Options of a run that changes code."""
 

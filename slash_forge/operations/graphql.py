@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from slash_forge import errors, reviews
@@ -90,8 +91,42 @@ def repository(call: Call, repo: Repository) -> Object:
         "url": f"{call.site.html}/{repo.full_name}",
         "owner": actor(repo.owner),
         "pullRequest": find,
+        "nameWithOwner": repo.full_name,
+        "issue": lambda arguments: _issue(call, repo, arguments.get("number", 0)),
     }
     return Object("Repository", fields, _NODE)
+
+
+def _issue(call: Call, repo: Repository, number: int) -> Object:
+    issue = repo.threads.get(number)
+    if issue is None or issue.pull is not None:
+        raise QueryError("NOT_FOUND", f"Could not resolve to an Issue with the number of {number}.")
+    if not call.caller.may(repo, "issues", "read"):
+        raise _inaccessible()
+    mentions = list(_mentions(call, repo, number))
+    events = connection("timelineItems", "IssueTimelineItemsConnection", mentions, _cross_reference)
+    fields = {
+        "id": node_id("Issue", issue.id),
+        "number": number,
+        "title": issue.title,
+        "timelineItems": events,
+    }
+    return Object("Issue", fields, _NODE)
+
+
+def _mentions(call: Call, repo: Repository, number: int) -> Iterator[Object]:
+    """The visible pull requests that mention the issue in their text or a comment; the only events of the timeline."""
+    by_name = rf"{re.escape(repo.full_name)}(?:#|/issues/){number}\b"
+    for other in filter(lambda one: _is_visible(call, one), list(call.state.repositories.values())):
+        mention = re.compile(rf"(?<![\w/])#{number}\b|{by_name}" if other is repo else by_name)
+        for issue, pull in other.pulls():
+            texts = [issue.body or "", *(one.body for one in issue.comments)]
+            if any(map(mention.search, texts)):
+                yield pull_request(call, other, issue, pull)
+
+
+def _cross_reference(pull: Object) -> Object:
+    return Object("CrossReferencedEvent", {"source": pull}, _NODE)
 
 
 def _inaccessible() -> QueryError:
@@ -114,6 +149,9 @@ def pull_request(call: Call, repo: Repository, issue: Issue, pull: Pull) -> Obje
         "createdAt": issue.created_at,
         "updatedAt": issue.updated_at,
         "headRefOid": pull.head_sha,
+        "headRefName": pull.head_ref,
+        "baseRefName": pull.base_ref,
+        "repository": lambda _: repository(call, repo),
         "reviewThreads": connection(
             "reviewThreads",
             "PullRequestReviewThreadConnection",

@@ -3,7 +3,9 @@ progress comments of runs that died."""
 
 from __future__ import annotations
 
+from bot.contracts.request import Request
 from bot.github.errors import GitHubError
+from bot.publish.own_pulls import own_pull
 from bot.publish.thread.comments import is_own
 from bot.publish.thread.history import ASKED, cost
 from bot.publish.thread.markers import (
@@ -20,6 +22,8 @@ from bot.publish.thread.markers import (
     read_mark,
 )
 from bot.session.event.event_context import EventContext
+from bot.verbs.record import ANYWAY
+from bot.verbs.registry import VERBS
 
 _MAX_CLOSED = 5
 
@@ -89,3 +93,40 @@ def resolve_progress_comment(context: EventContext, started: int) -> int:
     except GitHubError as error:
         context.watch(f"note: the second progress comment could not be deleted: {error}")
     return started
+
+
+_NAMED = 5
+
+
+def others_at_work(context: EventContext, request: Request) -> str:
+    """Return a sentence that names the open pull requests of others that mention the issue; empty without any, or if
+    the command says `--anyway`. One request to GitHub; if it is refused, the run starts."""
+    verb, thread = VERBS[request.verb], request.thread
+    if ANYWAY not in verb.options or request.options.get(ANYWAY) == "true" or request.task:
+        return ""
+    if thread is None or thread.is_pull_request:
+        return ""
+    github = context.github
+    try:
+        pulls = github.pulls_mentioning(request.repository, thread.number)
+        own = [own_pull(pull, github.me()) for pull in pulls]
+    except GitHubError as error:
+        context.watch(f"note: whether there is a pull request about the issue could not be read: {error}")
+        return ""
+    issue = str(thread.number)
+    others = [
+        pull
+        for pull, ours in zip(pulls, own, strict=True)
+        if not (ours and ours.fields.get("issue") == issue)
+    ]
+    if not others:
+        return ""
+    named = [f"#{pull.number} by {pull.author.login}" for pull in others[:_NAMED]]
+    more = len(others) - len(named)
+    listed = ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
+    is_one = len(others) == 1
+    return (
+        f"There {'is an open pull request that mentions' if is_one else 'are open pull requests that mention'} this "
+        f"issue: {listed}. To start all the same, give the command with `--{ANYWAY}`, as in "
+        f"`/agent {verb.example} --{ANYWAY}`."
+    )

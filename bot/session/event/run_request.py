@@ -37,6 +37,7 @@ from bot.session.event.maintain import decide_now, open_pull_of
 from bot.session.event.other_runs import (
     close_dead_progress,
     existing_result_url,
+    others_at_work,
     resolve_progress_comment,
 )
 from bot.session.event.progress_comment import ProgressComment, RunReport
@@ -60,6 +61,8 @@ def run_request(context: EventContext, request: Request) -> EventResult:
     if outcome := _earlier_attempt(context, request):
         return EventResult(ExitCode.DONE, outcome.reason, outcome, context.options.out)
     if reason := _cannot_publish(context, request):
+        raise RefusedError(reason, in_thread=request.actor.tier is not Tier.BOT)
+    if reason := others_at_work(context, request):
         raise RefusedError(reason, in_thread=request.actor.tier is not Tier.BOT)
     if waits := _task_waits(context, request):
         return EventResult(ExitCode.DONE, waits)
