@@ -33,9 +33,17 @@ def workflow(**given: str) -> str:
 
 
 PROGRAM = """\
-const c: UserConfig = {rules: {'type-enum': [RuleConfigSeverity.Error, 'always', ['fixed', 'added']],
-    // 'scope-empty': [2, 'always'],
-    'scope-enum': [2, 'always', ['api', 'ui']], 'scope-empty': [2, 'never']}}
+import type { UserConfig } from '@commitlint/types';
+const c: UserConfig = {
+    ignores: [(message) => message.startsWith('Bump')],
+    rules: {
+        'type-enum': [RuleConfigSeverity.Error, 'always', ['fixed', 'added']],
+        // 'scope-empty': [2, 'always'],
+        "scope-enum": [2, 'always', ['api', 'ui']],
+        'scope-empty': [2, 'never'],
+    },
+};
+export default c;
 """
 CONVENTIONAL = "module.exports = {extends: ['@commitlint/config-conventional']"
 JSON = '{"extends": ["@commitlint/config-conventional"], "rules": %s}'
@@ -103,8 +111,12 @@ def test_a_title_follows_all_sources_together_or_there_is_none() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "reason"),
     [
-        ("commitlint.config.js", "not a configuration", "exports no configuration"),
-        ("commitlint.config.js", "module.exports = {rules: {'type-enum': [2, ['a'}}", "bracket"),
+        ("commitlint.config.js", "not a configuration", "exports no object"),
+        (
+            "commitlint.config.js",
+            "module.exports = {rules: {'type-enum': [2, ['a'}}",
+            "did not find expected",
+        ),
         (".commitlintrc.json", "{", "Expecting property name"),
         (".commitlintrc.yml", "a: [", "did not find expected"),
         (".commitlintrc", "- a", "no mapping"),

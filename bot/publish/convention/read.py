@@ -42,26 +42,22 @@ class Conventions:
         """Return a fact for the model; empty without a convention."""
         if not self.all:
             return ""
-        first, widest = self.all[0], min(map(len, (one.types for one in self.all)))
-        types = next(one.types for one in self.all if len(one.types) == widest)
-        parts = [f"the title of a change is `type(scope): subject`; types: {quoted_names(types, _SHOWN)}"]
+        types = min((one.types for one in self.all), key=len)
         scopes = next((one.scopes for one in self.all if one.scopes), ())
-        parts += [f"scopes: {quoted_names(scopes, _SHOWN)}"] if scopes else []
-        rule = next((one.scope for one in self.all if one.scope), "")
-        parts.append(
-            {"always": "the scope is required", "never": "no scope", "": "the scope may be left out"}[rule]
-        )
+        rule = {"always": "the scope is required", "never": "no scope", "": "the scope may be left out"}
         patterns = [pattern for one in self.all for pattern in one.subjects]
-        parts += ["the subject begins with a small letter"] if SMALL in patterns else []
-        parts += ["the subject begins with a capital letter"] if CAPITAL in patterns else []
-        longest = min((one.longest for one in self.all if one.longest), default=0)
-        parts += [f"at most {longest} characters"] if longest else []
-        source = (
-            f" ({quoted_names([first.source], 1)})"
-            if first.source
-            else ", as those of its newest commits are"
+        letters = {SMALL: "small", CAPITAL: "capital"}
+        longest = min((one.longest for one in self.all if one.longest), default=form.LONGEST)
+        source = quoted_names([one.source for one in self.all if one.source], _SHOWN) or "its newest commits"
+        parts = (
+            f"the title of a change is `type(scope): subject`, as {source} have it",
+            f"types: {quoted_names(types, _SHOWN)}",
+            f"scopes: {quoted_names(scopes, _SHOWN)}" if scopes else "",
+            rule[next((one.scope for one in self.all if one.scope), "")],
+            *(f"the subject begins with a {word} letter" for one, word in letters.items() if one in patterns),
+            f"at most {longest} characters",
         )
-        return f"{'; '.join(parts)}{source}"
+        return "; ".join(filter(None, parts))
 
 
 def read_conventions(
