@@ -132,12 +132,12 @@ PROBLEMS = {
     "/agent fix --sha main": FULL_ID,
     "/agent review --ful": "There is no option `--ful`; `--full` is the nearest.",
     "/agent fix it --full": "`--full` means nothing to `/agent fix`, which takes "
-    f"{RUN_OPTIONS}, `--draft`, `--check`, `--no-checks`, `--check-minutes` and `--base`.",
+    f"{RUN_OPTIONS}, `--draft`, `--check`, `--no-checks`, `--check-minutes`, `--anyway` and `--base`.",
     "/agent review --no-draft": "`--draft` means nothing to `/agent review`, which takes "
     f"{RUN_OPTIONS} and `--full`.",
     "/agent stop --dry-run": "`--dry-run` means nothing to `/agent stop`, which takes no option.",
     "/agent approve --base main 1a2b3c4d": "`--base` means nothing to `/agent approve`, which takes "
-    f"{RUN_OPTIONS}, `--draft`, `--check`, `--no-checks` and `--check-minutes`.",
+    f"{RUN_OPTIONS}, `--draft`, `--check`, `--no-checks`, `--check-minutes` and `--anyway`.",
     "/agent fix --check-minutes 0": MINUTES,
     "/agent fix --check-minutes 121": MINUTES,
     "/agent fix --check-minutes 1e1": MINUTES,
