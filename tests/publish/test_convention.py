@@ -161,7 +161,7 @@ def test_the_newest_subjects_show_a_convention(subjects: list[str], told: str) -
     assert bool(told) == bool(seen)
 
 
-def test_a133_a_pattern_of_the_repository_does_not_hold_publishing_up(tmp_path: object) -> None:
+def test_a139_a_pattern_of_the_repository_does_not_hold_publishing_up(tmp_path: object) -> None:
     """The base's own pattern may take for ever: it is applied in a child with a limit, and the draft says so."""
     text = workflow(subjectPattern="^([a-z ]+)+$")
     files = {WORKFLOW: text}
@@ -194,7 +194,7 @@ def test_title_and_subject_are_published_as_the_base_wants_them(world: World) ->
     assert world.writes() == before
 
 
-def test_a132_a_convention_in_the_change_itself_does_not_count(world: World) -> None:
+def test_a140_a_convention_in_the_change_itself_does_not_count(world: World) -> None:
     """The model could otherwise choose what its own title may be."""
     changes = {"commitlint.config.js": CONVENTIONAL + "}"}
     world.publish(described(world, "Round totals once", changes))

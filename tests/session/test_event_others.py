@@ -21,7 +21,7 @@ def ask(stage: Stage, options: str = "") -> CommandResult:
     return stage.run(event=stage.ask(f"/agent fix {options}"))
 
 
-def test_a134_open_pull_requests_on_the_issue_are_named_before_work_starts(stage: Stage) -> None:
+def test_a141_open_pull_requests_on_the_issue_are_named_before_work_starts(stage: Stage) -> None:
     """Their number and author alone: titles and texts are strangers' words."""
     issue = stage.sample.issue
     stage.forge.add_user("other[bot]", kind="Bot")
