@@ -75,7 +75,7 @@ def test_the_commit_is_the_bots_with_the_requester_beside_it(published: Stage) -
     folder = published.forge.git_folder(published.repo)
     branch = published.pulls()[0]["head"]["ref"]
     shown = git(folder, "log", "-1", "--format=%an%n%cn%n%P%n%B", branch).splitlines()
-    assert shown[:2] == ["slash-agent[bot]", "slash-agent[bot]"]
+    assert shown[:2] == ["github-actions[bot]", "github-actions[bot]"]
     assert shown[2] == published.branches()["main"]
     assert re.fullmatch(rf"Co-authored-by: .*{MAINTAINER}.*", shown[-1])
 
