@@ -348,9 +348,7 @@ ECOSYSTEM = Ecosystem(
     hosts=("index.crates.io", "static.crates.io"),
     runs={"cargo": "run r --config", **dict.fromkeys(("rustc", "rustdoc"), "-C --codegen -Z")},
     actions={
-        "dtolnay/rust-toolchain": Action(
-            "4cda84d5c5c54efe2404f9d843567869ab1699d4 # stable", "toolchain components"
-        )
+        "dtolnay/rust-toolchain": Action("4cda84d5c5c54efe2404f9d843567869ab1699d4 # stable", "toolchain")
     },
     authorities=("CARGO_HTTP_CAINFO",),
     checkers=(

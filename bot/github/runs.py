@@ -34,9 +34,10 @@ class Runs(Downloads):
         )
         return self._each(runs, _run)
 
-    def jobs(self, repository: str, run_id: int) -> Iterator[WorkflowJob]:
-        """The jobs of a run's last attempt; each job of a matrix counts."""
-        return self._each(self._workflow_run(repository, run_id).jobs(), _unchanged)
+    def jobs(self, repository: str, run_id: int, *, every_attempt: bool = False) -> Iterator[WorkflowJob]:
+        """The jobs of a run's last attempt, or of each; each job of a matrix counts."""
+        run = self._workflow_run(repository, run_id)
+        return self._each(run.jobs("all" if every_attempt else "latest"), _unchanged)
 
     def artifacts(self, repository: str, run_id: int) -> list[Artifact]:
         return list(self._each(self._workflow_run(repository, run_id).get_artifacts(), _unchanged))

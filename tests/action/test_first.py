@@ -232,6 +232,23 @@ def test_a122_only_a_head_of_this_repository_is_installed_and_only_if_its_lock_f
         assert "commit" not in first(stage, event, GITHUB_RUN_ATTEMPT="2", **GATE).outputs
 
 
+MANY = {f"docs/{number:03}.md": "x\n" for number in range(105)}
+
+
+@pytest.mark.parametrize("more", [{}, {"zoo/package-lock.json": "{}\n"}, {"package-lock.json": None}])
+def test_a_lock_file_behind_the_first_hundred_files_counts_and_a_hundred_others_do_not(
+    stage: Stage, more: dict[str, str | None]
+) -> None:
+    stage.forge.commit(stage.repo, {"package-lock.json": "[]\n" * 20})
+    moved = {"zoo.txt": "[]\n" * 20} if None in more.values() else {}
+    stage.forge.commit(stage.repo, MANY | moved | more, branch="topic", author=MAINTAINER)
+    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
+    event = stage.ask("/agent fix this", number=number)
+    pull = stage.get(f"pulls/{number}")
+    outputs = first(stage, event, GITHUB_SERVER_URL="https://github.com", **GATE).outputs
+    assert outputs["commit"] == pull["head" if more else "base"]["sha"]
+
+
 def test_a122_for_a_stranger_no_job_follows(stage: Stage) -> None:
     outputs = first(stage, stage.ask("/agent fix this", REPORTER), **GATE).outputs
     assert "commit" not in outputs and "gate" not in outputs

@@ -104,19 +104,21 @@ def test_an_entry_that_is_cancelled_leaves_its_artifact(stage: Stage, installed:
 
 def test_each_entry_has_its_own_time_limit() -> None:
     """What the expression comes to is the plan's: see the tests of the matrix. The linters know it for a number."""
-    jobs = yaml.safe_load((WORKFLOWS / "maintenance.yml").read_text())["jobs"]
-    assert jobs["run"]["timeout-minutes"] == "${{ matrix.minutes }}"
+    jobs = yaml.safe_load((WORKFLOWS / "task.yml").read_text())["jobs"]
+    assert jobs["run"]["timeout-minutes"] == "${{ inputs.minutes }}"
 
 
 def test_the_jobs_are_named_as_the_next_plan_reads_them() -> None:
     """`bot.session.event.maintain` looks for these names."""
     from bot.session.event.maintain import _ENTRY, _FULL
 
-    jobs = yaml.safe_load((WORKFLOWS / "maintenance.yml").read_text())["jobs"]
-    name = jobs["run"]["name"]
+    [jobs, of_a_task] = [
+        yaml.safe_load((WORKFLOWS / one).read_text())["jobs"] for one in ("maintenance.yml", "task.yml")
+    ]
+    name = of_a_task["run"]["name"]
     for field, value in (("repository", "octo/hello"), ("task", "links")):
-        name = name.replace(f"${{{{ matrix.{field} }}}}", value)
-    entry = _ENTRY.fullmatch(name)
+        name = name.replace(f"${{{{ inputs.{field} }}}}", value)
+    entry = _ENTRY.fullmatch(f"Maintenance / octo/hello: links / {name}")
     assert entry is not None
     assert entry.groups() == ("octo/hello", "links")
     assert _FULL.fullmatch(jobs["rest"]["name"])

@@ -66,7 +66,8 @@ def test_a124_the_agents_job_repeats_only_what_chooses_a_version(tmp_path: Path)
 @pytest.mark.parametrize("name", TOOLS)
 def test_a124_no_input_that_a_job_with_a_key_gets_installs_caches_or_holds_a_secret(name: str) -> None:
     dangerous = re.compile(
-        r"token|auth|registry|cache|install|command|script|packages$|server|extensions|run", re.IGNORECASE
+        r"token|auth|registry|cache|install|command|script|packages$|components|server|extensions|run",
+        re.IGNORECASE,
     )
     assert not [one for one in TOOLS[name].inputs.split() if dangerous.search(one)]
 

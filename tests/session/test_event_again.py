@@ -11,7 +11,6 @@ import pytest
 from bot.contracts.writes import AddLabel, Writes
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle, write_bundle
-from bot.session.event.last_bundle import PREPARE_JOB
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
@@ -22,13 +21,17 @@ pytestmark = pytest.mark.bubblewrap
 
 BOT = "github-actions[bot]"
 WORKFLOW = ".github/workflows/agent.yml"
+AGENT_JOB = "Run the agent"
+RUNNER = {"RUNNER_NAME": "GitHub Actions 1"}
 ASKS = Call("ask_user", {"question": "Which of the two roundings is meant?"})
 
 
 def actions_run(stage: Stage) -> int:
-    return stage.forge.add_run(
+    run = stage.forge.add_run(
         stage.repo, workflow=WORKFLOW, name="agent", event="issue_comment", actor=MAINTAINER, conclusion=None
     )
+    stage.forge.add_job(stage.repo, run, AGENT_JOB, conclusion=None)
+    return run
 
 
 def act(
@@ -45,6 +48,7 @@ def act(
             token=token,
             GITHUB_RUN_ID=str(run),
             GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
+            **RUNNER,
             **more,
         )
         asked = [json.dumps(request.json) for request in server.requests]
@@ -168,21 +172,29 @@ def test_the_bundle_of_an_earlier_attempt_is_published(stage: Stage) -> None:
     token = stage.forge.token(
         BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
     )
-    ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2")
+    ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2", **RUNNER)
     assert ran.code == 0, ran.output
     assert (stage.bundle / "changes.patch").read_bytes() == patch
     assert stage.publish().code == 0
     assert len(stage.pulls()) == 1
 
 
+@pytest.mark.parametrize(
+    "names", [("Prepare the environment", AGENT_JOB), ("Set up", AGENT_JOB), (AGENT_JOB, "Agent")]
+)
 def test_a123_a_bundle_that_code_of_the_repository_may_have_uploaded_is_not_gone_on_from(
-    stage: Stage,
+    stage: Stage, names: tuple[str, str]
 ) -> None:
-    """Before the job `prepare` ended, its code could upload any bundle."""
+    """In a job before this one, whatever it is called, that code could upload any bundle."""
     event = stage.ask("/agent fix this")
-    _, run, _ = act(stage, fix_steps(), event)
-    stage.forge.add_job(stage.repo, run, PREPARE_JOB, conclusion="success")
+    act(stage, fix_steps(), event)
+    files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
     shutil.rmtree(stage.bundle)
+    run = stage.forge.add_run(stage.repo, workflow=WORKFLOW, event="issue_comment", conclusion=None)
+    before, own = names
+    stage.forge.add_job(stage.repo, run, before)
+    stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files, at="2020-01-01T00:00:00Z")
+    stage.forge.add_job(stage.repo, run, own, conclusion=None)
     _, _, asked = act(stage, fix_steps(), event, run=run, GITHUB_RUN_ATTEMPT="2")
     assert asked
 
@@ -199,7 +211,7 @@ def test_proposed_writes_come_back_with_an_earlier_bundle(stage: Stage) -> None:
     token = stage.forge.token(
         BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
     )
-    ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2")
+    ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2", **RUNNER)
     assert ran.code == 0, ran.output
     assert read_bundle(stage.bundle).writes == writes
 

@@ -87,6 +87,16 @@ class Act:
         own = bool(text)
         text = text or (WORKFLOWS / workflow).read_text()
         rewritten, tokens = self._with_tokens(text)
+        for called in re.findall(r"uses: \./(\.github/workflows/\S+)", text):
+            file = folder / "source" / called
+            text += file.read_text()
+            with_tokens, more = self._with_tokens(file.read_text())
+            file.write_text(with_tokens)
+            handed_on = "".join(f"      {name}: ${{{{ secrets.{name} }}}}\n" for name in more)
+            rewritten = rewritten.replace(
+                "    secrets:\n      APP_PRIVATE_KEY: ", f"    secrets:\n{handed_on}      APP_PRIVATE_KEY: "
+            )
+            tokens |= more
         file = folder / workflow
         file.write_text(rewritten)
         command = [

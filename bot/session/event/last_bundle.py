@@ -56,8 +56,6 @@ from bot.verbs.registry import DEFAULT
 _MOST_ZIPPED = 64 * 1024 * 1024
 _MOST_UNPACKED = 256 * 1024 * 1024
 _ARTIFACT = "slash-agent-bundle"
-PREPARE_JOB = "Prepare the environment"
-"""As the workflow that `init` writes names it."""
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _LARGEST_JOURNAL = 64 * 1024 * 1024
 # What `continue` needs: not the page of the last run, and no journal that is too large.
@@ -77,7 +75,7 @@ def resume_bundle(
     """Return the request, the bundle that `continue` resumes from, and notes for people. If the bundle expired, use
     the thread's pull request and our comment, and tell the model."""
     github, bundle, thread = context.github, folder.root / "resumed", request.thread
-    if _is_of_own_run(context, request) and fetch_bundle(github, request.repository, request.resumes, bundle):
+    if _is_of_own_run(context, request) and fetch_bundle(context, request, request.resumes, bundle):
         return request, bundle, ()
     assert thread is not None
     last_result = read_last_result(context.thread_ref, thread, github)
@@ -103,19 +101,25 @@ def _is_of_own_run(context: EventContext, request: Request) -> bool:
     return is_own_run(run, request.repository, context.where.workflow)
 
 
-def fetch_bundle(github: GitHub, repository: str, run: int, folder: Path) -> bool:
-    """Download the bundle of an Actions run to `folder`, which must not exist. Returns `False` if there is none.
+def fetch_bundle(context: EventContext, request: Request, run: int, folder: Path) -> bool:
+    """Download the bundle of an Actions run to `folder`, which must not exist. Returns `False` if there is none that
+    was made while the job of the same name as this one ran: code of the repository may upload anything in another.
 
     Raises `GitHubError` if GitHub does not answer. The files are untrusted.
     """
+    github, repository = context.github, request.repository
     try:
         bundles = [one for one in github.artifacts(repository, run) if _is_bundle(one)]
         if bundles:
-            # Code of the repository ran in this job, and could have uploaded what it likes, until it ended.
-            ends = [
-                job.completed_at or _NEVER for job in github.jobs(repository, run) if job.name == PREPARE_JOB
+            ours = github.jobs(repository, context.where.run)
+            runner = context.environment.get("RUNNER_NAME")
+            names = {job.name for job in ours if job.status == "in_progress" and job.runner_name == runner}
+            jobs = [job for job in github.jobs(repository, run, every_attempt=True) if job.name in names]
+            bundles = [
+                one
+                for one in bundles
+                if any(job.started_at <= one.created_at <= (job.completed_at or _NEVER) for job in jobs)
             ]
-            bundles = [one for one in bundles if all(one.created_at and one.created_at > end for end in ends)]
         if not bundles:
             return False
         newest = max(bundles, key=lambda one: (one.created_at, one.id))
@@ -138,12 +142,12 @@ def read_outcome(github: GitHub, repository: str, artifact: Artifact) -> Outcome
             return None
 
 
-def finished_before(request: Request, github: GitHub, run: int, folder: Path) -> Outcome | None:
-    """Return the outcome of an earlier attempt of the Actions run for `request`, with its bundle in `folder`, which
+def finished_before(context: EventContext, request: Request, folder: Path) -> Outcome | None:
+    """Return the outcome of an earlier attempt of this Actions run for `request`, with its bundle in `folder`, which
     must not exist; `None`, and no folder, if it did not finish. Raises `GitHubError` and `BundleError`."""
     if request.trigger is None or not request.trigger.comment_id:
         return None
-    if not fetch_bundle(github, request.repository, run, folder):
+    if not fetch_bundle(context, request, context.where.run, folder):
         return None
     outcome = read_bundle(folder).outcome
     is_done = exit_code(outcome.stop_reason, outcome.status) is ExitCode.DONE

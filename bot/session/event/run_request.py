@@ -88,7 +88,7 @@ def _earlier_attempt(context: EventContext, request: Request) -> Outcome | None:
     out, run = context.options.out, context.where.run
     if context.environment.get("GITHUB_RUN_ATTEMPT", "1") == "1" or not run or out is None or out.exists():
         return None
-    outcome = finished_before(request, context.github, run, out)
+    outcome = finished_before(context, request, out)
     if outcome:
         context.watch("note: an earlier attempt of this job finished the request; its bundle is published")
     return outcome
