@@ -40,6 +40,7 @@ class Tried(StrEnum):
 
     APPLIES = "applies"
     PARSES = "parses"
+    TESTS = "tests related to it pass with it"
 
 
 @dataclass(frozen=True, slots=True)

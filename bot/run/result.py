@@ -58,7 +58,7 @@ def conclude(
     network = environment.network.uses()
     for sentence in network_notes(network):
         run.journal.write(lines.Note(sentence))
-    review = parts.review.review(end.final_text) if parts.review else None
+    review = rounds.with_tested_suggestions(parts.review.review(end.final_text)) if parts.review else None
     submission = masked(results.submission(review), run.detector.masked)
     facts = Facts(
         request=run.request,

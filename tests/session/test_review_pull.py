@@ -83,6 +83,43 @@ def test_asked_for_it_is_one_review_with_suggestions(stage: Stage, number: int) 
     assert stage.bot_comments(number)[-1].startswith("**Reviewed:** [2 findings](")
 
 
+TESTS = """\
+import unittest
+
+from stats import mean
+
+
+class Mean(unittest.TestCase):
+    def test_of_two(self):
+        self.assertEqual(mean([1, 3]), 2)
+"""
+TESTED = "version: 1\nchecks: [python3 -m unittest]\n"
+PASSES = "tests related to it pass with it"
+
+
+@pytest.mark.checks
+@pytest.mark.parametrize(
+    ("suggestion", "policy", "tried"),
+    [
+        (BETTER, TESTED, f"applies, parses, {PASSES}"),
+        ("    return total", TESTED, "applies, parses"),
+        pytest.param(BETTER, "checks: ['true']\n", "applies, parses", marks=pytest.mark.slow),
+        pytest.param(
+            BETTER, f"{TESTED}budget: {{check_minutes: 0}}\n", "applies, parses", marks=pytest.mark.slow
+        ),
+    ],
+    ids=["passes", "fails", "no tests", "no time"],
+)
+def test_under_a_suggestion_stands_what_was_tried(
+    stage: Stage, number: int, suggestion: str, policy: str, tried: str
+) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    stage.forge.commit(stage.repo, {"test_stats.py": TESTS}, branch="topic", author=MIRA)
+    review(stage, number, report(suggestion=suggestion))
+    (remark,) = remarks(stage, number)
+    assert f"<sub>Tried: {tried}.</sub>" in remark["body"]
+
+
 @pytest.mark.slow
 def test_a_second_one_looks_only_at_what_is_new_and_full_at_everything(stage: Stage, number: int) -> None:
     review(stage, number, report())
@@ -139,14 +176,18 @@ def _is_recorded(stage: Stage, words: str) -> bool:
 
 
 @pytest.mark.slow
-def test_on_a_fork_it_is_read_only_and_the_review_is_posted(stage: Stage) -> None:
+@pytest.mark.checks
+def test_a149_on_a_fork_it_is_read_only_and_no_test_of_the_fork_is_run(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": TESTED})
     fork = stage.forge.fork(stage.repo, "jonas-weber")
-    stage.forge.commit(fork, {"stats.py": CODE}, branch="topic", author="jonas-weber")
+    files = {"stats.py": CODE, "test_stats.py": TESTS}
+    stage.forge.commit(fork, files, branch="topic", author="jonas-weber")
     number = stage.forge.open_pull(stage.repo, "jonas-weber", "jonas-weber:topic")
     _, told = review(stage, number, report(suggestion=BETTER), shell("id"))
     assert 'no tool \\"bash\\"' in told[2]
     (remark,) = remarks(stage, number)
     assert "```suggestion" in remark["body"]
+    assert "<sub>Tried: applies, parses.</sub>" in remark["body"]
 
 
 @pytest.mark.slow

@@ -154,7 +154,7 @@ def one_of(found: SkillSet, name: str) -> Skill:
     return entry.skill
 
 
-def test_a132_the_name_of_a_folder_is_no_option_of_git_and_no_line_of_the_catalogue(tmp_path: Path) -> None:
+def test_a148_the_name_of_a_folder_is_no_option_of_git_and_no_line_of_the_catalogue(tmp_path: Path) -> None:
     odd = [
         "--name-only/.agents/skills",
         ":(top)x/.agents/skills",

@@ -16,6 +16,8 @@ from bot.contracts.evidence import CheckerComparison, Coverage, Problem
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import CHECK_MINUTES, Tier
+from bot.contracts.review import Review
+from bot.environment.detection import Detection
 from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.coverage import merge_coverage, missing_reason
@@ -26,6 +28,8 @@ from bot.session.checks.before_round import NO_CHANGE, BeforeRound
 from bot.session.checks.check_time import MINUTES, TimeBudget
 from bot.session.checks.inspection import Inspection
 from bot.session.checks.runner import UNNEEDED, not_run
+from bot.session.checks.suggestion_tests import SuggestionTests
+from bot.session.context.base import checks_of, detected_at
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.session.workspaces.trees import Trees
@@ -59,6 +63,7 @@ class Rounds:
         """`inspection` has the checkers of the whole project."""
         self.checks = tuple(checks)
         self._run = run
+        self._trees = trees
         self._inspection = inspection
         self._budget = TimeBudget(_minutes(run))
         self._before = BeforeRound(run, trees, self.checks, inspection, self._budget)
@@ -101,6 +106,17 @@ class Rounds:
         """Start the base round and return at once."""
         if self.has_work and not self._run.profile.unrun:
             self._before.start()
+
+    def with_tested_suggestions(self, review: Review) -> Review:
+        """Return `review` with the suggestions with which tests related to them pass. No process of the agent's may be
+        alive."""
+        run, offered = self._run, any(finding.tried for finding in review.findings)
+        if run.profile.unrun or not offered or self._budget.left <= 0:
+            return review
+        own = run.origin if run.tier is Tier.LOCAL else None
+        detected = Detection() if run.policy.checks else detected_at(run.checkout, own)
+        checks = checks_of(run.policy, None, detected)
+        return SuggestionTests(run, self._trees, checks, None, self._budget).tested(review)
 
     def results(self, tree_sha: str | None, reason: str = NO_CHANGE) -> tuple[CheckResult, ...]:
         """Return the results of both rounds, the second on `tree_sha`. With `None` there is nothing to check, for this

@@ -64,11 +64,20 @@ class GitTrees:
         entries = [entry for entry in listing if entry and entry.partition(b"\t")[2] in wanted]
         absent = f"0 {'0' * len(self._base)}\t".encode()
         gone = [absent + path for path in wanted.difference(entry.partition(b"\t")[2] for entry in entries)]
-        with tempfile.TemporaryDirectory(prefix="base-files-", dir=self._git.git_dir.parent) as folder:
+        # Removals first: a file of the base may be a folder now.
+        return self._updated(tree, [*gone, *entries])
+
+    def with_text(self, path: str, text: str) -> str:
+        """The hash of the base's tree with another text of one of its files. Raises `GitError`."""
+        head = self._git.run("ls-tree", "-z", "--full-tree", self._base, "--", path).partition(b" ")[0]
+        blob = self._git.run("hash-object", "-w", "--stdin", "--no-filters", input=text.encode()).strip()
+        return self._updated(self._base, [b"%b %b\t%b" % (head, blob, os.fsencode(path))])
+
+    def _updated(self, tree: str, entries: Sequence[bytes]) -> str:
+        with tempfile.TemporaryDirectory(prefix="tree-", dir=self._git.git_dir.parent) as folder:
             index = Path(folder) / "index"
             self._git.run("read-tree", tree, index=index)
-            # Removals first: a file of the base may be a folder now.
-            lines = b"".join(line + b"\0" for line in (*gone, *entries))
+            lines = b"".join(line + b"\0" for line in entries)
             self._git.run("update-index", "-z", "--index-info", input=lines, index=index)
             return self._git.run("write-tree", index=index).decode().strip()
 
