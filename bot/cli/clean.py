@@ -1,5 +1,5 @@
-"""Remove the folders of finished runs. A run that died, or whose work tree is kept, is removed only if you name it, and
-one that is still at work never."""
+"""Remove the folders of finished runs. A run that died, or that kept its work tree, is removed only if you name it. An
+active run is never removed."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="*",
         metavar="RUN_DIR",
-        help="these runs, finished or not (default: all finished)",
+        help="runs to remove, finished or not (default: all finished runs)",
     )
-    add_flag(parser, "--dry-run", help="show what would be removed, and its size")
-    add_flag(parser, "-y", "--yes", help="do not ask")
+    add_flag(parser, "--dry-run", help="print what would be removed, and its size")
+    add_flag(parser, "-y", "--yes", help="remove without a confirmation")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

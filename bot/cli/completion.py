@@ -1,4 +1,4 @@
-"""Print a completion script for a shell. It holds all verbs and options, so completing starts no Python.
+"""Print a completion script for a shell. It contains all verbs and options, so completion does not start Python.
 
 bash: save it as ~/.local/share/bash-completion/completions/slash-agent
 

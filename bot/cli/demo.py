@@ -1,6 +1,6 @@
-"""See the bot work, from an issue to a draft pull request and a report, on a sample repository. The model is a
-recording and GitHub a small server on this machine: no key, no network. All else is real: git, sandbox, tools,
-checks, gate."""
+"""Watch the bot turn an issue into a draft pull request and a report, on a sample repository. The model is a recording
+and GitHub is a small server on this machine, so no key and no network are needed. Everything else is real: git,
+sandbox, tools, checks, gate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ EXAMPLE = "slash-agent demo --keep"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_flag(parser, "--keep", help="keep the small GitHub running, to look at the pull request in a browser")
+    add_flag(
+        parser, "--keep", help="keep the local GitHub server running, to open the pull request in a browser"
+    )
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -1,5 +1,5 @@
 """Check what the bot needs: sandbox, model, policy, checks, workflow and, with a token, the repository's settings on
-GitHub. Each check of the policy is run once. For each thing that is missing it says how to fix it."""
+GitHub. Each check of the policy runs once. Everything that is missing is listed with its fix."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listed = "the repositories of a central maintenance workflow"
     add_text(parser, "--repositories", "SLASH_AGENT_REPOSITORIES", "OWNER/NAME,...", listed)
     add_flag(parser, "--no-try", help="do not run the checks once in the sandbox")
-    add_flag(parser, "--verbose", help="show every canary of the sandbox")
+    add_flag(parser, "--verbose", help="print every canary of the sandbox")
     add_flag(parser, "--json", help="print the findings as JSON")
 
 

@@ -1,5 +1,5 @@
-"""Write what a repository needs for the bot: a policy with the setup and checks of its CI, and the workflows. Each
-check is tried once in the sandbox. What is there already is left as it is."""
+"""Write the files that the bot needs in a repository: a policy with the setup and checks of its CI, and the workflows.
+Each check is tried once in the sandbox. Existing files are not changed."""
 
 from __future__ import annotations
 
@@ -35,15 +35,18 @@ EXAMPLE = "slash-agent init --repo . --yes"
 def configure(parser: argparse.ArgumentParser) -> None:
     add_repo(parser, "the checkout")
     parser.add_argument(
-        "--provider", choices=sorted(KEYS), default="anthropic", help="which provider's key the workflow uses"
+        "--provider",
+        choices=sorted(KEYS),
+        default="anthropic",
+        help="the provider whose key the workflow uses",
     )
     add_flag(parser, "--reviews", help="also write the workflow that reviews pull requests")
     add_flag(
         parser, "--tasks", help="also write the shipped maintenance tasks, and the workflow that runs them"
     )
     add_flag(parser, "--no-try", help="do not run the checks once in the sandbox")
-    add_flag(parser, "--yes", help="ask nothing")
-    add_flag(parser, "--dry-run", help="print the files instead of writing them; tries nothing")
+    add_flag(parser, "--yes", help="write the files without a confirmation")
+    add_flag(parser, "--dry-run", help="print the files instead of writing them; run no checks")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -155,7 +155,9 @@ def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) 
         earlier = parser.add_mutually_exclusive_group()
         plan = "carry out this plan: the plan.json of a run of `plan`, or its folder"
         add_path(earlier, "--plan", "FILE", plan)
-        add_path(earlier, "--continue", "RUN_DIR", "go on from an earlier run, by its folder", dest="resume")
+        add_path(
+            earlier, "--continue", "RUN_DIR", "continue an earlier run, named by its folder", dest="resume"
+        )
     else:
         parser.set_defaults(plan=None)
     add_flag(

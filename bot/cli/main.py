@@ -21,20 +21,20 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_reme
 from bot.verbs import registry
 
 VERBS = {verb.name: verb.local.help for verb in registry.VERBS.values() if verb.local} | {
-    "review": "review what the current branch changes",
+    "review": "review the changes of the current branch",
     "run": "handle one GitHub event, from payload to bundle",
     "publish": "publish a bundle on GitHub as a draft pull request",
     "demo": "see it work on a sample repository: no key, no network",
-    "restore": "list what a run made of each file, or restore one version",
+    "restore": "list a run's versions of each file, or restore one",
     "salvage": "recover the result of a run that was killed",
     "clean": "remove the folders of finished runs",
     "report": "write the HTML report of a run from its journal",
-    "maintain": "plan the maintenance tasks that are due, update their dashboard",
+    "maintain": "list the maintenance tasks that are due, or update their dashboard",
     "init": "write the policy file and the workflow for a repository",
-    "doctor": "check what the bot needs here and say how to fix what is missing",
-    "policy": "check a policy file, explain a decision",
+    "doctor": "check what the bot needs, and print fixes for what is missing",
+    "policy": "check a policy file, or explain a decision",
     "tool": "run one tool as the agent would",
-    "skills": "list the agent's skills, check skills of your own",
+    "skills": "list the agent's skills, or check your own",
     "completion": "print a completion script for bash, zsh or fish",
 }
 

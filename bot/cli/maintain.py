@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--repositories",
         default=environment("SLASH_AGENT_REPOSITORIES") or environment("GITHUB_REPOSITORY", ""),
         metavar="OWNER/NAME,...",
-        help="default: the one that the workflow is in",
+        help="default: the workflow's own repository",
     )
     by_hand = "start these by hand, whatever the schedule says"
     add_text(parser, "--task", "SLASH_AGENT_TASK", "NAME,...", by_hand)
@@ -56,9 +56,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--since",
         type=_time,
         metavar="TIME",
-        help="tasks due after this (2026-01-31T12:00Z); default: since the last scheduled run, else for an hour",
+        help="tasks due after this time (2026-01-31T12:00Z); default: since the last scheduled run, or the last hour",
     )
-    add_flag(parser, "--json", help="print every decision, also of tasks that wait")
+    add_flag(parser, "--json", help="print every decision, also about tasks that are not due")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

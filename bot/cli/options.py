@@ -33,7 +33,7 @@ def add_instruction(parser: argparse.ArgumentParser, help: str) -> None:
         "instruction",
         nargs="?",
         default="",
-        help=f"{help}; with - or nothing, piped text is the instruction, else it follows the instruction as context",
+        help=f"{help}; with - or without it, piped text is the instruction; otherwise piped text follows it as context",
     )
 
 
@@ -81,9 +81,9 @@ def add_local_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
     )
-    parser.add_argument("--budget", type=usd, metavar="USD", help="the most that the model may cost")
+    parser.add_argument("--budget", type=usd, metavar="USD", help="cost limit of the model, in USD")
     parser.add_argument("--skill", type=_skill, metavar="NAME", help="begin with this skill")
-    add_sandbox(parser, "default: auto; off is for what you trust")
+    add_sandbox(parser, "default: auto; use off only for code and requests that you trust")
     add_path(parser, "--out", "DIR", _OUT)
 
 

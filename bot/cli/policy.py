@@ -1,4 +1,4 @@
-"""Check a policy file, print its JSON Schema, or say which rule decides one tool call and why."""
+"""Check a policy file, print its JSON Schema, or print which rule decides a tool call and why."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ EXAMPLE = """slash-agent policy check .github/agent.yml
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|explain|schema")
     check = actions.add_parser(
-        "check", help="validate a policy file; warn of rules that allow more than they say"
+        "check", help="validate a policy file, and warn of rules that allow more than they name"
     )
     where = f"default: {POLICY_FILE}"
     check.add_argument("file", type=Path, nargs="?", default=Path(POLICY_FILE), help=where)
     add_flag(check, "--json", help="print problems and warnings as JSON")
-    explain = actions.add_parser("explain", help="decide one tool call and say why")
+    explain = actions.add_parser("explain", help="print the decision on one tool call and its reason")
     add_path(explain, "--file", "FILE", where, default=Path(POLICY_FILE))
     explain.add_argument(
         "--tier",
         choices=[tier.value for tier in Tier],
         default=Tier.MAINTAINER.value,
-        help="who is asking (default: maintainer, which is what you are in your own checkout)",
+        help="the tier of the actor (default: maintainer, as in your own checkout)",
     )
-    explain.add_argument("--verb", choices=NAMES, help="the verb of the run; default: one that may write")
+    explain.add_argument("--verb", choices=NAMES, help="the verb of the run (default: one that may write)")
     what = explain.add_mutually_exclusive_group()
     what.add_argument("--command", metavar="LINE", help="instead of TOOL and JSON: a shell command")
     what.add_argument("--path", help="instead of JSON: the path of a call of TOOL (default: edit)")

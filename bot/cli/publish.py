@@ -1,5 +1,5 @@
-"""Publish a bundle on GitHub: a branch `agent/...` and a draft pull request, or a comment that says why there is none.
-The bundle is treated as hostile and checked by the gate again. Publishing twice changes nothing."""
+"""Publish a bundle on GitHub: a branch `agent/...` and a draft pull request, or a comment with the reason why not. The
+bundle is untrusted: the gate checks it again. Publishing it a second time changes nothing."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ EXAMPLE = "slash-agent publish --bundle bundle --dry-run"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_bundle(parser, "--bundle", "the folder that `run` or `salvage` left")
-    add_dry_run(parser, "print every write instead of making it")
+    add_bundle(parser, "--bundle", "the folder that `run` or `salvage` wrote")
+    add_dry_run(parser, "print every write to GitHub instead of sending it")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

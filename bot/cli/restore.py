@@ -1,5 +1,5 @@
 """Restore one file to one of the versions that a run made of it. Version 0 is the file before the run's first change.
-Without --version nothing is changed: the versions are listed, with --path also what each one changed."""
+Without --version, the versions are only listed; with --path, also the changes of each version."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ EXAMPLE = """slash-agent restore bundle/journal.jsonl --path src/app.py
 def configure(parser: argparse.ArgumentParser) -> None:
     add_journal(parser)
     parser.add_argument("--path", default="", metavar="P", help="the file, relative to the repository's root")
-    parser.add_argument("--version", type=int, metavar="N", help="which version, from 0")
+    parser.add_argument("--version", type=int, metavar="N", help="the number of the version, from 0")
     add_repo(parser, "the repository with the base commit")
-    add_flag(parser, "--force", help="overwrite changes that are saved nowhere else")
+    add_flag(parser, "--force", help="overwrite uncommitted changes")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -1,4 +1,4 @@
-"""Review what the current branch changes: findings with suggestions that apply, as text, JSON or SARIF. The checkout
+"""Review the changes of the current branch: findings with suggestions that apply, as text, JSON or SARIF. The checkout
 stays as it is; with --post the review goes to the branch's pull request."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EXAMPLE = "slash-agent review --repo . --base main --sarif review.sarif"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_instruction(parser, "what to look at (default: everything)")
+    add_instruction(parser, "what to review (default: everything)")
     add_local_run(parser)
     parser.add_argument(
         "--base",
@@ -39,18 +39,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="REF",
         help="the branch to compare with (default: the remote's default branch)",
     )
-    parser.add_argument(
-        "--since", default="", metavar="REF", help="review only what is new since this commit"
-    )
+    parser.add_argument("--since", default="", metavar="REF", help="review only changes since this commit")
     add_flag(parser, "--json", help="print outcome and review as JSON")
-    parser.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF 2.1.0 too")
+    parser.add_argument("--sarif", type=Path, metavar="FILE", help="also write the findings as SARIF 2.1.0")
     parser.add_argument(
         "--fail-on",
         choices=[severity.value for severity in Severity],
         metavar="SEVERITY",
-        help=f"exit with {ExitCode.FINDINGS:d} for a finding of this severity or a graver one",
+        help=f"exit with code {ExitCode.FINDINGS:d} for a finding of this severity or higher",
     )
-    add_flag(parser, "--post", help="post the review on the branch's pull request (takes GITHUB_TOKEN)")
+    add_flag(parser, "--post", help="post the review on the branch's pull request (needs GITHUB_TOKEN)")
     add_view_options(parser)
 
 

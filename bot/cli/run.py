@@ -1,5 +1,5 @@
-"""Handle one GitHub event: check who asked, run the agent in a sandbox, and write a bundle for `publish`. In Actions
-the event and the folders come from the runner."""
+"""Handle one GitHub event: check the rights of the actor, run the agent in a sandbox, and write a bundle for `publish`.
+In Actions the event and the folders come from the runner."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=usd,
         default=environment("SLASH_AGENT_BUDGET_USD", "").strip() or None,
         metavar="USD",
-        help="the most that the model may cost; the policy's own limits apply as well",
+        help="cost limit of the model in USD; the policy's limits apply as well",
     )
     sandbox = environment("SLASH_AGENT_SANDBOX") or "auto"
-    add_sandbox(parser, "off is for your own machine; in Actions it is refused", sandbox)
-    instruction = "what to do, for events without a comment: a schedule, a dispatch"
+    add_sandbox(parser, "default: auto; off is refused in Actions", sandbox)
+    instruction = "the instruction for events without a comment, such as a schedule or a dispatch"
     add_text(parser, "--instruction", "SLASH_AGENT_INSTRUCTION", "TEXT", instruction)
-    task = "the maintenance task of .github/agent/ that a schedule is for"
+    task = "the maintenance task in .github/agent/ that a schedule runs"
     add_text(parser, "--task", "SLASH_AGENT_TASK", "NAME", task)
-    add_dry_run(parser, "print every write to GitHub instead of making it, the pull request's included")
+    add_dry_run(parser, "print every write to GitHub, the pull request included, instead of sending it")
     add_view_options(parser)
 
 

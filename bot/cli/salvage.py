@@ -27,8 +27,8 @@ EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-a
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, nargs="?", metavar="RUN_DIR", help="the folder of the run")
-    add_flag(parser, "--newest", help="take the last run on this machine")
-    add_flag(parser, "--if-any", help="do nothing if there is no run, or if it wrote its bundle itself")
+    add_flag(parser, "--newest", help="use the newest run on this machine")
+    add_flag(parser, "--if-any", help="do nothing if there is no run, or if its bundle exists")
     add_bundle(parser, "--out")
 
 

@@ -1,4 +1,4 @@
-"""List the skills that the agent has here, or check skills against the Agent Skills specification."""
+"""List the skills that are available to the agent, or check skills against the Agent Skills specification."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "tool", metavar="NAME", help="view, ls, glob, grep, edit, write, patch, bash, todo or skill"
     )
-    parser.add_argument("arguments", metavar="JSON", help="its arguments, as a model would send them")
+    parser.add_argument("arguments", metavar="JSON", help="the arguments, as a model sends them")
     parser.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="the folder (default: here)")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="default: the built-in policy")
     add_sandbox(parser)
-    add_flag(parser, "--assume-read", help="treat existing files as already shown to the model")
+    add_flag(parser, "--assume-read", help="treat existing files as already read by the model")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -49,7 +49,7 @@ _STATES = {
     CheckState.NO_SOCKETS: line("no network in the sandbox"),
     CheckState.NOT_RUN: line("not run"),
 }
-_NO_ANSWER = {Answer.TIMED_OUT: "timed out", Answer.UNAVAILABLE: "no answer"}
+_NO_ANSWER = {Answer.TIMED_OUT: "timed out", Answer.UNAVAILABLE: "no result"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ VERB = Verb(
     local=Local(
         "do a task in a local checkout; the result is a new branch",
         "Do a task in a local checkout, or answer a question about it. The agent works on HEAD in a sandbox, the gate "
-        "checks the diff, and the result is a new branch with one commit. What is checked out, and files you have not "
-        "committed, stay as they are.",
+        "checks the diff, and the result is a new branch with one commit. Your checkout and uncommitted files stay as "
+        "they are.",
         'slash-agent fix --repo . --model anthropic/claude-sonnet-5-5 "make parse_duration accept days"',
     ),
 )

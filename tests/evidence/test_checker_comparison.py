@@ -186,7 +186,7 @@ def test_many_projects_are_one_row_that_counts_what_two_of_them_say_once() -> No
 
 
 def test_one_that_gives_no_answer_has_a_row_of_its_own_and_those_of_one_reason_share_it() -> None:
-    missing = ToolRun(Answer.UNAVAILABLE, note="tsc is not there")
+    missing = ToolRun(Answer.UNAVAILABLE, note="tsc is not installed")
     projects = [
         ProjectRuns(in_folder("tsc", folder), side(run=missing), side(run=missing)) for folder in ("x", "y")
     ]
@@ -195,7 +195,7 @@ def test_one_that_gives_no_answer_has_a_row_of_its_own_and_those_of_one_reason_s
         (("web",), True, 1),
         (("x", "y"), False, 0),
     ]
-    assert (rows[0].named, rows[1].before.note) == ("tsc 1 in web", "tsc is not there")
+    assert (rows[0].named, rows[1].before.note) == ("tsc 1 in web", "tsc is not installed")
 
 
 def test_a_file_that_moves_to_another_project_takes_its_problems_with_it() -> None:

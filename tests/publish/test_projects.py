@@ -16,7 +16,7 @@ SEEN = CheckerComparison(
     (problem(1),), (problem(2),), 1, 1, 0, 0, (problem(3), problem(4)), 2, ("web", "api"),
 )  # fmt: skip
 SILENT = replace(
-    SEEN, before=ToolRun(Answer.UNAVAILABLE, note="tsc is not there"), after=ToolRun(Answer.UNAVAILABLE),
+    SEEN, before=ToolRun(Answer.UNAVAILABLE, note="tsc is not installed"), after=ToolRun(Answer.UNAVAILABLE),
     version="", projects=("old",),
 )  # fmt: skip
 TOLD = replace(OUTCOME, patch_sha256="0" * 64, checks=(), diagnostics=(SEEN, SILENT))
@@ -26,11 +26,11 @@ def test_the_table_has_a_row_a_tool_and_one_for_where_it_gave_no_answer() -> Non
     _, _, *rows = table(view_of(TOLD).rows)
     assert rows == [
         "| ⚠️ `tsc 6.0.3 in 2 projects` | **1 new**, 1 fixed, 2 uncovered | 1 problem, 2.0 s → 3 problems, 2.0 s |",
-        "| ⚪ `tsc in old` | not compared | no answer → not run |",
+        "| ⚪ `tsc in old` | not compared | no result → not run |",
     ]
     assert remarks(view_of(TOLD))[-2:] == [
         "`tsc in 2 projects`: 1 more project not looked at: x",
-        "`tsc in old`: tsc is not there",
+        "`tsc in old`: tsc is not installed",
     ]
 
 

@@ -159,7 +159,7 @@ def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_wi
     assert tsc.before.note.startswith("it did not end in ")
     assert tsc.before.note.endswith("; checkers have a share of 30 % of budget.check_minutes")
     assert tsc.before.duration < 60
-    assert tsc.after.note == "it was not run again, since it did not run before the change"
+    assert tsc.after.note == "not run with the change, since it gave no result before it"
     assert (bash.before.answer, bash.complete) == (Answer.TIMED_OUT, False)
     assert bash.before.note.startswith(
         "the time for checkers was spent before it; checkers have a share of 30 %"

@@ -305,7 +305,7 @@ def test_whatever_a_checker_makes_of_the_file_for_its_words_holds_nothing_up(ben
 
 def test_a_program_that_is_not_there_or_does_not_run_is_unavailable(bench: Bench) -> None:
     nobody = check(bench, "", program="nobody")
-    assert nobody["note"] == "nobody is not there: the project has none of its own"
+    assert nobody["note"] == "nobody is not installed: the project has none of its own"
     proxy = check(bench, "echo 'error: unknown binary' >&2; exit 1", version=["--version"])
     assert proxy["note"] == "checker does not run here: error: unknown binary"
     assert {nobody["state"], proxy["state"]} == {"unavailable"}

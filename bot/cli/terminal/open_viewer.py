@@ -21,7 +21,7 @@ def add_view_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the output during a run."""
     group = parser.add_mutually_exclusive_group()
     add_flag(group, "-q", "--quiet", help="print only the result and errors")
-    add_flag(group, "-v", "--verbose", help="show the first lines of each result too")
+    add_flag(group, "-v", "--verbose", help="also print the first lines of each result")
     add_flag(group, "--json-events", help="print events as JSON on standard output, one a line")
 
 

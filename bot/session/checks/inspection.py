@@ -41,7 +41,7 @@ from bot.workspace.client import Workspace, WorkspaceError
 LIMIT = 120
 """Seconds for one checker, its start included."""
 
-_NOT_RUN = "it was not run again, since it did not run before the change"
+_NOT_RUN = "not run with the change, since it gave no result before it"
 
 _INSTALL_FOLDERS = frozenset(folder.split("/")[0] for one in ecosystems() for folder in one.bins)
 

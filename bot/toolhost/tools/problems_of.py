@@ -100,7 +100,7 @@ def _check(
     program = find(name, checker["where"], location.around, ours, location.environment)
     if not program:
         own = ": the project has none of its own" if list(checker["where"]) == ["project"] else ""
-        return _none("unavailable", f"{name} is not there{own}")
+        return _none("unavailable", f"{name} is not installed{own}")
     version = ""
     if checker["version"]:
         limit = min(deadline, time.monotonic() + _PROBE_LIMIT)
