@@ -1,18 +1,16 @@
 """The action's first step: may this go on? Before anything is installed, in about a tenth of a second.
 
 Usage: first.py, in a step with the event's environment and a token in SLASH_AGENT_GITHUB_TOKEN. It imports the
-standard library and our modules that need no other. Its outputs are `go` and `reason`. Where it goes on for somebody
-who asked in a comment, they get an answer at once: a reaction, and for a maintainer the progress comment, whose id is
-the output `comment`. With SLASH_AGENT_MODE=gate the output is `gate` in place of `go`: another job of the workflow,
-which may have to wait, is given it as SLASH_AGENT_GATE and checks nothing again. The output `commit` of a gate is what
-a job without secrets may install from: the base, or the head of a pull request of this repository whose lock files
-differ from the base's; never a fork's head.
+standard library and our modules that need no other. Its outputs are `go`, `reason`, and for a pull request of which
+nothing comes `note`, where another job has to report it. Somebody who asked in a comment gets an answer at once: what
+is wrong with the command, or a reaction and for a maintainer the progress comment, whose id is the output `comment`.
+With SLASH_AGENT_MODE=gate the output is `gate` in place of `go`: another job, which may have to wait, is given it as
+SLASH_AGENT_GATE and checks nothing again. The output `commit` of a gate is what a job without secrets may install from:
+the base, or the head of a pull request of this repository with other lock files; never a fork's head.
 
 It lets nobody in: the program that is then installed checks everything again, with the whole policy. It only keeps out
-people who would be refused there; where it cannot tell, that check decides.
-
-At most three API calls where it is silent, four where it refuses, four where it goes on; for a pull request in a gate
-one more, and one for each hundred files.
+people who would be refused there; where it cannot tell, that check decides. At most three API calls where it is silent,
+four where it refuses, four where it goes on; for a pull request in a gate one more, and one for each hundred files.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 from bot.contracts.errors import AgentError, ExitCode, UsageError  # noqa: E402
 from bot.contracts.request import Tier  # noqa: E402
 from bot.environment.prepared import is_lock_file  # noqa: E402
-from bot.events.admission import no_access  # noqa: E402
+from bot.events import admission  # noqa: E402
 from bot.events.event_request import ISSUE_COMMENT, REVIEW_COMMENT, Cause, EventRequest  # noqa: E402
 from bot.events.event_request import NoRequestError, WorkflowInputs  # noqa: E402
 from bot.events.payload import Account  # noqa: E402
@@ -42,29 +40,30 @@ from bot.events.read_event import read_event  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
 from bot.github.stdlib_api import Api, ApiError  # noqa: E402
 from bot.policy.load import policy_file  # noqa: E402
-from bot.publish.thread.markers import PROGRESS, REFUSED, mark, marked, notice_recipient, request_key  # noqa: E402
-from bot.verbs.registry import DEFAULT, INSTANT, VERBS, verbs_of  # noqa: E402
+from bot.publish.thread import markers  # noqa: E402
+from bot.publish.thread.markers import ANSWER, PROGRESS, REFUSED, mark, marked  # noqa: E402
+from bot.verbs.registry import DEFAULT, INSTANT, VERBS, started_by, verbs_of  # noqa: E402
 
-# Off until the policy has such a key.
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
-# What GitHub says of people who surely are on a repository's list, and of no stranger. Only the order of the
-# questions depends on it.
+# GitHub's word for people who surely are on a repository's list. Only the order of the questions depends on it.
 INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 GO = "go"
 QUEUED = "**Queued**\n\n- starts when a runner is free and earlier requests in this thread are done"
-A_DAY = 86_400
-PAGE = 100
+INPUTS = ("GITHUB_REPOSITORY", "SLASH_AGENT_INSTRUCTION", "SLASH_AGENT_TASK")
+A_DAY, PAGE = 86_400, 100
 MOST_PAGES = 30  # GitHub lists 3,000 files
 
 
 @dataclass(frozen=True)
 class Decision:
-    """`known` is true for somebody whom the API called a maintainer; `refuse` where they are to be told."""
+    """`known` is true for somebody whom the API called a maintainer; `refuse` where they are to be told. `is_unasked`:
+    the policy requests nothing of such an event."""
 
     go: bool
     reason: str
     known: bool = False
     refuse: bool = False
+    is_unasked: bool = False
 
 
 class Check:
@@ -74,8 +73,7 @@ class Check:
     def __init__(self, event_request: EventRequest, association: str, api: Api, policy: str) -> None:
         self.event_request = event_request
         self.insider = event_request.command is not None and association in INSIDERS
-        self.api = api
-        self.file = policy
+        self.api, self.file = api, policy
         self.base = f"/repos/{event_request.repository.name}"
 
     def decide(self) -> Decision:
@@ -84,10 +82,12 @@ class Check:
         author, sender, subject = request.actor, request.sender, request.subject
         key = CONFIGURED.get(request.cause)
         is_draft = request.cause is Cause.PULL_REQUEST and subject is not None and subject.draft
+        if subject is not None and subject.locked:
+            return Decision(False, admission.LOCKED)
         if key and key not in self.policy:
-            return Decision(False, f"{self.file} has no `{key}`.")
+            return Decision(False, f"{self.file} has no `{key}`.", is_unasked=True)
         if is_draft and "drafts" not in self.policy:
-            return Decision(False, "The pull request is a draft; it is reviewed when it is ready, or when asked.")
+            return Decision(False, "The pull request is a draft: reviewed when ready, or when asked.", is_unasked=True)
         if request.tier is not None:
             return Decision(True, f"The event `{request.trigger.event}` is looked at.")
         if author is None:
@@ -95,9 +95,10 @@ class Check:
         if sender is not None and sender.id != author.id:
             return Decision(False, f"{sender.login} sent this event, but {author.login} wrote the command.")
         if author.kind == "Bot" or author.login.endswith("[bot]"):
-            listed = str(author.id) in self.policy
-            relation = "names" if listed else "does not list"
-            return Decision(listed, f"{author.login} is a bot, and {self.file} {relation} it.")
+            if str(author.id) in self.policy:
+                return Decision(True, f"{author.login} is a bot, and {self.file} names it.")
+            # On an issue the program reports, which finds what it wrote before.
+            return Decision(request.command is None and not request.head_sha, admission.not_listed(author))
         return self._person(author)
 
     def _person(self, author: Account) -> Decision:
@@ -109,7 +110,7 @@ class Check:
         status, answer = self.api.get(f"{self.base}/collaborators/{login}/permission")
         user = (answer or {}).get("user") or {}
         if status == 404 or user.get("id") != author.id:
-            return Decision(False, f"GitHub does not know {author.login} as account {author.id}.")
+            return Decision(False, admission.other_account(author, user.get("id") or 0))
         if answer.get("permission") in ("admin", "maintain", "write"):
             return Decision(True, f"{author.login} may write here.", known=True)
         if answer.get("permission") == "none":
@@ -121,15 +122,20 @@ class Check:
         login, command = author.login, self.event_request.command
         if "outsider" in self.policy or "thread_author" in self.policy:
             return Decision(True, f"{login} has no rights here, and {self.file} may give some to outsiders.")
-        if command is None or command.near_miss:
-            return Decision(False, f"{login} has no rights here, so this event starts nothing.")
-        if self._was_told_today(author.id):
-            return Decision(False, f"{login} may not give commands here, and got that answer today.")
-        if command.verb in verbs_of(Tier.OUTSIDER):
+        if command is None:
+            verb = started_by(self.event_request.cause)
+            return Decision(False, admission.no_access_unasked(login, verb, self.file))
+        if command.near_miss:
+            return Decision(False, f"{login} has no rights here, so this comment starts nothing.")
+        is_free = not command.problem and command.verb in verbs_of(Tier.OUTSIDER)
+        if self._was_told_today(author.id, ANSWER if is_free else REFUSED):
+            return Decision(False, f"{login} got an answer of this kind today; outsiders get one a day.")
+        if is_free:
             return Decision(True, f"{login} may ask for {command.verb} once a day.")
         verb = DEFAULT if command.problem or command.verb in INSTANT else command.verb
         on_pull = self.event_request.on_pull
-        return Decision(False, no_access(login, verb, on_pull=on_pull, policy_file=self.file), refuse=True)
+        reason = admission.no_access(login, verb, on_pull=on_pull, policy_file=self.file)
+        return Decision(False, reason, refuse=True)
 
     @cached_property
     def policy(self) -> str:
@@ -139,34 +145,29 @@ class Check:
         content = answer.get("content") if status == 200 and isinstance(answer, dict) else None
         return b64decode(content).decode(errors="replace") if isinstance(content, str) else ""
 
-    def _was_told_today(self, account: int) -> bool:
-        """Whether this account was told within a day. Where more was written than one page holds, it counts as
-        told: a flood must not buy an answer."""
+    def _was_told_today(self, account: int, kind: str) -> bool:
+        """Whether this account got an answer of this kind within a day. Where more was written than one page holds, it
+        counts as told: a flood must not buy an answer."""
         since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - A_DAY))
         newest = f"since={since}&sort=created&direction=desc&per_page={PAGE}"
         _, answer = self.api.get(f"{self.base}/issues/comments?{newest}")
-        comments = answer or []
-        ours = (one for one in comments if (one.get("user") or {}).get("type") == "Bot")
-        was_told = any(notice_recipient(str(one.get("body") or "")) == str(account) for one in ours)
-        return was_told or len(comments) >= PAGE
+        ours = (one for one in answer or () if (one.get("user") or {}).get("type") == "Bot")
+        was_told = any(markers.notice_recipient(str(one.get("body") or ""), kind) == str(account) for one in ours)
+        return was_told or len(answer or ()) >= PAGE
 
 
 class Greeting:
     """The first that the asker sees. Nothing depends on it."""
 
     def __init__(self, event_request: EventRequest, api: Api, environment: Mapping[str, str]) -> None:
-        self.base = f"/repos/{event_request.repository.name}"
-        self.number = event_request.number
-        self.trigger = event_request.trigger
-        self.key = request_key(self.trigger.event, self.trigger.comment_id)
-        self.api = api
-        self.environment = environment
+        self.base, self.number = f"/repos/{event_request.repository.name}", event_request.number
+        self.trigger, self.api, self.environment = event_request.trigger, api, environment
+        self.key = markers.request_key(self.trigger.event, self.trigger.comment_id)
 
-    def react(self, content: str = "eyes") -> None:
+    def react(self, content: str) -> None:
         kind = "pulls" if self.trigger.event == REVIEW_COMMENT else "issues"
-        self.api.post(
-            f"{self.base}/{kind}/comments/{self.trigger.comment_id}/reactions", {"content": content}
-        )
+        path = f"{self.base}/{kind}/comments/{self.trigger.comment_id}/reactions"
+        self.api.post(path, {"content": content})
 
     def answer(self, text: str, **fields: str | int) -> None:
         """Comment in the conversation."""
@@ -179,8 +180,7 @@ class Greeting:
         names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
         server, job, run = (self.environment.get(name, "") for name in names)
         if run:
-            text += f"\n\n[Follow the run]({server}/{job}/actions/runs/{run})"
-            fields["run"] = run
+            text, fields["run"] = f"{text}\n\n[Follow the run]({server}/{job}/actions/runs/{run})", run
         if queued:
             fields["queued"] = "yes"
         return str(self._comment(text, mark(PROGRESS, **fields))["id"])
@@ -193,8 +193,7 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     actions = Actions(environment, sys.stdout)
     given = environment.get
     name, payload = given("GITHUB_EVENT_NAME", ""), Path(given("GITHUB_EVENT_PATH", ""))
-    words = ("GITHUB_REPOSITORY", "SLASH_AGENT_INSTRUCTION", "SLASH_AGENT_TASK")
-    inputs = WorkflowInputs(*(given(word, "") for word in words))
+    inputs = WorkflowInputs(*(given(word, "") for word in INPUTS))
     try:
         event_request = read_event(name, payload, inputs)
     except NoRequestError as error:
@@ -214,11 +213,12 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     except ApiError as error:
         say(actions, f"{error}; the full check decides.")
         return go_on(actions, "", gate=gate)
-    comment = respond(event_request, decision, api, environment, actions)
-    if not decision.go:
-        return end(actions, decision.reason, "refused")
-    if command and is_near_miss(event_request, decision):
-        return end(actions, command.problem, "refused")
+    # On lines of a diff the program answers, in the thread there.
+    is_here = event_request.trigger.event == ISSUE_COMMENT and given("SLASH_AGENT_PROGRESS") != "false"
+    problem = admission.command_problem(event_request) if decision.known and is_here else ""
+    comment = respond(event_request, decision, problem, api, environment, actions)
+    if problem or not decision.go:
+        return end(actions, problem or decision.reason, "refused")
     say(actions, decision.reason)
     # A verb without setup installs nothing.
     profile = VERBS[command.verb].profile if command else None
@@ -230,30 +230,36 @@ def main(environment: Mapping[str, str]) -> ExitCode:
 
 
 def respond(
-    event_request: EventRequest, decision: Decision, api: Api, environment: Mapping[str, str], actions: Actions
-) -> str:
-    """Answer the person who asked. The id of the progress comment, empty where there is none."""
+    event_request: EventRequest, decision: Decision, problem: str, api: Api, environment: Mapping[str, str],
+    actions: Actions,
+) -> str:  # fmt: skip
+    """Answer the person who asked, with the command's `problem` if it has one. The progress comment's id, or empty."""
     # A job that is done again has said all this at its first attempt.
     if environment.get("SLASH_AGENT_DRY_RUN") == "true" or environment.get("GITHUB_RUN_ATTEMPT", "1") != "1":
         return ""
     command, trigger = event_request.command, event_request.trigger
     greeting = Greeting(event_request, api, environment)
-    is_off = environment.get("SLASH_AGENT_PROGRESS") == "false"
     try:
         if decision.refuse and event_request.actor and event_request.number:
             greeting.answer(decision.reason, to=event_request.actor.id)
+        if command is None and event_request.head_sha and not (decision.go or decision.is_unasked):
+            if environment.get("SLASH_AGENT_MODE") != "both":
+                actions.set_output("note", decision.reason)
+            else:
+                api.post(f"{greeting.base}/check-runs", admission.unmet_check(event_request, decision.reason))
+        is_off = environment.get("SLASH_AGENT_PROGRESS") == "false"
         if command is None or not (decision.go and trigger.comment_id) or is_off:
             return ""
-        if is_near_miss(event_request, decision):
-            greeting.answer(command.problem)
+        if problem:
+            run = {"run": run_id} if (run_id := environment.get("GITHUB_RUN_ID")) else {}
+            greeting.answer(problem, **run, **admission.refused_fields(event_request))
         try:
             # To people who are not known yet the program may answer, which then reacts.
             if not command.near_miss or decision.known:
-                greeting.react("confused" if command.problem else "eyes")
-        except ApiError as error:
-            # On lines of a diff it takes a token that may write to pull requests.
+                greeting.react("confused" if command.problem or problem else "eyes")
+        except ApiError as error:  # on lines of a diff it takes a token that may write to pull requests
             actions.print(f"note: no reaction to the comment: {error}")
-        if decision.known and not command.problem and command.verb not in INSTANT:
+        if decision.known and not (command.problem or problem) and command.verb not in INSTANT:
             return greeting.begin(queued=environment.get("SLASH_AGENT_MODE") == "gate")
     except ApiError as error:
         actions.print(f"note: the comment could not be posted: {error}")
@@ -288,12 +294,6 @@ def changes_lock_files(api: Api, pull_path: str) -> bool:
         if len(files) < PAGE:
             return False
     return True
-
-
-def is_near_miss(event_request: EventRequest, decision: Decision) -> bool:
-    """Whether somebody who may command wrote something that is no command, and can be told so here."""
-    missed = event_request.command is not None and event_request.command.near_miss
-    return missed and decision.known and event_request.trigger.event == ISSUE_COMMENT
 
 
 def go_on(actions: Actions, comment: str, *, gate: bool) -> ExitCode:

@@ -9,7 +9,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from bot.cli.options import add_bundle, add_dry_run
+from bot.cli.options import add_bundle, add_dry_run, add_text
 from bot.cli.terminal.printer import Mark, Printer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
@@ -18,7 +18,7 @@ from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
 from bot.publish.result import PublishResult
 from bot.report.summary import publish_summary, run_summary
-from bot.session.event.publish_bundle import publish_bundle
+from bot.session.event.publish_bundle import publish_bundle, publish_note
 
 # What these come to is said in the thread, and no pull request was meant to come of them.
 _ANSWERED = frozenset({Status.REVIEWED, Status.PLANNED, Status.ANSWERED, Status.NEEDS_INPUT})
@@ -28,13 +28,20 @@ EXAMPLE = "slash-agent publish --bundle bundle --dry-run"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_bundle(parser, "--bundle", "the folder that `run` or `salvage` wrote")
+    note = "in place of a bundle, why nothing came of a pull request's event; becomes a neutral check"
+    add_text(parser, "--note", "SLASH_AGENT_NOTE", "TEXT", note)
     add_dry_run(parser, "print every write to GitHub instead of sending it")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
+    actions = Actions(os.environ, sys.stdout)
+    if arguments.note:
+        dry_run, say, mask = arguments.dry_run, actions.print, actions.add_mask
+        publish_note(arguments.note, os.environ, dry_run=dry_run, say=say, mask=mask)
+        actions.print("The pull request has the reason, as a neutral check.")
+        return ExitCode.DONE
     if not arguments.bundle:
         raise UsageError("There is no bundle: give --bundle DIR.")
-    actions = Actions(os.environ, sys.stdout)
     done = publish_bundle(
         Path(arguments.bundle),
         os.environ,

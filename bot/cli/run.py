@@ -80,7 +80,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         actions = Actions(os.environ, viewer.stream(out))
         view = None if _is_log(viewer, arguments) else viewer
         result = run_event(
-            replace(options, view=view), os.environ, actions.print, actions.print, actions.add_mask
+            replace(options, view=view),
+            os.environ,
+            actions.print,
+            actions.print,
+            actions.add_mask,
+            partial(actions.set_output, "note"),
         )
         viewer.tell(EndEvent(int(result.exit_code), _as_json(result)))
     actions = Actions(os.environ, out)

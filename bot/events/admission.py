@@ -8,6 +8,7 @@ since a login can pass to another account. What each tier may do by default: `bo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -16,11 +17,13 @@ from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import Account, Permission, ThreadReader
 from bot.events.command import Command
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
-from bot.verbs.registry import started_by
+from bot.verbs.record import Earlier, Place
+from bot.verbs.registry import INSTANT, VERBS, started_by
 
 if TYPE_CHECKING:
     from bot.policy.values import Policy  # pydantic: an event that is not for the bot needs none
 
+LOCKED = "The conversation is locked, so no comment can be posted in it."
 FIX_FAILED_RUN = "what the failed checks show"
 
 
@@ -81,6 +84,38 @@ def command_for(policy: Policy, event_request: EventRequest) -> Command:
     return Command(verb, instruction)
 
 
+def place_problem(command: Command, event_request: EventRequest) -> str:
+    """Return why a command has no meaning in its thread, in one sentence, or empty."""
+    on_pull, verb = event_request.on_pull, f"`/agent {command.verb}`"
+    places = VERBS[command.verb].places
+    if on_pull and "base" in command.options:
+        return (
+            "`--base` does not work under a pull request: its result goes to the branch of that pull request."
+        )
+    if not on_pull and places == {Place.PULL}:
+        return f"{verb} works on pull requests; this is an issue."
+    if not on_pull and "sha" in command.options:
+        return "`--sha` names the head of a pull request; this is an issue."
+    if event_request.subject is None and Place.REPOSITORY not in places:
+        return f"{verb} needs an issue or a pull request to be about: give its `number`."
+    return ""
+
+
+def command_problem(event_request: EventRequest) -> str:
+    """Return why the command of an event cannot be carried out as it is written, in one sentence, or empty."""
+    command = event_request.command
+    return command.problem or place_problem(command, event_request) if command else ""
+
+
+def refused_fields(event_request: EventRequest) -> dict[str, str]:
+    """Return fields for the mark of a refusal: no model was asked, and a `retry` by the same person does not reach past
+    a refused request."""
+    command, actor, fields = event_request.command, event_request.actor, {"usd": "0.0000"}
+    if command is None or command.problem or actor is None or command.verb in INSTANT:
+        return fields
+    return fields if VERBS[command.verb].earlier is Earlier.REQUEST else {**fields, "refused": str(actor.id)}
+
+
 def _login(login: str) -> str:
     """Return `login` for a comparison: an app's has `[bot]` at its end in some places only."""
     return login.casefold().removesuffix("[bot]")
@@ -98,7 +133,7 @@ def identify_actor(event_request: EventRequest, reader: ThreadReader, bots: Coll
     if actor is None:
         raise _unanswered("The account that gave the command is deleted.")
     if sender is not None and sender.id != actor.id:
-        raise _unanswered(f"{sender.login} sent this event, but {actor.login} wrote what asks.")
+        raise _unanswered(f"{sender.login} sent this event, but {actor.login} wrote the command.")
     if sender is not None and _looks_like_bot(sender):
         return _bot(actor, bots)
     return resolve_actor(actor, event_request.repository.name, reader, bots)
@@ -110,13 +145,19 @@ def resolve_actor(account: Account, repository: str, reader: ThreadReader, bots:
         return _bot(account, bots)
     permission, login = reader.permission(repository, account.login), account.login
     if permission.user_id != account.id:
-        known = permission.user_id or "none"
-        raise _unanswered(f"GitHub knows {login} as account {known}, not as {account.id}.")
+        raise _unanswered(other_account(account, permission.user_id))
     if permission.kind == "Bot":
         return _bot(account, bots)
     if permission.kind != "User":
         raise _unanswered(f"{login} is an account of type {permission.kind or 'unknown'}, not a person.")
     return Actor(login, account.id, tier_of(permission))
+
+
+def other_account(account: Account, known: int) -> str:
+    """Return the sentence on an account whose login GitHub knows with the id `known`, 0 for none."""
+    if not known:
+        return f"GitHub shows no account {account.login} any more: it is suspended, deleted or renamed."
+    return f"GitHub knows {account.login} as account {known}, not as {account.id}."
 
 
 def _unanswered(reason: str) -> RefusedError:
@@ -142,7 +183,12 @@ def _looks_like_bot(account: Account) -> bool:
 def _bot(account: Account, bots: Collection[int]) -> Actor:
     if account.id in bots:
         return Actor(account.login, account.id, Tier.BOT)
-    raise _unanswered(f"{account.login} is a bot, and the policy's `bots` does not list its id {account.id}.")
+    raise _unanswered(not_listed(account))
+
+
+def not_listed(account: Account) -> str:
+    """Return the sentence on a bot that the policy does not list."""
+    return f"{account.login} is a bot, and the policy's `bots` does not list its id {account.id}."
 
 
 def no_access(login: str, verb: str, *, on_pull: bool, policy_file: str) -> str:
@@ -151,4 +197,32 @@ def no_access(login: str, verb: str, *, on_pull: bool, policy_file: str) -> str:
     return (
         f"Thanks for your interest, {login}. Only people with write access to this repository can start me here. A "
         f"maintainer can run `/agent {verb}` on this {noun}, or allow others in `{policy_file}`."
+    )
+
+
+def unmet_check(event_request: EventRequest, reason: str, run_url: str = "") -> dict[str, object]:
+    """Return the neutral check run, as GitHub's API takes it, for the pull request of an event that has no command and
+    ends without a result."""
+    verb = VERBS[started_by(event_request.cause)]
+    result = verb.profile.success.value if verb.profile else "done"
+    summary = f"{reason}\n\n[The run]({run_url})" if run_url else reason
+    first = re.match(r"[^\n]+?[.!?](?=\s|$)|[^\n]*", reason) or [""]
+    return {
+        "name": f"Slash Agent {verb.name}",
+        "head_sha": event_request.head_sha,
+        "status": "completed",
+        "conclusion": "neutral",
+        "output": {
+            "title": f"Not {result}: {first[0]}"[:255],
+            "summary": summary,
+            "annotations": [],
+        },
+    }
+
+
+def no_access_unasked(login: str, verb: str, policy_file: str) -> str:
+    """Return why an account without access starts nothing by an event without a command."""
+    return (
+        f"{login} has no write access here. A maintainer can run `/agent {verb}`, or allow it for everybody's own pull "
+        f"requests with `thread_author: [{verb}]` in `{policy_file}`."
     )

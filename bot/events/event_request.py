@@ -122,10 +122,12 @@ class EventRequest:
 
 
 class NoRequestError(Exception):
-    """An event that requests nothing. `reason` is one sentence for the log."""
+    """An event that requests nothing. `reason` is one sentence for the log. `unmet`: the policy lets such an event
+    request something, so people wait for a result."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, *, unmet: bool = False) -> None:
         self.reason = f"Nothing to do: {why}."
+        self.unmet = unmet
         super().__init__(self.reason)
 
 

@@ -63,6 +63,11 @@ def _from_comment(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
         raise NoRequestError(f"the {noun} was {_word(action)}, and only a new {noun} is a command")
     identity, body = fields.number(f"{text}.id"), fields.text(f"{text}.body", default="")
     command = _command_in(body, noun)
+    if name != ISSUE_COMMENT and _is_of_fork(fields):
+        raise NoRequestError(
+            f"GitHub gives a {noun} on a fork's pull request neither secrets nor a token that writes; write the "
+            "command as a comment in the conversation of the pull request, where it works"
+        )
     url, at = fields.text(f"{text}.html_url"), _requested_at(name, fields)
     request = _about_thread(
         fields,
@@ -85,6 +90,11 @@ def _requested_at(name: str, fields: Fields) -> str:
     if name != REVIEW_COMMENT or not fields.has("comment.updated_at"):
         return created
     return max(created, fields.time("comment.updated_at"))
+
+
+def _is_of_fork(fields: Fields) -> bool:
+    head = fields.name_of("pull_request.head.repo")
+    return head.lower() != fields.full_name("repository.full_name").lower()
 
 
 def _anchor(fields: Fields) -> ReviewThread:

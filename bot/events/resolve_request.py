@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 from bot.contracts.pulls import Comment
 from bot.contracts.request import POLICY_FILE, Actor, Request, Tier
 from bot.contracts.threads import Account, PullReader, ThreadReader
-from bot.events.admission import command_for, identify_actor, no_access, option_refusal, permits
+from bot.events.admission import (
+    LOCKED,
+    command_for,
+    identify_actor,
+    no_access,
+    no_access_unasked,
+    option_refusal,
+    permits,
+    place_problem,
+)
 from bot.events.command import Command, shown_command
 from bot.events.event_request import (
     Cause,
@@ -27,7 +36,6 @@ from bot.events.pull import PullTarget, read_pull_target
 from bot.events.pull_context import read_pull_context
 from bot.events.thread_html import ThreadHtml
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread, build_thread
-from bot.verbs.record import Place
 from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, verbs_of
 
 _POINTING = frozenset({"", "this", "it", "this one"})
@@ -67,10 +75,14 @@ def build_request(
     try:
         _check_access(command, actor, event_request, policy)
         if event_request.cause is Cause.FAILED_RUN and _tries_exhausted(event_request, tries):
-            raise NoRequestError(f"the failed run's head was worked on {MOST_TRIES} times already")
+            raise NoRequestError(
+                f"the failed run's head was worked on {MOST_TRIES} times already; `/agent {DEFAULT}` tries once more",
+                unmet=True,
+            )
         event_request = complete_event_request(event_request, reader)
         _check_unlocked(event_request)
-        _check_place(command, event_request)
+        if problem := place_problem(command, event_request):
+            raise UsageRefusedError(problem)
         return _build(event_request, command, actor, reader)
     except RefusedError as refusal:
         # A bot gets no answer, since it might answer back, nor does an account that wrote no command.
@@ -93,13 +105,15 @@ def _check_access(command: Command, actor: Actor, event_request: EventRequest, p
     ):
         verb = requested if requested and requested not in INSTANT else DEFAULT
         reason = no_access(actor.login, verb, on_pull=event_request.on_pull, policy_file=POLICY_FILE)
+        if event_request.cause is not Cause.COMMAND:
+            reason = no_access_unasked(actor.login, verb, POLICY_FILE)
         raise RefusedError(reason, in_thread=not command.near_miss)
     if command.problem:
         raise UsageRefusedError(command.problem)
     if not is_allowed(command.verb):
         raise RefusedError(
-            f"{actor.login} may not use `/agent {command.verb}` here: "
-            f"this repository's policy does not allow it for the tier {actor.tier}."
+            f"{actor.login} may not use `/agent {command.verb}` here: this repository's policy does not allow it for "
+            f"the tier {actor.tier}. A maintainer can write it, or allow it with `tiers` in `{POLICY_FILE}`."
         )
     if reason := option_refusal(policy, command.options):
         raise UsageRefusedError(reason)
@@ -107,7 +121,7 @@ def _check_access(command: Command, actor: Actor, event_request: EventRequest, p
 
 def _check_unlocked(event_request: EventRequest) -> None:
     if event_request.subject is not None and event_request.subject.locked:
-        raise RefusedError("The conversation is locked, so no comment can be posted in it.", in_thread=False)
+        raise RefusedError(LOCKED, in_thread=False)
 
 
 def complete_event_request(event_request: EventRequest, reader: ThreadReader) -> EventRequest:
@@ -128,24 +142,6 @@ def complete_event_request(event_request: EventRequest, reader: ThreadReader) ->
         )
         event_request = replace(event_request, subject=subject)
     return event_request
-
-
-def _check_place(command: Command, event_request: EventRequest) -> None:
-    """Refuse a command that has no meaning in this thread."""
-    on_pull, verb = event_request.on_pull, f"`/agent {command.verb}`"
-    places, reason = VERBS[command.verb].places, ""
-    if on_pull and "base" in command.options:
-        reason = (
-            "`--base` does not work under a pull request: its result goes to the branch of that pull request."
-        )
-    elif not on_pull and places == {Place.PULL}:
-        reason = f"{verb} works on pull requests; this is an issue."
-    elif not on_pull and "sha" in command.options:
-        reason = "`--sha` names the head of a pull request; this is an issue."
-    elif event_request.subject is None and Place.REPOSITORY not in places:
-        reason = f"{verb} needs an issue or a pull request to be about: give its `number`."
-    if reason:
-        raise UsageRefusedError(reason)
 
 
 def _tries_exhausted(event_request: EventRequest, tries: Tries | None) -> bool:

@@ -36,7 +36,7 @@ class Api:
         """Status and JSON, also for 404. Raises `ApiError` for any other failure."""
         return self._send("GET", path, None)
 
-    def post(self, path: str, data: Mapping[str, str]) -> Any:
+    def post(self, path: str, data: Mapping[str, object]) -> Any:
         return self._send("POST", path, json.dumps(data).encode())[1]
 
     def _send(self, method: str, path: str, data: bytes | None) -> tuple[int, Any]:

@@ -26,19 +26,26 @@ from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
 if TYPE_CHECKING:
     from bot.providers.wire import Wire
 
-_NO_KEY = "To see it work without a key, run: slash-agent demo"
+
+class MissingKeyError(UsageError):
+    """No key for a model is set. `variables` are those that may hold one, the usual one first."""
+
+    def __init__(self, sentence: str, *variables: str) -> None:
+        super().__init__(f"{sentence} To see it work without a key, run: slash-agent demo")
+        self.variables = variables
 
 
 def default_model(environment: Mapping[str, str]) -> str:
     """Return the default model: of the first provider that has a key.
 
-    Raises `UsageError` if none has.
+    Raises `MissingKeyError` if none has.
     """
     for provider, name in DEFAULTS.items():
         if environment.get(VENDORS[provider].key_variable, "").strip():
             return f"{provider}/{name}"
-    keys = " or ".join(VENDORS[provider].key_variable for provider in DEFAULTS)
-    raise UsageError(f"No model is configured: set {keys}, or name one with --model provider/name. {_NO_KEY}")
+    keys = [VENDORS[provider].key_variable for provider in DEFAULTS]
+    sentence = f"No model is configured: set {' or '.join(keys)}, or name one with --model provider/name."
+    raise MissingKeyError(sentence, *keys)
 
 
 def check_model(model: str, environment: Mapping[str, str], today: date | None = None) -> None:
@@ -81,7 +88,7 @@ def _endpoint(model: str, vendor: Vendor, environment: Mapping[str, str]) -> End
         raise UsageError(f"{model} needs an address: set {vendor.url_variable}.")
     endpoint = endpoint_of(vendor, environment)
     if not endpoint.key and not url and vendor.needs_key:
-        raise UsageError(f"{model} needs a key: set {vendor.key_variable}. {_NO_KEY}")
+        raise MissingKeyError(f"{model} needs a key: set {vendor.key_variable}.", vendor.key_variable)
     return endpoint
 
 

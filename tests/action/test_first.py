@@ -136,7 +136,7 @@ def test_a_job_that_is_done_again_says_nothing_again(stage: Stage) -> None:
     assert len(stage.bot_comments()) == 1
 
 
-@pytest.mark.parametrize("body", ["/agent status", "/agent help", "/agent stop", "/agent revew this"])
+@pytest.mark.parametrize("body", ["/agent status", "/agent help", "/agent stop"])
 def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: str) -> None:
     result = first(stage, stage.ask(body))
     assert result.goes_on
@@ -144,17 +144,31 @@ def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: 
     assert [line for line in result.calls if line.endswith("/reactions")]
 
 
-@pytest.mark.parametrize("body", ["please /agent fix this", "/Agent fix this"])
-def test_a_maintainers_slip_is_answered_at_once_with_the_right_form(stage: Stage, body: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("please /agent fix this", "`/agent fix this`"),
+        ("/Agent fix this", "`/agent fix this`"),
+        ("/agent revew this", "`/agent review` is the nearest"),
+        ("/agent fix --modle x this", "`--model` is the nearest"),
+        ("/agent review", "works on pull requests"),
+    ],
+)
+def test_a_maintainers_slip_is_answered_at_once_with_the_right_form(
+    stage: Stage, body: str, words: str
+) -> None:
     event = stage.ask(body)
     result = first(stage, event)
     assert (result.code, result.goes_on) == (0, False)
     [comment] = stage.bot_comments()
-    assert comment.startswith("This was not read as a command.")
-    assert "`/agent fix this`" in comment.partition("\n")[0]
+    assert words in comment.partition("\n")[0]
+    assert "usd=0.0000" in comment
     reactions = stage.get(f"issues/comments/{event['comment']['id']}/reactions")
     assert [one["content"] for one in reactions] == ["confused"]
-    silent(stage, stage.ask(body, REPORTER), "this event starts nothing")
+
+
+def test_a_strangers_near_miss_gets_nothing(stage: Stage) -> None:
+    silent(stage, stage.ask("please /agent fix this", REPORTER), "this comment starts nothing")
 
 
 def test_a_dry_run_writes_nothing(stage: Stage) -> None:
@@ -303,7 +317,8 @@ def test_an_outsiders_push_costs_no_install_unless_the_policy_speaks_of_them(
         stage.forge.grant(stage.repo, REPORTER, role)
     result = pushed(stage, pull_event(stage, REPORTER))
     assert result.goes_on is goes_on
-    assert goes_on or "no rights here" in result.outputs["reason"]
+    assert goes_on or "`thread_author: [review]`" in result.outputs["note"]
+    assert not goes_on or "note" not in result.outputs
 
 
 def test_a_draft_is_looked_at_only_where_the_policy_speaks_of_drafts(stage: Stage) -> None:
@@ -351,19 +366,22 @@ def test_a_stranger_is_told_once_a_day_and_then_nothing(stage: Stage) -> None:
     assert reply.startswith(f"Thanks for your interest, {REPORTER}. Only people with write access")
     assert "A maintainer can run `/agent fix` on this issue, or allow others in `.github/agent.yml`." in reply
     assert len(result.calls) <= 5
-    silent(stage, stage.ask("/agent fix this", REPORTER), "got that answer today")
+    silent(stage, stage.ask("/agent fix this", REPORTER), "got an answer of this kind today")
     elsewhere = stage.new_issue()
-    silent(stage, stage.ask("/agent please", REPORTER, elsewhere), "got that answer today")
+    silent(stage, stage.ask("/agent please", REPORTER, elsewhere), "got an answer of this kind today")
     assert stage.bot_comments(elsewhere) == []
 
 
 @pytest.mark.parametrize("verb", ["help", "status"])
-def test_a_stranger_may_ask_for_help_unless_they_were_told_today(stage: Stage, verb: str) -> None:
+def test_an_answer_to_a_stranger_and_a_refusal_do_not_use_up_one_another(stage: Stage, verb: str) -> None:
     answer_to_reader = first(stage, stage.ask(f"/agent {verb}", REPORTER))
     assert answer_to_reader.goes_on
     assert len(answer_to_reader.calls) <= 4
     first(stage, stage.ask("/agent fix this", REPORTER))
-    silent(stage, stage.ask(f"/agent {verb}", REPORTER), "got that answer today")
+    assert first(stage, stage.ask(f"/agent {verb}", REPORTER)).goes_on
+    answered = f"Help.\n\n<!-- slash-agent answer request=1 to={stage.forge.add_user(REPORTER)} -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, "github-actions[bot]", answered)
+    silent(stage, stage.ask(f"/agent {verb}", REPORTER), "got an answer of this kind today")
 
 
 @pytest.mark.parametrize(
@@ -383,7 +401,7 @@ def test_what_silences_nobody(stage: Stage, login: str, at: str) -> None:
 def test_a_flood_buys_no_answer(stage: Stage) -> None:
     for number in range(FLOOD):
         stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"flood {number}")
-    silent(stage, stage.ask("/agent fix this", REPORTER), "got that answer today")
+    silent(stage, stage.ask("/agent fix this", REPORTER), "got an answer of this kind today")
 
 
 def test_a_policy_on_another_branch_opens_no_door(stage: Stage) -> None:
@@ -401,7 +419,7 @@ def test_the_payload_makes_nobody_a_maintainer(stage: Stage) -> None:
     first(stage, event)
     assert stage.bot_comments() == []
     event["comment"]["user"]["login"] = event["sender"]["login"] = MAINTAINER
-    silent(stage, event, "does not know")
+    silent(stage, event, "GitHub knows")
 
 
 def test_a_bot_is_refused_in_silence_and_goes_on_where_the_policy_names_it(stage: Stage) -> None:

@@ -112,7 +112,9 @@ def test_a_failed_run_sets_off_two_fixes_a_head(tried: int, built: bool) -> None
     answer = _build("workflow_run", run_payload(), tried=tried)
     assert isinstance(answer, Request) is built
     if not built:
-        assert answer == NoRequest("Nothing to do: the failed run's head was worked on 2 times already.")
+        assert answer == NoRequest(
+            "Nothing to do: the failed run's head was worked on 2 times already; `/agent fix` tries once more."
+        )
 
 
 @pytest.mark.parametrize("what", ["a pull request", "a pull request's push", "a failed run"])

@@ -149,6 +149,10 @@ def _ghost(payload: Payload, where: str) -> None:
     payload[where]["user"] = None
 
 
+ON_FORK = (
+    "Nothing to do: GitHub gives a {} on a fork's pull request neither secrets nor a token that writes; write the "
+    "command as a comment in the conversation of the pull request, where it works."
+)
 MUTANTS: dict[str, tuple[str, Callable[[Payload], Any], str]] = {
     "a comment by a ghost": (
         "issue_comment",
@@ -163,12 +167,12 @@ MUTANTS: dict[str, tuple[str, Callable[[Payload], Any], str]] = {
     "a review of a deleted fork's head": (
         "pull_request_review",
         lambda one: one["pull_request"]["head"].update(repo=None),
-        "",
+        ON_FORK.format("review"),
     ),
     "a review comment on a deleted fork's head": (
         "pull_request_review_comment",
         lambda one: one["pull_request"]["head"].update(repo=None),
-        "",
+        ON_FORK.format("comment"),
     ),
     "a review comment on a line that is gone": (
         "pull_request_review_comment",

@@ -78,11 +78,11 @@ REFUSED: list[tuple[str, Permission, dict[str, Any]]] = [
         {},
     ),
     (
-        "GitHub knows octocat as account none, not as 583231.",
+        "GitHub shows no account octocat any more: it is suspended, deleted or renamed.",
         Permission("none", 0, "", private=False),
         {},
     ),
-    ("mallory sent this event, but octocat wrote what asks.", WRITER, {"sender": MALLORY}),
+    ("mallory sent this event, but octocat wrote the command.", WRITER, {"sender": MALLORY}),
     *(
         ("octocat is a", Permission("admin", 583231, kind, private=False), {})
         for kind in ("Bot", "Organization", "Mannequin", "")

@@ -105,19 +105,22 @@ def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read() -> None:
 
 MAINTAINER = Threads().permission_answer
 BY_BOT = {"comment__user": BOT, "sender": BOT}
-NOT_ALLOWED = "may not use `/agent fix` here: this repository's policy does not allow it for the tier"
+NOT_ALLOWED = (
+    "may not use `/agent fix` here: this repository's policy does not allow it for the tier {}. "
+    "A maintainer can write it, or allow it with `tiers` in `.github/agent.yml`."
+)
 REFUSED: dict[str, tuple[str, Permission, dict[str, Any], Refusal]] = {
     "a contributor": (
         "fix it",
         READER,
         {},
-        Refusal(f"octocat {NOT_ALLOWED} contributor.", in_thread=True),
+        Refusal(f"octocat {NOT_ALLOWED.format('contributor')}", in_thread=True),
     ),
     "a bot that is listed for another verb": (
         "fix it",
         MAINTAINER,
         BY_BOT,
-        Refusal(f"renovate[bot] {NOT_ALLOWED} bot.", in_thread=False),
+        Refusal(f"renovate[bot] {NOT_ALLOWED.format('bot')}", in_thread=False),
     ),
     "a deleted account": (
         "fix it",

@@ -105,7 +105,7 @@ def test_a_policy_that_lets_outsiders_in_is_heeded_on_the_default_branch(
     stage.forge.commit(stage.repo, {".github/agent.yml": OPEN_DOOR})
     ran = stage.run("--model", "nobody/knows", model=model, event=stage.ask("/agent fix this", REPORTER))
     assert ran.code == 2
-    assert "There is no provider 'nobody'" in ran.err
+    assert "There is no provider 'nobody'" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -93,24 +93,3 @@ def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
             inside, outside = inside + bool(token), outside + (not token)
     assert (inside > 0, outside) == (True, 0), ran.output
     assert not [line for line in lines if line.startswith(("::add-mask::e", "##[add-path", "::error"))]
-
-
-# -- GitHub not answering
-
-
-# -- a full disk
-
-# -- runs that nobody waits for
-
-
-@pytest.mark.slow
-def test_a_review_that_a_push_set_off_fails_in_the_log_alone(stage: Stage) -> None:
-    policy = "version: 1\nreview:\n  on: [opened, synchronize]\nmodel: nobody/knows\n"
-    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    stage.forge.commit(stage.repo, {"note.txt": "x\n"}, branch="topic", author=MAINTAINER)
-    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
-    event = stage.forge.pull_request_event(stage.repo, number, "opened")
-    ran = stage.run(event=event, name="pull_request")
-    assert ran.code == 2
-    assert "There is no provider 'nobody'" in ran.err
-    assert stage.bot_comments(number) == []

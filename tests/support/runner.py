@@ -195,7 +195,8 @@ class _Machine:
                 steps[name] = self.use(step, context)
             else:
                 steps[name] = self._script(step, context)
-            failed = failed or steps[name].outcome == "failure"
+            goes_on = fill(step.get("continue-on-error", "false"), context) == "true"
+            failed = failed or (steps[name].outcome == "failure" and not goes_on)
             context["steps"] = {
                 key: {"outputs": one.outputs, "outcome": one.outcome} for key, one in steps.items()
             }

@@ -69,10 +69,9 @@ def asking_comment(key: str) -> tuple[int, bool]:
     return (int(digits), key.startswith("r")) if digits.isdecimal() and len(digits) < 20 else (0, False)
 
 
-def notice_recipient(body: str) -> str:
-    """Return the id of the account that a comment is the daily notice to; empty for every other comment."""
-    fields = (read_mark(body, kind) for kind in (REFUSED, ANSWER))
-    return next((mark_fields.get("to", "") for mark_fields in fields if mark_fields), "")
+def notice_recipient(body: str, kind: str) -> str:
+    """Return the id of the account that a comment is the daily notice of this `kind` to; empty for every other."""
+    return (read_mark(body, kind) or {}).get("to", "")
 
 
 def acts_as_itself(me: Account | None) -> bool:

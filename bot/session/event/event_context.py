@@ -16,7 +16,7 @@ from bot.contracts.progress import View
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import CommentData, Permission, PullReader
 from bot.events.admission import tier_of
-from bot.events.event_request import Cause, EventRequest
+from bot.events.event_request import EventRequest
 from bot.events.resolve_request import build_request
 from bot.gate.outbound import add_rules, connect
 from bot.gate.secrets import Finder
@@ -111,7 +111,8 @@ class CachingReader:
 @dataclass(kw_only=True)
 class EventContext:
     """What one event is handled with. `host` is `github`, or with `dry_run` one that prints its writes; `reader` has
-    what was read of the thread. `now` is RFC 3339. `say` gets the writes of a dry run, `watch` one line a tool call."""
+    what was read of the thread. `now` is RFC 3339. `say` gets the writes of a dry run, `watch` one line a tool call,
+    `pass_on` a reason that another job reports."""
 
     options: EventOptions
     environment: Mapping[str, str]
@@ -122,6 +123,7 @@ class EventContext:
     now: str
     say: Say
     watch: Say
+    pass_on: Say = lambda reason: None
     thread_ref: ThreadRef = field(init=False)
     finder: Finder | None = field(default=None, init=False)
     """Knows the repository's rules for secrets, once the policy is read."""
@@ -157,12 +159,6 @@ class EventContext:
             return count_tries(self.github, repository, number, head_sha)
 
         return build_request(event_request, cast(PullReader, self.reader), lambda: policy, tries=tries)
-
-    @property
-    def person_waits(self) -> bool:
-        """Whether a person waits for an answer. A push, a schedule or a failed run reports errors in the log only, or
-        each push would leave a comment."""
-        return self.event_request.tier is None and self.event_request.cause is not Cause.PULL_REQUEST
 
     @property
     def outsider_id(self) -> int:

@@ -165,7 +165,8 @@ def error_text(error_message: str, run_url: str) -> str:
 
 
 def answer_outsider(context: EventContext, kind: str, text: Callable[[], str]) -> bool:
-    """Answer an account without access, at most once a day in a thread. Returns whether it was posted."""
+    """Answer an account without access, at most once a day in a thread for each `kind`. Returns whether it was
+    posted."""
     host, account, watch = context.host, str(context.outsider_id), context.watch
     if not context.thread_ref.number:
         return False
@@ -173,8 +174,10 @@ def answer_outsider(context: EventContext, kind: str, text: Callable[[], str]) -
     recent = replace(context.thread_ref, since=yesterday)
     try:
         for comment in comments_at(host, recent):
-            if notice_recipient(comment.body) == account and is_ours(comment.author, host.me(), REFUSED):
-                watch("note: this account was answered today, so nothing is posted")
+            if notice_recipient(comment.body, kind) == account and is_ours(
+                comment.author, host.me(), REFUSED
+            ):
+                watch("note: this account got an answer of this kind today, so nothing is posted")
                 return False
         post(host, recent, with_mark(recent, kind, text(), {"to": account}))
     except GitHubError as error:

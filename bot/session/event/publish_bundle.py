@@ -12,7 +12,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
 from bot.events.admission import tier_of
 from bot.events.compare import difference
-from bot.events.event_request import EventRequest, NoRequestError, RefusedError, WorkflowInputs
+from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError, WorkflowInputs
 from bot.events.read_event import READERS, read_event
 from bot.gate.outbound import add_rules
 from bot.gate.secrets import Finder
@@ -38,6 +38,7 @@ from bot.session.context.github_env import (
     signed_in,
 )
 from bot.session.event.event_context import client_for, event_thread_ref
+from bot.session.event.no_result import post_check
 from bot.session.event.progress_comment import error_text
 from bot.session.event.retry_continue import request_behind
 
@@ -84,6 +85,27 @@ def publish_bundle(
             raise
         say(f"note: the repository {old_name} is called {new} now")
         return _publish_as(job, bundle, new)
+
+
+def publish_note(
+    note: str,
+    environment: Mapping[str, str],
+    *,
+    dry_run: bool,
+    say: Callable[[str], None],
+    mask: Callable[[str], None] = lambda secret: None,
+) -> None:
+    """Put the reason why nothing came of the job's event, which the job that ran gives, on the pull request of the
+    event as a neutral check. Raises `UsageError` for an event with a command or without a pull request."""
+    job = _Job(environment, read_github_environment(environment), dry_run, say, mask)
+    event_request = job.event_request()
+    if event_request is None or event_request.cause is Cause.COMMAND or not event_request.head_sha:
+        raise UsageError("A note is for an event of a pull request without a command, and this job has none.")
+    where = job.signed_in(job.where, event_request.repository.name, Access.PUBLISH)
+    github = client_for(where, environment)
+    host = github.dry(say) if dry_run else github
+    for problem in post_check(host, event_request, note, where.run_url):
+        say(f"note: {problem}")
 
 
 @dataclass(frozen=True, slots=True)

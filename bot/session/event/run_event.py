@@ -5,15 +5,16 @@ Refusals come first: before any checkout, and before a model or a sandbox is nee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.request import Request
+from bot.events.admission import refused_fields
 from bot.events.event_request import (
     REVIEW_COMMENT,
+    Cause,
     EventRequest,
     NoRequestError,
     RefusedError,
@@ -25,10 +26,11 @@ from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.publish.thread.comments import put_comment
-from bot.publish.thread.history import cost
 from bot.publish.thread.markers import ANSWER, REFUSED
+from bot.publish.thread.progress_writer import close_progress
 from bot.session.context.github_env import read_github_environment, signed_in
 from bot.session.event.event_context import EventContext, EventOptions, EventResult, Say, client_for
+from bot.session.event.no_result import report_no_result
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
 from bot.verbs.record import Answer, Earlier
 from bot.verbs.registry import INSTANT, VERBS, needs
@@ -40,9 +42,10 @@ def run_event(
     say: Say,
     watch: Say,
     mask: Say = lambda secret: None,
+    pass_on: Say = lambda reason: None,
 ) -> EventResult:
     """Handle one event. `say` gets the writes of a dry run, `watch` one line a tool call, `mask` each secret that is
-    created."""
+    created, `pass_on` the reason why nothing came of the event, if another job of the workflow has to report it."""
     where = read_github_environment(environment)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     inputs = WorkflowInputs(
@@ -71,6 +74,7 @@ def run_event(
         now=now,
         say=say,
         watch=watch,
+        pass_on=pass_on,
     )
     return replace(_handle(context), finder=context.finder)
 
@@ -85,33 +89,30 @@ def _access(event_request: EventRequest) -> Access:
 
 
 def _handle(context: EventContext) -> EventResult:
-    """Check who asks, then answer, refuse, or run the request."""
+    """Check who asks, then answer, refuse, or run the request. An event that ends without a result is reported."""
+    request = None
     try:
         request = _decide(context)
         if request.verb in INSTANT:
-            return _with_errors_posted(context, lambda: _answer(context, request))
+            return _answer(context, request)
         from bot.session.event.run_request import run_request
 
-        request = replace(request, policy_file=context.where.policy_file)
-        return _with_errors_posted(context, lambda: run_request(context, request))
+        return run_request(context, replace(request, policy_file=context.where.policy_file))
     except NoRequestError as error:
+        if error.unmet:
+            report_no_result(context, error.reason)
         return EventResult(ExitCode.DONE, error.reason)
     except RefusedError as refusal:
         return _refuse(context, refusal)
+    except AgentError as error:
+        _report_error(context, error, is_permitted=request is not None)
+        raise
 
 
 def _decide(context: EventContext) -> Request:
     """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
     `approve` its plan."""
-    try:
-        request = context.build(context.event_request, context.policy)
-    except PolicyError as error:
-        # Only people who may mend the file see what is wrong with it.
-        if context.person_waits:
-            with suppress(NoRequestError, RefusedError):
-                context.build(context.event_request, load_policy(None))
-                _post_error(context, error)
-        raise
+    request = context.build(context.event_request, context.policy)
     if VERBS[request.verb].earlier is None:
         return request
     from bot.session.event.retry_continue import approve_request, continue_request, repeat_request
@@ -135,30 +136,43 @@ def _decide(context: EventContext) -> Request:
     return request
 
 
-def _with_errors_posted(context: EventContext, handle: Callable[[], EventResult]) -> EventResult:
-    """There is no bundle that could tell of an error, and the thread must not wait for an answer that never comes."""
+def _report_error(context: EventContext, error: AgentError, *, is_permitted: bool) -> None:
+    """There is no bundle that could tell of an error, and nobody must wait for an answer that never comes. To people
+    who are not known to be permitted, nothing is written but over the progress comment that the action began."""
+    text = error_text(str(error), context.where.run_url)
     try:
-        return handle()
-    except AgentError as error:
-        if context.person_waits and not isinstance(error, RefusedError):
-            _post_error(context, error)
-        raise
-
-
-def _post_error(context: EventContext, error: AgentError) -> None:
-    post_answer(
-        context.host, context.thread_ref, error_text(str(error), context.where.run_url), context.watch
-    )
+        if isinstance(error, PolicyError):
+            # Only people who may mend the file see what is wrong with it.
+            context.build(context.event_request, load_policy(None))
+            is_permitted = True
+        if not is_permitted and close_progress(context.host, context.thread_ref, text):
+            return
+    except (NoRequestError, RefusedError):
+        return
+    except GitHubError as failure:
+        if not isinstance(error, GitHubError):
+            context.watch(f"note: the error could not be reported: {failure}")
+        return
+    if not is_permitted or (context.event_request.tier is not None and not context.event_request.number):
+        return
+    if context.event_request.cause is Cause.COMMAND:
+        post_answer(context.host, context.thread_ref, text, context.watch)
+    else:
+        report_no_result(context, str(error), failed=True)
 
 
 def _refuse(context: EventContext, refusal: RefusedError) -> EventResult:
     reason, command, trigger = str(refusal), context.event_request.command, context.event_request.trigger
-    if refusal.in_thread and context.outsider_id:
+    if context.event_request.cause is not Cause.COMMAND:
+        report_no_result(context, reason)
+    elif refusal.in_thread and context.outsider_id:
         answer_outsider(context, REFUSED, lambda: reason)
     elif refusal.in_thread:
         if command is not None and command.near_miss and trigger.comment_id:
             _react_confused(context)
-        post_answer(context.host, context.thread_ref, reason, context.watch, _refused_fields(context))
+        post_answer(
+            context.host, context.thread_ref, reason, context.watch, refused_fields(context.event_request)
+        )
     return EventResult(refusal.exit_code, reason)
 
 
@@ -169,18 +183,6 @@ def _react_confused(context: EventContext) -> None:
         context.host.add_reaction(repository, trigger.comment_id, "confused", trigger.event == REVIEW_COMMENT)
     except GitHubError as error:
         context.watch(f"note: no reaction to the comment: {error}")
-
-
-def _refused_fields(context: EventContext) -> dict[str, str]:
-    """Fields of the mark: no model was asked, and a `retry` by the same person does not reach past a refused
-    request."""
-    command, actor = context.event_request.command, context.event_request.actor
-    counts = (
-        command is not None and not command.problem and VERBS[command.verb].earlier is not Earlier.REQUEST
-    )
-    if not counts or actor is None or (command and command.verb in INSTANT):
-        return dict(cost(0))
-    return {**cost(0), "refused": str(actor.id)}
 
 
 def _answer(context: EventContext, request: Request) -> EventResult:

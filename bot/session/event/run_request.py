@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -12,13 +11,12 @@ from bot.checkout.pull import PullHead
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.request import Request, Tier
-from bot.events.event_request import RefusedError
+from bot.events.event_request import RefusedError, UsageRefusedError
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.maintenance.due_tasks import Start
 from bot.policy.tiers import run_budget
-from bot.policy.values import Policy
-from bot.providers.connect import default_model
+from bot.providers.connect import MissingKeyError, check_model, default_model
 from bot.providers.replay import RECORDED
 from bot.publish.convention.read import newest_subjects
 from bot.publish.remote import PREFIX, Remote, no_room
@@ -31,9 +29,10 @@ from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.run import RunSpec
 from bot.session.event.attachments import github_attachments
-from bot.session.event.event_context import EventContext, EventOptions, EventResult
+from bot.session.event.event_context import EventContext, EventResult
 from bot.session.event.last_bundle import finished_before, resume_bundle
 from bot.session.event.maintain import decide_now, open_pull_of
+from bot.session.event.no_result import missing_key
 from bot.session.event.other_runs import (
     close_dead_progress,
     existing_result_url,
@@ -66,10 +65,11 @@ def run_request(context: EventContext, request: Request) -> EventResult:
         raise RefusedError(reason, in_thread=request.actor.tier is not Tier.BOT)
     if waits := _task_waits(context, request):
         return EventResult(ExitCode.DONE, waits)
+    model = _usable_model(context, request)
     usd_today = _usd_today(context, request)
     close_dead_progress(context)
     comment = resolve_progress_comment(context, begun_comment)
-    return _run(context, request, usd_today=usd_today, comment=comment)
+    return _run(context, request, model, usd_today=usd_today, comment=comment)
 
 
 def _already_done(context: EventContext, url: str, begun_comment: int) -> EventResult:
@@ -138,14 +138,16 @@ def _usd_today(context: EventContext, request: Request) -> float | None:
     )
 
 
-def _run(context: EventContext, request: Request, *, usd_today: float | None, comment: int) -> EventResult:
+def _run(
+    context: EventContext, request: Request, model: str, *, usd_today: float | None, comment: int
+) -> EventResult:
     budget = _budget(request, context.options.budget_usd, usd_today)
     limit = run_budget(context.policy, request.actor.tier, budget).usd
     fields = spending(request.actor, context.now, limit)
     progress = ProgressComment(context, _progress_thread_ref(context, request), comment, fields)
     progress.show()
     try:
-        spec = _spec(context, request, progress, budget)
+        spec = _spec(context, request, progress, model, budget)
         ended = run(spec)
         if not ended.needs_tree:
             spec.folder.finish()
@@ -162,12 +164,11 @@ def _run(context: EventContext, request: Request, *, usd_today: float | None, co
 
 
 def _spec(
-    context: EventContext, request: Request, progress: ProgressComment, budget: float | None
+    context: EventContext, request: Request, progress: ProgressComment, model: str, budget: float | None
 ) -> RunSpec:
     options, environment, github = context.options, context.environment, context.github
     check_machine()
     check_folder(options.out)
-    model = _model(request, options, context.policy, environment)
     folder, source = new_folder(environment), _source(request, context.where)
     resume, open_pull, notes = None, None, tuple[str, ...]()
     if needs(request.verb, Earlier.RUN) and request.resumes:
@@ -226,11 +227,26 @@ def _memory(github: GitHub, request: Request) -> ReviewMemory:
     return read_memory(github, request.repository, request.pull.number)
 
 
-def _model(request: Request, options: EventOptions, policy: Policy, environment: Mapping[str, str]) -> str:
-    """Return the model's name. A recording is a local file: only the command line may name one."""
-    model = request.options.get("model") or options.model or policy.model or default_model(environment)
-    if model.startswith(RECORDED) and model != options.model:
-        raise UsageError(f"The model {model} is a recording, which a comment or a policy cannot ask for.")
+def _usable_model(context: EventContext, request: Request) -> str:
+    """Return the model's name, before anything is fetched or counted. Raises `RefusedError` if it cannot be used, with
+    the secret's name if the workflow passes no key. A recording is a local file: only the command line may name one."""
+    own, policy, environment, where = (
+        context.options.model,
+        context.policy,
+        context.environment,
+        context.where,
+    )
+    try:
+        model = request.options.get("model") or own or policy.model or default_model(environment)
+        if not model.startswith(RECORDED):
+            check_model(model, environment)
+        elif model != own:
+            raise UsageError(f"The model {model} is a recording, which a comment or a policy cannot ask for.")
+    except UsageError as error:
+        reason = str(error)
+        if isinstance(error, MissingKeyError) and where.run:
+            reason = missing_key(error, context.github, where.repository, where.workflow)
+        raise UsageRefusedError(reason, in_thread=request.actor.tier is not Tier.BOT) from error
     return model
 
 
