@@ -263,7 +263,6 @@ ECOSYSTEM = Ecosystem(
         "^error: Failed to spawn:",
     ),
     ran=r"^Ran (\d+) tests? in ",
-    importers=r"python[\d.]*|pytest|py\.test|tox|nox|mypy|pyright|unittest|coverage|hatch|poetry|pdm|uv|behave|invoke",
     moved=(
         r"/pyvenv\.cfg$|/bin/python[\d.]*$",
         (

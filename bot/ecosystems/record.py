@@ -148,8 +148,7 @@ class Ecosystem:
     # Commands that measure coverage, and settings by a pattern of it.
     measures: str = ""
     measured: Table = field(default_factory=dict)
-    # Programs that import installed packages. A path at which the pattern matches cannot be used elsewhere, and advice.
-    importers: str = ""
+    # A path at which the pattern matches cannot be used elsewhere, and advice.
     moved: tuple[str, str] = ("(?!)", "")
 
     # Checkers, and the readers of their output by the name of the format. `checking` are variables with which one

@@ -8,7 +8,6 @@ sandbox cannot show the tree at that path.
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass
 
 from bot.contracts.outcome import CheckRun, CheckState
@@ -133,31 +132,6 @@ def relative_paths(text: str, root: str) -> str:
 
 _ACCESS_DENIED = re.compile("[Pp]ermission denied|EACCES")
 
-_FIND_INSTALLS = """
-for prefix in "${{VIRTUAL_ENV:-}}" .venv venv env "$(python3 -c 'import sys; print(sys.prefix)' 2>/dev/null)"; do
-  for place in "$prefix"/lib/python*/site-packages "$prefix"/lib/python*/dist-packages; do
-    grep -lFs -e {origin} -- "$place"/*.pth "$place"/*.egg-link "$place"/__editable__* "$place"/_editable_impl_*
-    find "$place" -maxdepth 1 -type l '(' -lname {origin} -o -lname {origin}'/*' ')' 2>/dev/null
-  done
-done | head -n 50
-"""
-
-
-def find_command(origin: str) -> str:
-    """Return a shell command that prints the files and links by which Python finds code at `origin`, one per line."""
-    return _FIND_INSTALLS.format(origin=shlex.quote(origin))
-
-
-def may_import_package(command: str) -> bool:
-    """Whether `command` may import an installed package, or run a program that does."""
-    programs = "|".join(one.importers for one in ecosystems() if one.importers)
-    return bool(re.search(rf"(?<![\w.-])(?:{programs}|make|just)(?![\w.-])", command))
-
-
-def mentions_denied_access(printed: str) -> bool:
-    """Whether the output reports a denied access."""
-    return bool(_ACCESS_DENIED.search(printed))
-
 
 def denied_path(printed: str, folder: str) -> str:
     """The first path at `folder` that a check wanted and did not get, by what it printed; empty where there is none."""
@@ -174,9 +148,9 @@ def denied_path_note(path: str) -> str:
     return f"{problem}: {remedy}, or use bubblewrap"
 
 
-def editable_install_note(file: str, origin: str) -> str:
-    """Return why a check that imports the package of `file` is no evidence."""
+def hidden_install_note(origin: str) -> str:
+    """Return what may be behind a module that is missing in a sandbox that does not show the repository's folder."""
     return (
-        f"{file} is an editable install of {origin}, and this sandbox cannot show the change there: the check would "
-        "look at other code. Install the package without -e, or use bubblewrap"
+        f"If it is installed from {origin} by `pip install -e`, this sandbox cannot show it there: install it without "
+        "-e, or use bubblewrap"
     )

@@ -21,10 +21,7 @@ from bot.evidence.check import (
     classify_run,
     denied_path,
     denied_path_note,
-    editable_install_note,
-    find_command,
-    may_import_package,
-    mentions_denied_access,
+    hidden_install_note,
     relative_paths,
 )
 from bot.evidence.check_command import report_command, rerun_command
@@ -49,7 +46,6 @@ UNNEEDED = "the tests of another check ran"
 """Why a fallback does not run."""
 _CANCELLED = "the run was cancelled during this check"
 _HIGHEST_EXIT_CODE = 255
-_SEARCH_SECONDS = 30
 _CONVERT_SECONDS = 120
 _LONGEST_PATH = 300
 _REPORT = ".slash-agent-tests-{}.xml"
@@ -119,8 +115,6 @@ class CheckRunner:
     cancel: CancelToken
     options: RunOptions
     origin: str
-    _editable_install: str | None = None
-    """The first file that installs a package from `origin`, empty for none, `None` before the search."""
     _commands: int = 0
     _changed_lines: ChangedLines = field(default_factory=dict)
 
@@ -136,8 +130,6 @@ class CheckRunner:
         if self.cancel.fired:
             return not_run("the run was cancelled before this check")
         if note := left_out_note(self.workspace.dependencies.left_out, check.command):
-            return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
-        if self.origin and may_import_package(check.command) and (note := self._editable_install_note()):
             return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
         places = reports_of(check.command)
         reports = {"junit": list(check.junit), "coverage": list(check.coverage), "places": places}
@@ -188,24 +180,9 @@ class CheckRunner:
             return run
         if path := denied_path(output, self.origin):
             return replace(run, state=CheckState.NOT_RUNNABLE, note=denied_path_note(path[:_LONGEST_PATH]))
-        if "No module named" in run.note and (note := self._editable_install_note()):
-            return replace(run, note=f"{run.note}. {note}")
-        # An error about a link names the link and not its target.
-        denied = mentions_denied_access(output) and (note := self._editable_install_note())
-        if denied and denied_path(output, self._editable_install or ""):
-            return replace(run, state=CheckState.NOT_RUNNABLE, note=note)
+        if "No module named" in run.note:
+            return replace(run, note=f"{run.note}. {hidden_install_note(self.origin)}")
         return run
-
-    def _editable_install_note(self) -> str:
-        """Return why checks that import the repository's package say nothing here; empty if they do, or if unknown."""
-        if self._editable_install is None:
-            arguments = command_arguments(find_command(self.origin), _SEARCH_SECONDS)
-            printed = self.workspace.call("bash", arguments, self.cancel).content.splitlines()
-            files = (line for line in printed if line.startswith((".", "/", "venv", "env")))
-            redirected = self.workspace.dependencies.redirected
-            foreign = (line for line in files if line.rpartition("/")[2] not in redirected)
-            self._editable_install = next(foreign, "")[:_LONGEST_PATH]
-        return editable_install_note(self._editable_install, self.origin) if self._editable_install else ""
 
     def _read_reports(
         self,

@@ -24,7 +24,6 @@ def dependencies(
         while path := path.rpartition("/")[0]:
             known.add(path)
     import_from: dict[str, None] = {}
-    redirected: set[str] = set()
     copies: dict[str, None] = {}
     for site in _site_packages(folders):
         copies |= {folder: None for file, folder in packages.items() if _is_copy(site / file)}
@@ -32,8 +31,7 @@ def dependencies(
             added = list(leads(site, name, text, tops))
             if added and known.issuperset(added):
                 import_from |= dict.fromkeys(added)
-                redirected.add(name)
-    return Dependencies(tuple(folders), tuple(import_from), frozenset(redirected), tuple(copies))
+    return Dependencies(tuple(folders), tuple(import_from), tuple(copies))
 
 
 def _is_copy(file: Path) -> bool:

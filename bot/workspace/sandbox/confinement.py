@@ -64,13 +64,12 @@ class EnvironmentFolder:
 
 class Dependencies(NamedTuple):
     """What a work tree needs besides the files of its commit. `import_from` are folders of the tree that Python must
-    import from instead of the path of an editable install; `redirected` are the names of the files of such installs.
+    import from instead of the path of an editable install.
     `before_copies` are those with code of which a copy is installed. `left_out` are environments that cannot be
     shown."""
 
     folders: tuple[EnvironmentFolder, ...] = ()
     import_from: tuple[str, ...] = ()
-    redirected: frozenset[str] = frozenset()
     before_copies: tuple[str, ...] = ()
     left_out: tuple[EnvironmentFolder, ...] = ()
 
