@@ -94,6 +94,11 @@ def _headline(published: PublishResult, outcome: Outcome, *, dry_run: bool) -> t
             "good",
             f"{word}: {'the thread on GitHub has it' if has_thread else 'see above, it came from no thread'}",
         )
+    if outcome.status in (Status.FAILED, Status.REFUSED):
+        return (
+            "bad",
+            f"{outcome.status.value.capitalize()}, so there was nothing to publish: {outcome.reason}",
+        )
     return "doubt", f"No pull request: {outcome.reason}"
 
 

@@ -18,6 +18,7 @@ from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.plan import Plan
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
+from bot.evidence.labels import short_tail
 from bot.evidence.pieces import plain
 from bot.evidence.refused import denied, held_back
 from bot.evidence.summary import summarize_checks
@@ -27,6 +28,7 @@ from bot.github.actions import json_text
 
 _MOST_TESTS = 10
 _MOST_FILES = 20
+_MOST_OUTPUT = 10
 
 _STOPPED = {
     StopReason.MAX_TOKENS: "the model's answer was cut off",
@@ -204,6 +206,10 @@ def _print_evidence(view: View, printer: Printer) -> None:
     for section in view.sections:
         for line in section.lines[: section.grave]:
             printer.field("", plain(line))
+        if section.output and section.grave:
+            printer.field("why", f"{plain(section.title)} ends:")
+            for text in short_tail(section.output).splitlines()[-_MOST_OUTPUT:]:
+                printer.field("", f"{'│' if printer.unicode else '|'} {text}", copied=True)
     for number, remark in enumerate(view.remarks):
         printer.field("" if number else "remarks", plain(remark))
 

@@ -93,7 +93,7 @@ class _Line:
         self.name, self.ticker = "", None
 
     def _tick(self, over: threading.Event) -> None:
-        limit = f" of {self.limit:.0f} s at most" if self.limit else " s"
+        limit = f" s, limit {self.limit:.0f} s" if self.limit else " s"
         while not over.wait(1):
             text = f"  {self.name}: {time.monotonic() - self.began:.0f}{limit}"
             width = shutil.get_terminal_size().columns - 1

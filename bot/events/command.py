@@ -239,7 +239,7 @@ def _read_verb(word: str) -> str | None:
     intended = nearest(plain, NAMES, slips=1)
     if intended:
         raise _ProblemError(
-            f"`{_ADDRESS} {_quotable(plain)}` is not a verb; `{_ADDRESS} {intended}` is the nearest."
+            f"`{_ADDRESS} {_quotable(plain)}` is not a command. Did you mean `{_ADDRESS} {intended}`?"
         )
     return None
 
@@ -250,7 +250,7 @@ def _check_options(verb: str, options: Mapping[str, str]) -> None:
     if wrong is None:
         return
     allowed_names = "no option" if not allowed else _join_words([f"`--{name}`" for name in allowed])
-    raise _ProblemError(f"`--{wrong}` means nothing to `{_ADDRESS} {verb}`, which takes {allowed_names}.")
+    raise _ProblemError(f"`{_ADDRESS} {verb}` has no option `--{wrong}`; it takes {allowed_names}.")
 
 
 def _read_hash(verb: str, instruction: str) -> tuple[str, str]:
@@ -304,7 +304,7 @@ def _is_option(word: str, *, takes_next: bool) -> bool:
 def _set_option(name: str, value: str | None, options: dict[str, str]) -> None:
     if name not in OPTIONS:
         intended = nearest(name, OPTIONS)
-        raise _ProblemError(f"There is no option `--{_quotable(name)}`; `--{intended}` is the nearest.")
+        raise _ProblemError(f"There is no option `--{_quotable(name)}`. Did you mean `--{intended}`?")
     needs, form = OPTIONS[name]
     if not form and value is not None:
         raise _ProblemError(f"`--{name}` takes no value.")

@@ -192,8 +192,9 @@ def _without_tests(checks: Sequence[CheckResult], other: str) -> list[str]:
     if broken:
         parts.append(f"{count_of(broken, 'check')} {'fails' if broken == 1 else 'fail'} that passed before")
     if passed:
-        named = count_of(len(checks), f"{other}check")
-        part = f"{passed:,} of {named} {'passes' if passed == 1 else 'pass'}"
+        part = f"{passed:,} of {count_of(len(checks), f'{other}check')} {'passes' if passed == 1 else 'pass'}"
+        if passed == len(checks) == 1:
+            part = f"the {other}check passes"
         parts.append(f"{part} ({flaky:,} flaky)" if flaky else part)
     return parts
 
@@ -229,7 +230,7 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
                 "the tests did not end in time", "No test run ended", reason, *_MORE_TIME
             )
         case CheckState.FAILED:
-            explanation = f"`{check_title(check)}` fails, and no test in it is known to pass"
+            explanation = f"`{check_title(check)}` fails, as before the change, and names no test that passes"
             return _unverified_summary("the check fails, as before", "Nothing is verified", explanation)
         case CheckState.PASSED if check.tests and check.tests.after:
             return _not_run_summary(f"`{check_title(check)}` passed, and every test in it was skipped")

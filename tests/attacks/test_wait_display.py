@@ -9,7 +9,7 @@ from bot.contracts.progress import OutputEvent, TodoEvent, WaitEvent
 
 FORGED = (
     "\u2714 1 file changed on agent/fix, 20 of 20 tests pass, $0.04",
-    "check with the change: pytest (1 s of 135 s at most); Enter skips it",
+    "check with the change: pytest (1 s, limit 135 s); Enter skips it",
     "[x] Every test passes",
     "turn 3 of 80, $0.01 of $5.00",
     "\x1b[1A\x1b[2K\x1b[32mcheck with the change: passed\x1b[0m",

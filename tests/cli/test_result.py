@@ -179,6 +179,17 @@ def test_each_newly_failing_test_is_printed_with_its_reason() -> None:
     assert not lines[at + 3].startswith("            ")
 
 
+def test_a_check_that_fails_is_printed_with_the_end_of_its_output() -> None:
+    output = "".join(f"line {number}\n" for number in range(30)) + "E  assert 59 == 60\x1b[2J\n"
+    failed = CheckRun(CheckState.FAILED, 1, 2.0, output)
+    lines = result_lines(make_outcome(checks=(CheckResult("t", "make test", PASSED, failed),)))
+    at = lines.index("  why       Output of make test after the change ends:")
+    assert lines[at + 10] == "            │ E  assert 59 == 60"
+    assert lines[at + 1] == "            │ line 21"
+    before = replace(OUTCOME, checks=(CheckResult("t", "make test", failed, PASSED),))
+    assert not any("assert 59" in line for line in result_lines(before))
+
+
 def test_a_denied_call_is_told_once_with_its_rule() -> None:
     denial = Denial("bash", "git push", "rules[0]", "not yours to do")
     lines = result_lines(make_outcome(denials=(denial, denial)))

@@ -107,13 +107,13 @@ RUN_OPTIONS = "`--model`, `--budget`, `--dry-run`, `--sha`, `--skill`"
 MINUTES = "`--check-minutes` needs whole minutes from 1 to 120, as in `--check-minutes 15`."
 FULL_ID = "`--sha` needs the full id of the head commit: all 40 hex digits, or 64 in a SHA-256 repository."
 PROBLEMS = {
-    "/agent revew": "`/agent revew` is not a verb; `/agent review` is the nearest.",
-    "/agent fxi the parser": "`/agent fxi` is not a verb; `/agent fix` is the nearest.",
-    "/agent Retyr!": "`/agent retyr` is not a verb; `/agent retry` is the nearest.",
-    "/agent fix --modl x": "There is no option `--modl`; `--model` is the nearest.",
-    "/agent fix it --budgt 2": "There is no option `--budgt`; `--budget` is the nearest.",
-    "/agent fix \u2014budgt 2": "There is no option `--budgt`; `--budget` is the nearest.",
-    "/agent --verbose fix it": "There is no option `--verbose`; `--base` is the nearest.",
+    "/agent revew": "`/agent revew` is not a command. Did you mean `/agent review`?",
+    "/agent fxi the parser": "`/agent fxi` is not a command. Did you mean `/agent fix`?",
+    "/agent Retyr!": "`/agent retyr` is not a command. Did you mean `/agent retry`?",
+    "/agent fix --modl x": "There is no option `--modl`. Did you mean `--model`?",
+    "/agent fix it --budgt 2": "There is no option `--budgt`. Did you mean `--budget`?",
+    "/agent fix \u2014budgt 2": "There is no option `--budgt`. Did you mean `--budget`?",
+    "/agent --verbose fix it": "There is no option `--verbose`. Did you mean `--base`?",
     "/agent fix --budget": "`--budget` needs an amount in USD, as in `--budget 2`.",
     "/agent fix --budget lots": "`--budget` needs an amount in USD, as in `--budget 2`.",
     "/agent fix --budget 0": "`--budget` needs an amount in USD, as in `--budget 2`.",
@@ -130,13 +130,13 @@ PROBLEMS = {
     f"/agent fix --sha {'1' * 63}": FULL_ID,
     "/agent fix --sha 1a2b3c4d5e6f": FULL_ID,
     "/agent fix --sha main": FULL_ID,
-    "/agent review --ful": "There is no option `--ful`; `--full` is the nearest.",
-    "/agent fix it --full": "`--full` means nothing to `/agent fix`, which takes "
+    "/agent review --ful": "There is no option `--ful`. Did you mean `--full`?",
+    "/agent fix it --full": "`/agent fix` has no option `--full`; it takes "
     f"{RUN_OPTIONS}, `--draft`, `--check`, `--no-checks`, `--check-minutes`, `--anyway` and `--base`.",
-    "/agent review --no-draft": "`--draft` means nothing to `/agent review`, which takes "
+    "/agent review --no-draft": "`/agent review` has no option `--draft`; it takes "
     f"{RUN_OPTIONS} and `--full`.",
-    "/agent stop --dry-run": "`--dry-run` means nothing to `/agent stop`, which takes no option.",
-    "/agent approve --base main 1a2b3c4d": "`--base` means nothing to `/agent approve`, which takes "
+    "/agent stop --dry-run": "`/agent stop` has no option `--dry-run`; it takes no option.",
+    "/agent approve --base main 1a2b3c4d": "`/agent approve` has no option `--base`; it takes "
     f"{RUN_OPTIONS}, `--draft`, `--check`, `--no-checks`, `--check-minutes` and `--anyway`.",
     "/agent fix --check-minutes 0": MINUTES,
     "/agent fix --check-minutes 121": MINUTES,
@@ -290,7 +290,7 @@ def test_an_option_is_taken_or_named(verb: str, option: str) -> None:
     if key in VERBS[verb].options:
         assert command.options[key]
     else:
-        assert f"`--{key}` means nothing to `/agent {verb}`" in command.problem
+        assert f"`/agent {verb}` has no option `--{key}`" in command.problem
 
 
 @pytest.mark.parametrize("body", MISSED)
@@ -321,6 +321,4 @@ def test_options_of_a_retry_take_the_place_of_those_of_the_command() -> None:
     merged = with_options(command, {"budget": "3", "dry-run": "true"})
     assert merged.options == {"budget": "3", "draft": "true", "dry-run": "true"}
     assert (merged.verb, merged.instruction, merged.problem) == ("fix", "the sum", "")
-    assert with_options(command, {"full": "true"}).problem.startswith(
-        "`--full` means nothing to `/agent fix`"
-    )
+    assert with_options(command, {"full": "true"}).problem.startswith("`/agent fix` has no option `--full`")

@@ -132,7 +132,7 @@ REFUSED: dict[str, tuple[str, Permission, dict[str, Any], Refusal]] = {
         "revew",
         MAINTAINER,
         {},
-        Refusal("`/agent revew` is not a verb; `/agent review` is the nearest.", True, ExitCode.USAGE),
+        Refusal("`/agent revew` is not a command. Did you mean `/agent review`?", True, ExitCode.USAGE),
     ),
     "a review of an issue": (
         "review",

@@ -76,7 +76,7 @@ def test_a_formatter_that_passes_does_not_speak_for_tests_without_a_result() -> 
     late = CheckRun(CheckState.TIMED_OUT, None, 150, "", "stopped after 150 s")
     summary = summarize_checks(_of(LINT, CheckResult("tests", "cargo test", late, late)))
 
-    assert summary.headline == "not verified: the tests did not end in time, 1 of 1 other check passes"
+    assert summary.headline == "not verified: the tests did not end in time, the other check passes"
     assert not summary.verified
     assert summary.remedy == "budget: {check_minutes: 15}"
 

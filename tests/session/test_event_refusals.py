@@ -131,7 +131,7 @@ def test_what_is_no_command_is_ignored_with_a_word(
 def test_a_slip_in_a_command_is_answered_in_the_thread(stage: Stage, model: ModelServer) -> None:
     ran = stage.run(model=model, event=stage.ask("/agent revew this"))
     assert ran.code == 2
-    assert "`/agent review` is the nearest" in stage.bot_comments()[0]
+    assert "Did you mean `/agent review`?" in stage.bot_comments()[0]
     assert_one_sentence(ran)
     assert_nothing_began(stage)
 

@@ -40,7 +40,7 @@ def test_a_wait_shows_name_time_limit_and_the_last_line() -> None:
     board.take(OutputEvent("tests/test_a.py .... [ 40%]"))
     now[0] = 12.0
     events = [line for line, _ in board.lines(100, 10, unicode=False)]
-    assert events[0].endswith("check with the change: pytest (12 s of 135 s at most); Enter skips it")
+    assert events[0].endswith("check with the change: pytest (12 s, limit 135 s); Enter skips it")
     assert events[1] == "  | tests/test_a.py .... [ 40%]"
     board.take(RequestEvent(3))
     assert "40%" not in "".join(line for line, _ in board.lines(100, 10))
@@ -56,7 +56,7 @@ def test_the_model_is_not_said_to_think_once_its_answer_is_here() -> None:
 
 def test_a_log_has_a_line_for_a_wait_and_none_for_its_output() -> None:
     assert list(plain_lines(WaitEvent("check with the change: pytest", 135.0))) == [
-        "     check with the change: pytest (135 s at most)"
+        "     check with the change: pytest (limit 135 s)"
     ]
     assert list(plain_lines(OutputEvent("x"))) == []
 

@@ -28,7 +28,7 @@ def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> N
     first, *rest = ran.err.splitlines()
     assert first.startswith(f"     at commit {base}, with claude-sonnet-5-5, sandbox bubblewrap")
     assert rest[0] == "  1  view tidytime/format.py"
-    assert "     check with the change: python3 -m unittest (60 s at most)" in rest
+    assert "     check with the change: python3 -m unittest (limit 60 s)" in rest
 
 
 @pytest.mark.slow

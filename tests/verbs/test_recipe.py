@@ -76,8 +76,8 @@ def test_one_file_makes_a_verb_known_to_comments_help_policy_and_docs(tree: Path
     assert ran.returncode == 0, ran.stderr
     known = json.loads(ran.stdout)
     assert (known["verb"], known["options"]) == ("audit", {"base": "main"})
-    assert "`/agent audit` is the nearest" in known["problem"]
-    assert "means nothing to `/agent audit`" in known["wrong option"]
+    assert "Did you mean `/agent audit`?" in known["problem"]
+    assert "`/agent audit` has no option" in known["wrong option"]
     assert set(known["tiers"]) == {"maintainer", "contributor", "bot", "outsider", "schedule", "local"}
     assert "- `/agent audit the parser` answers here" in known["help"]
     assert known["read only"]

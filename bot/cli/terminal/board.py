@@ -110,7 +110,7 @@ class Board:
         step, since = self._steps[""]
         seconds = int(now - since)
         wait = self._wait
-        limit = f" of {wait.limit:.0f} s at most" if wait and wait.limit else ""
+        limit = f", limit {wait.limit:.0f} s" if wait and wait.limit else ""
         elapsed = f" ({seconds} s{limit})" if seconds or limit else ""
         skip_hint = "; Enter skips it" if wait and wait.skippable else ""
         return f"{frames[int(now / _TICK) % len(frames)]} {step}{elapsed}{skip_hint}"

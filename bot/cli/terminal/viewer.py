@@ -97,7 +97,7 @@ def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
         case NoteEvent(text):
             yield waiting_line(text)
         case WaitEvent(text, limit):
-            yield waiting_line(f"{text} ({limit:.0f} s at most)" if limit else text)
+            yield waiting_line(f"{text} (limit {limit:.0f} s)" if limit else text)
         case TextEvent(turn, text, "") if text.strip():
             yield text_line(turn, text)
         case ResultEvent() if verbose or not event.agent:

@@ -68,7 +68,7 @@ def help_text(query: InstantQuery) -> str:
     here = Place.PULL if query.thread.is_pull_request else Place.ISSUE
     verbs = [verb for verb in VERBS.values() if here in verb.places and query.may(verb.name)]
     actor, policy = query.request.actor, query.policy
-    parts = [f"**Commands that {actor.login} can give here** (tier {actor.tier}):"]
+    parts = [f"**Commands that {actor.login} can give here**, as {actor.tier}:"]
     parts.append("\n".join(f"- `/agent {verb.example}` {verb.help}" for verb in verbs))
     limits = policy.tiers.get(actor.tier)
     if limits is not None and any(verb.name not in INSTANT for verb in verbs):
