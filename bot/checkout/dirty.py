@@ -51,7 +51,7 @@ class DirtyBase:
     def note(self) -> str:
         """A sentence for the outcome."""
         named = quoted_names(self.paths, _NAMED)
-        return f"The work began at HEAD ({self.head[:12]}) with uncommitted changes, and so did its checks: {named}."
+        return f"The base of this run is HEAD ({self.head[:12]}) with uncommitted changes: {named}."
 
     def commit_on_head(self, patch: bytes, message: str, author: Signature, when: str) -> str:
         """Return a commit of `patch`, which was made on this base, on HEAD alone; empty if it does not apply there."""

@@ -198,8 +198,10 @@ def _result(result: FixResult, arguments: argparse.Namespace, options: FixOption
         next += recovery_commands(result.kept_run, can_continue=True)
     next.append(("report", str(result.bundle / "report.html")))
     unseen = count_of(result.unseen, "uncommitted file")
-    base = "your changes to tracked files" if options.dirty else "HEAD"
-    notes = [f"The agent worked on {base} and did not see {unseen}."] if result.unseen else []
+    seen = f"The agent worked on HEAD and did not see {unseen}."
+    if options.dirty:
+        seen = f"The agent did not see {count_of(result.unseen, 'untracked file')}: --include FILE adds one."
+    notes = [seen] if result.unseen else []
     if result.note:
         notes.append(result.note)
     if result.kept_run:

@@ -203,10 +203,11 @@ def _print_evidence(view: View, printer: Printer) -> None:
         sides = " → ".join(plain(side) for side in (row.before, row.after) if side)
         text = "; ".join(filter(None, (sides, plain(row.change))))
         printer.field(row.kind, f"{plain(row.what)}: {text}", _ROW_STYLES[row.mark])
+    explained = any(section.kind == "tests" and section.grave for section in view.sections)
     for section in view.sections:
         for line in section.lines[: section.grave]:
             printer.field("", plain(line))
-        if section.output and section.grave:
+        if section.output and section.grave and not explained:
             printer.field("why", f"{plain(section.title)} ends:")
             for text in short_tail(section.output).splitlines()[-_MOST_OUTPUT:]:
                 printer.field("", f"{'│' if printer.unicode else '|'} {text}", copied=True)

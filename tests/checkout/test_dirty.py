@@ -47,7 +47,7 @@ def test_tracked_changes_and_named_files_are_in_it_and_the_repository_is_only_re
     assert git(base.git_dir, "show", "HEAD:a.py") == "one\nTWO\nthree\n".strip()
     assert git(base.git_dir, "ls-tree", "HEAD", "b.py").startswith("100755")
     assert base.note.startswith(
-        f"The work began at HEAD ({git(repo, 'rev-parse', 'HEAD')[:12]}) with uncommitted"
+        f"The base of this run is HEAD ({git(repo, 'rev-parse', 'HEAD')[:12]}) with uncommitted"
     )
     after = (
         git(repo, "count-objects", "-v"),
