@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from bot.contracts.evidence import Answer, CheckerComparison, Coverage, CoveredFile, TestCounts, ToolRun
 from bot.contracts.formatting import count_of, duration, exit_text
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
-from bot.evidence.failing_checks import fails_as_they_were, more_failing
+from bot.evidence.failing_checks import is_failing, more_failing
 from bot.evidence.labels import (
     AS_THEY_WERE,
     check_title,
@@ -125,13 +125,7 @@ def failing_now(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
 
 
 def _fails(check: CheckResult) -> bool:
-    if fails_as_they_were(check):
-        return True
-    if check.after.state in (CheckState.PASSED, CheckState.NOT_RUN):
-        return False
-    if check.tests and number_of(check.tests, "broken"):
-        return True
-    return (check.after.state in _FAILED or _was_disabled(check)) and not check.flaky
+    return is_failing(check, None) or (check.after.state in _FAILED and not check.flaky)
 
 
 def _was_disabled(check: CheckResult) -> bool:

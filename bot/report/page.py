@@ -33,7 +33,7 @@ from bot.report.diffs import Colours, diff_of
 from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of
 from bot.report.plots import costs_so_far, plots_of
 from bot.report.text import blocks, make_visible, safe_link
-from bot.report.timeline import TextEntry, Timeline
+from bot.report.timeline import Timeline
 
 _FOLDER = Path(__file__).parent / "templates"
 _PARTS = (
@@ -68,6 +68,7 @@ class Detail(NamedTuple):
 
 _DETAILS = (
     Detail(words.LONGEST, 600, 10_000, 500),
+    Detail(6_000, 600, 10_000, 500),
     Detail(4_000, 200, 600, 100),
     Detail(1_000, 40, 60, 30),
     Detail(300, 10, 20, 10),
@@ -139,7 +140,7 @@ def _render(
         view=first_screen.view,
         points=list(zip(turns, costs_so_far(turns), strict=True)),
         plots=plots,
-        longest=min(detail.text, words.longest_for(_sizes(timeline))),
+        longest=detail.text,
         diff_of=partial(diff_of, colours=colours, most=detail.rows),
         code_lines=lambda text, path: colours.lines(path, text),
         picture=Pictures().address,
@@ -234,20 +235,6 @@ def _rows(timeline: Timeline) -> int:
     changes = (change for turn in timeline.turns for call in turn.calls for change in call.changes)
     between_calls = (file for turn in timeline.turns for file in turn.files)
     return sum(min(change.diff.count("\n"), _DETAILS[0].rows) for change in (*changes, *between_calls))
-
-
-def _sizes(timeline: Timeline) -> Iterator[int]:
-    """Yield the lengths of the texts of a timeline that may be shortened."""
-    for item in timeline.entries:
-        if isinstance(item, TextEntry):
-            yield len(item.text)
-            continue
-        yield from (len(text) for text in (*item.texts, *item.thoughts))
-        for call in item.calls:
-            yield from (len(field.text) for field in call.inputs)
-            yield len(call.result.content) if call.result else 0
-            for agent in call.agents:
-                yield from _sizes(agent.timeline)
 
 
 MAX_PICTURE = 400_000

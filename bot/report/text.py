@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from bot.contracts.formatting import duration, money
@@ -16,16 +16,6 @@ from bot.evidence.pieces import Line, Piece
 
 LONGEST = 24_000
 """The most characters of one text on a page."""
-
-_BUDGET = 12_000_000
-_LENGTHS = (LONGEST, 16_000, 10_000, 6_000, 4_000, 2_000, 1_000)
-
-
-def longest_for(sizes: Iterable[int]) -> int:
-    """Return the most characters of each text, so that a page with texts of these sizes opens fast."""
-    known = list(sizes)
-    fitting = (length for length in _LENGTHS if sum(min(size, length) for size in known) <= _BUDGET)
-    return next(fitting, _LENGTHS[-1])
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

@@ -16,7 +16,7 @@ from bot.report import page, plots
 from bot.report.calls import Field, fields_of, people_see, subject_of
 from bot.report.diffs import MOST_ROWS, Colours, diff_of
 from bot.report.page import Pictures
-from bot.report.text import LONGEST, longest_for, seconds_on_axis, shortened, tokens, usd
+from bot.report.text import seconds_on_axis, shortened, tokens, usd
 from bot.report.timeline import Turn
 from tests.support.report_runs import png
 
@@ -159,10 +159,7 @@ def test_marks_stay_inside_their_plot() -> None:
     assert plots.plots_of([], 200_000) == []
 
 
-def test_a_text_is_as_short_as_all_of_them_together_make_it() -> None:
-    assert longest_for([50_000] * 10) == LONGEST
-    assert longest_for([50_000] * 2_000) == 6_000
-    assert longest_for([]) == LONGEST
+def test_a_text_that_fits_is_whole() -> None:
     assert shortened("x" * 100, 100) == "x" * 100
 
 
