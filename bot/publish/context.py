@@ -82,6 +82,11 @@ class PublishContext:
         return self.request.repository
 
     @property
+    def web(self) -> str:
+        """The repository's address for people."""
+        return self.remote.url.removesuffix("/").removesuffix(".git")
+
+    @property
     def git(self) -> Git:
         """The bare git directory of `remote`, which `make_bare` creates."""
         return Git(self.remote.git_dir)

@@ -10,7 +10,7 @@ from bot.github.client import GitHub
 from bot.github.values import PullData
 from bot.policy.publishing import Identity
 from bot.publish.author import author_of
-from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
+from bot.publish.thread.markers import PULL_REQUEST, own_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,8 @@ class OwnPull:
 
 def own_pull(pull: PullData, *accounts: Account | None) -> OwnPull | None:
     """Return `pull` if one of our `accounts` opened it, and its mark is there."""
-    fields = read_mark(pull.body, PULL_REQUEST)
-    if fields is None or not any(is_ours(pull.author, one, PULL_REQUEST) for one in accounts):
-        return None
-    return OwnPull(pull, fields)
+    fields = own_fields(pull.body, pull.author, PULL_REQUEST, *accounts)
+    return None if fields is None else OwnPull(pull, fields)
 
 
 def is_untouched(github: GitHub, repository: str, own: OwnPull, identity: Identity, tip: str = "") -> bool:

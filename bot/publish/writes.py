@@ -48,7 +48,7 @@ from bot.publish.context import PublishContext, make_bare
 from bot.publish.markdown import safe_markdown
 from bot.publish.remote import read_base_file
 from bot.publish.thread.history import opened_by_us, thread_state
-from bot.publish.thread.markers import WRITE, is_ours, mark, marked, read_mark
+from bot.publish.thread.markers import WRITE, mark, marked, own_fields
 
 _ORDER = (AddComment, AddReply, EditThread, AddLabel, RemoveLabel, CloseThread)
 """The order of writes on a thread: after a comment, a second publishing recognises later changes as ours."""
@@ -189,8 +189,7 @@ def _id(write: Write, proposed: ValidatedWrites) -> str:
 
 
 def _is_of(comment: CommentData, me: Account | None, write_id: str) -> bool:
-    fields = read_mark(comment.body, WRITE)
-    return fields is not None and fields.get("id") == write_id and is_ours(comment.author, me, WRITE)
+    return (own_fields(comment.body, comment.author, WRITE, me) or {}).get("id") == write_id
 
 
 def _now() -> str:

@@ -45,6 +45,15 @@ const c: UserConfig = {
 };
 export default c;
 """
+COMPUTED = """\
+const areas = {a: 1};
+const scopes = [...Object.keys(areas)];
+module.exports = {
+  extends: ['@commitlint/config-conventional'],
+  rules: { 'scope-enum': [2, 'always', scopes], 'header-max-length': [2, 'always', 72] }, // both
+};
+function later() { return {}; }
+"""
 CONVENTIONAL = "module.exports = {extends: ['@commitlint/config-conventional']"
 JSON = '{"extends": ["@commitlint/config-conventional"], "rules": %s}'
 WORKFLOW = ".github/workflows/title.yml"
@@ -59,6 +68,7 @@ SOURCES = [
         "Round totals once",
         "fixed(api): Round totals once",
     ),
+    ("commitlint.config.cjs", COMPUTED, "Round totals once", "fix: round totals once"),
     (".commitlintrc", "extends: ['@commitlint/config-angular']", "README: say more", "fix(readme): say more"),
     (".commitlintrc.yml", "rules: {subject-case: [2, always, sentence-case]}", "add days", "feat: Add days"),
     (".commitlintrc.json", JSON % '{"scope-empty": [2, "always"]}', "fix(api): round", "fix: round"),

@@ -156,7 +156,7 @@ def _push_onto(
 
 def _pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> PublishResult:
     """Report a commit on the head by a comment, and annotate it."""
-    url = f"{context.remote.of(context.repository, context.repository).url.removesuffix('.git')}/pull/{current.number}"
+    url = f"{context.web}/pull/{current.number}"
     notes: tuple[str, ...] = ()
     try:
         ci = ci_note(context, commit.policy, foreign=current.from_fork(context.repository))

@@ -164,8 +164,7 @@ def _opened_by_others(
 
 
 def _compare_url(context: PublishContext, base: str, branch: str) -> str:
-    here = context.remote.of(context.repository, context.repository).url.removesuffix(".git")
-    return f"{here}/compare/{quote(base)}...{branch}?expand=1"
+    return f"{context.web}/compare/{quote(base)}...{branch}?expand=1"
 
 
 def _ask_review(context: PublishContext, pull: PullData) -> tuple[str, ...]:

@@ -21,7 +21,8 @@ from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
 from bot.publish.markdown import suggestion_refusal
 from bot.publish.result import PublishResult
-from bot.publish.thread.markers import SUGGESTED, is_ours, mark, marked, read_mark
+from bot.publish.thread.comments import created
+from bot.publish.thread.markers import SUGGESTED, mark, marked, own_fields
 from bot.review.diff import parse_diff
 from bot.review.suggestions import ChangedFile, Suggestion, block, to_suggestions
 
@@ -52,19 +53,19 @@ def post_suggestions(
     if any(len(draft.body) > BODY_LIMIT - _MARK_ROOM for draft in drafts):
         return "a suggestion would be longer than a comment may be"
     body = _body(context, commit, len(suggestions))
-    try:
-        review = context.github.create_review(
-            context.repository, now.number, commit_sha=head, body=body, event="COMMENT", comments=drafts
+    number = now.number
+
+    def create() -> ReviewData:
+        return context.github.create_review(
+            context.repository, number, commit_sha=head, body=body, event="COMMENT", comments=drafts
         )
+
+    try:
+        return _published(created(create, lambda: _find_posted(context, commit)), now)
     except GitHubError as error:
         if error.status == 422:
             return f"GitHub did not take it: {error}"
-        # The review may exist although the response was lost.
-        review_there = _find_posted(context, commit) if error.failure.transient else None
-        if review_there is None:
-            raise
-        review = review_there
-    return _published(review, now)
+        raise
 
 
 def _changes(context: PublishContext, commit: CheckedCommit) -> Iterator[ChangedFile]:
@@ -115,12 +116,8 @@ def _find_posted(context: PublishContext, commit: CheckedCommit) -> ReviewData |
     assert context.request.pull is not None
     wanted = _fields(context, commit)
     for review in context.github.reviews(context.repository, context.request.pull.number):
-        fields = read_mark(review.body, SUGGESTED)
-        if (
-            fields is not None
-            and dict(fields) == wanted
-            and any(is_ours(review.author, me, SUGGESTED) for me in context.accounts)
-        ):
+        fields = own_fields(review.body, review.author, SUGGESTED, *context.accounts)
+        if fields is not None and dict(fields) == wanted:
             return review
     return None
 

@@ -84,15 +84,24 @@ def _of_app(path: str, settings: Mapping[str, Any]) -> Iterator[Convention]:
 
 
 _COMMENT = re.compile(r"(?<![:'\"\w])//[^\n]*|/\*.*?\*/", re.DOTALL)
-_EXPORTED = re.compile(r"(?:=|\bdefault|\()\s*(\{.*\})", re.DOTALL)
+_EXPORTED = (
+    re.compile(r"(?:module\.exports\s*=|\bexport\s+default)\s*(?:\w+\()?(?=\{)"),
+    re.compile(r"=\s*(?:\w+\()?(?=\{)"),
+)
 
 
 def _object(program: str) -> str:
     """Return the object that a program exports."""
-    match = _EXPORTED.search(_COMMENT.sub("", program))
-    if match is None:
+    code = _COMMENT.sub("", program)
+    start = next((match.end() for pattern in _EXPORTED if (match := pattern.search(code))), None)
+    if start is None:
         raise ValueError("it exports no object")
-    return match[1]
+    depth = 0
+    for end, character in enumerate(code[start:], start + 1):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if not depth:
+            return code[start:end]
+    raise ValueError("a brace is not closed")
 
 
 def _of_commitlint(path: str, data: Mapping[str, Any]) -> Convention:
@@ -117,11 +126,15 @@ def _of_commitlint(path: str, data: Mapping[str, Any]) -> Convention:
         given = [int(one) for one in values(name) if one.isdecimal()]
         return (given[0] if given else 100) if when(name, "always") else 0
 
-    scopes = tuple(map(re.escape, _scopes(values("scope-enum"))))
+    def listed(name: str) -> list[str]:
+        """The values of a list that is spelled out, and not computed."""
+        return values(name) if isinstance(rules.get(name, [None])[-1], list) else []
+
+    scopes = tuple(map(re.escape, _scopes(listed("scope-enum"))))
     cases = tuple(_cases(when("subject-case", "never"), values("subject-case")))
     return Convention(
         path,
-        types=(_names(values("type-enum")) if when("type-enum") == "always" else ()) or TYPES,
+        types=(_names(listed("type-enum")) if when("type-enum") == "always" else ()) or TYPES,
         scopes=scopes if when("scope-enum") == "always" else (),
         refused=scopes if when("scope-enum") == "never" else (),
         scope={"never": "always", "always": "never"}.get(when("scope-empty"), ""),  # type: ignore[arg-type]  # one of three

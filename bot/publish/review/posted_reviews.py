@@ -19,7 +19,7 @@ from bot.github.values import ReviewCommentData, ReviewData
 from bot.publish.check_run import is_by_us
 from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import comments_at
-from bot.publish.thread.markers import ENDED, PROGRESS, ThreadRef, is_ours, mark, marked, read_mark
+from bot.publish.thread.markers import ENDED, PROGRESS, ThreadRef, mark, marked, own_fields
 from bot.review.diff_text import key_of, readable_path
 from bot.review.fingerprints import KnownFinding, ReviewMemory, State
 
@@ -154,8 +154,8 @@ def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
     ]
     for comment in comments_at(github, ThreadRef(repository, number, "")):
         for kind in (PROGRESS, ENDED):
-            fields = read_mark(comment.body, kind)
-            if fields and REVIEWED in fields and is_ours(comment.author, me, kind):
+            fields = own_fields(comment.body, comment.author, kind, me)
+            if fields and REVIEWED in fields:
                 ends.append((comment.updated_at, fields[REVIEWED], frozenset[str]()))
     ordered = sorted((one for one in ends if _SHA.fullmatch(one[1])), key=lambda one: one[0])
     _, head, left = ordered[-1] if ordered else ("", "", frozenset[str]())
@@ -196,8 +196,8 @@ def _nearest_trace(github: GitHub, repository: str, number: int, known: str, *, 
 
 def _our_reviews(reviews: Iterable[ReviewData], me: Account | None) -> Iterator[PostedReview]:
     for review in reviews:
-        fields = read_mark(review.body, REVIEW)
-        if fields is None or not is_ours(review.author, me, REVIEW):
+        fields = own_fields(review.body, review.author, REVIEW, me)
+        if fields is None:
             continue
         number = fields.get("findings", "")
         yield PostedReview(
@@ -229,8 +229,8 @@ def _resolved(
 
 def _on_lines(comments: Iterable[ReviewCommentData], me: Account | None) -> Iterator[KnownFinding]:
     for comment in comments:
-        fields = read_mark(comment.body, FINDING)
-        if fields is None or not is_ours(comment.author, me, FINDING):
+        fields = own_fields(comment.body, comment.author, FINDING, me)
+        if fields is None:
             continue
         headline = _HEADLINE.match(comment.body)
         severity, title = headline.groups() if headline else ("", "")

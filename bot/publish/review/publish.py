@@ -5,7 +5,7 @@ post the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.checkout.errors import CheckoutError, MovedHeadError
@@ -18,20 +18,19 @@ from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.github.errors import GitHubError
-from bot.github.values import ReviewData, ReviewDraft
+from bot.github.values import ReviewDraft
 from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
 from bot.policy.protected import ProtectedFiles
 from bot.policy.publishing import ReviewPolicy
 from bot.publish.body.title_and_footer import figures
 from bot.publish.check_run import CheckReport, post_check_run
-from bot.publish.context import PublishContext, check_now, make_bare
+from bot.publish.context import PublishContext, check_now, check_request, make_bare
 from bot.publish.markdown import safe_plain
 from bot.publish.remote import read_base_file
 from bot.publish.review.endings import apply_endings, decide
 from bot.publish.review.posted_reviews import (
     CHECK,
-    REVIEW,
     REVIEWED,
     ReviewHistory,
     body_entry,
@@ -48,8 +47,8 @@ from bot.publish.review.text import (
     in_order,
     nothing_text,
 )
-from bot.publish.thread.comments import edit_comments, put_result
-from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS, is_ours, marked, read_mark
+from bot.publish.thread.comments import created, edit_comments, put_result
+from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS, marked
 from bot.review.anchors import anchor
 from bot.review.diff import Diff, parse_diff
 from bot.review.fingerprints import KnownFinding, NewFindings, find_new, fingerprint
@@ -59,36 +58,35 @@ _SUMMARY_LIMIT = 1_500
 _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})
 
 
-def publish_review(publishing: PublishContext) -> tuple[str, ...]:
+def publish_review(context: PublishContext) -> tuple[str, ...]:
     """Post the bundle's review, or a comment that there is no new finding. Publishing twice changes nothing.
 
     Returns soft failures, a sentence each. Raises `PublishError`, and what reading GitHub and the policy raises.
     """
-    context, github, say = ReviewContext.of(publishing), publishing.github, publishing.say
-    history = read_history(github, context.repository, context.pull.number)
-    previous = history.made_for(context.key, context.review.head_sha)
+    review, github, say = _review(context), context.github, context.say
+    number = _pull(context).number
+    history = read_history(github, context.repository, number)
+    previous = history.made_for(_key(context), review.head_sha)
     if previous is not None:
         say(f"this review is posted already: {previous.url}")
         return finish_comments(context, previous.findings, previous.url)
-    pull = github.pull(context.repository, context.pull.number)
+    pull = github.pull(context.repository, number)
     # Policy and merge base are of the base branch, and which that is is not the bundle's to say.
     check_now(context.outcome.request, pull)
     diff = fetch_diff(context, pull.head_sha)
     report = build_report(context, diff, history)
     paths = [file.path for file in diff.diff.files]
-    endings = decide(history, context.review, paths, finished=context.finished)
+    endings = decide(history, review, paths, finished=_is_finished(context))
     if report.findings or report.review.unseen or report.review.refused:
         event = "REQUEST_CHANGES" if _requests_changes(report, diff.policy) else "COMMENT"
-        review, report = post_review(context, diff, report, history, event)
-        say(f"review posted: {review.url}")
+        url, report = post_review(context, diff, report, history, event)
+        say(f"review posted: {url}")
         notes = _report_check(context, report) if report.findings else ()
-        notes += finish_comments(context, len(report.findings), review.url)
+        notes += finish_comments(context, len(report.findings), url)
     else:
         say("the review has no new findings")
         notes = report_no_findings(context, report, endings.open, earlier=len(history.findings))
-    ended = apply_endings(
-        github, context.repository, context.pull.number, endings, history, context.review.head_sha
-    )
+    ended = apply_endings(github, context.repository, number, endings, history, review.head_sha)
     return (*notes, *ended)
 
 
@@ -96,24 +94,24 @@ def _requests_changes(report: Report, policy: ReviewPolicy) -> bool:
     return policy.request_changes and any(finding.severity in _GRAVE for finding in report.findings)
 
 
-def _report_check(context: ReviewContext, report: Report) -> tuple[str, ...]:
+def _report_check(context: PublishContext, report: Report) -> tuple[str, ...]:
     """Add the findings as annotations of a check run, if the token may create one."""
     annotations = [annotation(finding) for finding in report.anchored if finding.side is Side.RIGHT]
     title = f"{count_of(len(report.findings), 'finding')}: {counts(report.findings)}"
-    summary = safe_plain(context.review.summary, _SUMMARY_LIMIT) or "See the review."
+    summary = safe_plain(report.review.summary, _SUMMARY_LIMIT) or "See the review."
     check = CheckReport(CHECK, report.head_sha, title, summary, annotations)
     return post_check_run(context.github, context.repository, check)
 
 
 def post_review(
-    context: ReviewContext,
+    context: PublishContext,
     diff: ReviewedDiff,
     report: Report,
     history: ReviewHistory,
     event: str,
-) -> tuple[ReviewData, Report]:
+) -> tuple[str, Report]:
     """Create the review on its lines, or on those of the current head, or with all findings in its body: the first
-    that GitHub accepts. Returns it and its report."""
+    that GitHub accepts. Returns its address and its report."""
     for is_second in (False, True):
         try:
             return _create(context, report, event), report
@@ -130,9 +128,9 @@ def post_review(
     return _create(context, report, "COMMENT"), report
 
 
-def _rebuild_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHistory) -> Report | None:
+def _rebuild_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHistory) -> Report | None:
     """Return the report on the current head; `None` if that is the head of `diff`, or cannot be fetched."""
-    head_sha = context.github.pull(context.repository, context.pull.number).head_sha
+    head_sha = context.github.pull(context.repository, _pull(context).number).head_sha
     if head_sha == diff.head_sha:
         return None
     try:
@@ -141,41 +139,36 @@ def _rebuild_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewH
         return None
 
 
-def _create(context: ReviewContext, report: Report, event: str) -> ReviewData:
+def _create(context: PublishContext, report: Report, event: str) -> str:
+    """Return the address of the review."""
+    review, number = report.review, _pull(context).number
     in_body = [body_entry(finding.fingerprint, finding.path) for finding, _ in in_order(report)]
     written = review_mark(
-        context.key,
-        context.review.head_sha,
+        _key(context),
+        review.head_sha,
         len(report.findings),
         in_body,
-        report.review.unseen,
-        finished=context.finished,
+        review.unseen,
+        finished=_is_finished(context),
     )
-    try:
+
+    def create() -> str:
         return context.github.create_review(
             context.repository,
-            context.pull.number,
+            number,
             commit_sha=report.head_sha,
             body=marked(body_text(report, room=len(written)), written),
             event=event,
             comments=[_draft(finding, report.protected) for finding in report.anchored],
+        ).url
+
+    def find() -> str | None:
+        posted = read_history(context.github, context.repository, number).made_for(
+            _key(context), review.head_sha
         )
-    except GitHubError as error:
-        # The review may exist although the response was lost.
-        review = _find_posted(context) if error.failure.transient else None
-        if review is None:
-            raise
-        return review
+        return posted.url if posted else None
 
-
-def _find_posted(context: ReviewContext) -> ReviewData | None:
-    me = context.github.me()
-    for review in context.github.reviews(context.repository, context.pull.number):
-        fields = read_mark(review.body, REVIEW) or {}
-        same = (fields.get("request"), fields.get("head")) == (context.key, context.review.head_sha)
-        if same and is_ours(review.author, me, REVIEW):
-            return review
-    return None
+    return created(create, find)
 
 
 def _draft(finding: Finding, protected: ProtectedFiles) -> ReviewDraft:
@@ -189,50 +182,34 @@ def _draft(finding: Finding, protected: ProtectedFiles) -> ReviewDraft:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewContext(PublishContext):
-    """A bundle's review and its destination. `pull` is the state of the pull request at the time of the run."""
-
-    review: Review
-    pull: PullRequest
-
-    @classmethod
-    def of(cls, context: PublishContext) -> ReviewContext:
-        """Raises `PublishError` if the parts of the bundle do not belong together."""
-        review, pull = context.bundle.review, context.request.pull
-        if review is None:
-            raise PublishError("The bundle says that there is a review, and holds none: nothing was posted.")
-        if pull is None:
-            raise PublishError("The bundle's review is of no pull request: there is nowhere to post it.")
-        if review.head_sha != pull.head_sha:
-            raise PublishError(
-                f"The bundle's review is of {review.head_sha[:12]}, and the head of #{pull.number} was "
-                f"{pull.head_sha[:12]}: nothing was posted."
-            )
-        parts = {field.name: getattr(context, field.name) for field in fields(context)}
-        return cls(**parts, review=review, pull=pull)
-
-    @property
-    def key(self) -> str:
-        return self.thread_ref.key if self.thread_ref else "none"
-
-    @property
-    def finished(self) -> bool:
-        return self.outcome.status is not Status.PARTIAL
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        if self.finished:
-            return ()
-        return (f"This review is not finished. {self.outcome.reason}",)
-
-    @property
-    def web(self) -> str:
-        """The repository's address for people."""
-        return self.remote.url.removesuffix("/").removesuffix(".git")
+def _review(context: PublishContext) -> Review:
+    """Raises `PublishError` if the parts of the bundle do not belong together."""
+    review = context.bundle.review
+    if review is None:
+        raise PublishError("The bundle says that there is a review, and holds none: nothing was posted.")
+    check_request(context.request, review.head_sha)
+    return review
 
 
-def finish_comments(context: ReviewContext, findings: int, url: str) -> tuple[str, ...]:
+def _pull(context: PublishContext) -> PullRequest:
+    """The pull request at the time of the run."""
+    assert context.request.pull is not None
+    return context.request.pull
+
+
+def _key(context: PublishContext) -> str:
+    return context.thread_ref.key if context.thread_ref else "none"
+
+
+def _unfinished(context: PublishContext) -> tuple[str, ...]:
+    return () if _is_finished(context) else (f"This review is not finished. {context.outcome.reason}",)
+
+
+def _is_finished(context: PublishContext) -> bool:
+    return context.outcome.status is not Status.PARTIAL
+
+
+def finish_comments(context: PublishContext, findings: int, url: str) -> tuple[str, ...]:
     """Edit our comments on this request to link to the review at `url`; returns soft failures."""
     if context.thread_ref is None:
         return ()
@@ -247,15 +224,15 @@ def finish_comments(context: ReviewContext, findings: int, url: str) -> tuple[st
 
 
 def report_no_findings(
-    context: ReviewContext, report: Report, still_open: Sequence[KnownFinding], *, earlier: int
+    context: PublishContext, report: Report, still_open: Sequence[KnownFinding], *, earlier: int
 ) -> tuple[str, ...]:
     """Report once that there is no new finding: in the progress comment, in a comment of its own or, if the request
     came from no thread, in a check run. `earlier` is the number of findings of earlier reviews. Returns soft failures.
     Raises `PublishError`."""
     if context.thread_ref is None:
         return _post_empty_review(context)
-    github, number = context.github, context.pull.number
-    fields = {**OVER, **({REVIEWED: context.review.head_sha} if context.finished else {})}
+    github, number = context.github, _pull(context).number
+    fields = {**OVER, **({REVIEWED: _review(context).head_sha} if _is_finished(context) else {})}
     thread_ref = replace(context.thread_ref, lines=0)
     try:
         text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{number}")
@@ -271,10 +248,10 @@ def report_no_findings(
         ) from error
 
 
-def _post_empty_review(context: ReviewContext) -> tuple[str, ...]:
+def _post_empty_review(context: PublishContext) -> tuple[str, ...]:
     """Mark the head as reviewed with a check run, if the token may create one: the next review begins there."""
-    number, head = context.pull.number, context.review.head_sha
-    if not context.finished:
+    number, head = _pull(context).number, _review(context).head_sha
+    if not _is_finished(context):
         return ()
     summary = "The next review looks only at what is new since this commit."
     check = CheckReport(CHECK, head, "No new findings", summary, key=empty_review_key(number, head))
@@ -293,42 +270,42 @@ class ReviewedDiff:
     notes: tuple[str, ...] = ()
 
 
-def fetch_diff(context: ReviewContext, current_head: str) -> ReviewedDiff:
+def fetch_diff(context: PublishContext, current_head: str) -> ReviewedDiff:
     """Return the diff at the reviewed head, or at `current_head` if the server has deleted that one."""
     try:
-        return _fetch_diff_at(context, context.review.head_sha, context.remote.git_dir)
+        return _fetch_diff_at(context, _review(context).head_sha, context.remote.git_dir)
     except MovedHeadError:
         return fetch_current_diff(context, current_head, context.remote.git_dir)
 
 
-def fetch_current_diff(context: ReviewContext, current_head: str, git_dir: Path) -> ReviewedDiff:
+def fetch_current_diff(context: PublishContext, current_head: str, git_dir: Path) -> ReviewedDiff:
     """Return the diff at `current_head`, fetched into a folder beside `git_dir`."""
     return _fetch_diff_at(context, current_head, git_dir.with_name(f"{git_dir.name}-now"))
 
 
-def _fetch_diff_at(context: ReviewContext, head_sha: str, folder: Path) -> ReviewedDiff:
+def _fetch_diff_at(context: PublishContext, head_sha: str, folder: Path) -> ReviewedDiff:
     request, remote = context.outcome.request, context.remote
     git = make_bare(folder, head_sha)
-    head = PullHead(context.pull.number, head_sha)
+    head = PullHead(_pull(context).number, head_sha)
     depth = ["--depth=1", "--no-tags"]
     ends = fetch_pull(git, remote.url, remote.token, head, base_ref=request.base_ref, depth=depth)
     file = request.policy_file
     policy = load_policy(read_base_file(git, ends.policy_sha, file), file)
     diff = parse_diff(diff_between(git, ends.merge_base or ends.policy_sha, head_sha))
-    reviewed = context.review.head_sha
+    reviewed = _review(context).head_sha
     moved = (f"The review was made at {reviewed[:12]}; the head has moved since.",)
     notes = moved if head_sha != reviewed else ()
     return ReviewedDiff(head_sha, diff, policy.review, git, protected_files(policy), notes)
 
 
-def build_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHistory) -> Report:
+def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHistory) -> Report:
     """Return the new findings, anchored on the diff that GitHub shows. Over the policy's limit, the least severe are
     left out."""
     anchored: list[Finding] = []
     unanchored: list[Finding] = []
     # Equal findings have equal reasons.
     reasons: dict[Finding, str] = {}
-    for finding in context.review.findings:
+    for finding in _review(context).findings:
         located = anchor(finding, diff.diff)
         if isinstance(located, str):
             bare = replace(finding, suggestion=None, fingerprint=fingerprint(finding))
@@ -345,15 +322,17 @@ def build_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHist
     grave = [finding for finding in fresh if rank(finding.severity) <= rank(mildest)]
     posted_findings, over_limit = grave[: diff.policy.max_findings], grave[diff.policy.max_findings :]
     # What an unfinished review looked at is looked at again.
-    review = context.review if context.finished else replace(context.review, unseen=(), looked_at=())
+    review = _review(context)
+    if not _is_finished(context):
+        review = replace(review, unseen=(), looked_at=())
     return Report(
         review,
         diff.head_sha,
         tuple(finding for finding in posted_findings if finding not in reasons),
         tuple((finding, reasons[finding]) for finding in posted_findings if finding in reasons),
         (
-            *context.review.left_out,
-            *(f"a report that was refused: {one}" for one in context.review.refused),
+            *review.left_out,
+            *(f"a report that was refused: {one}" for one in review.refused),
             *_too_mild(fresh[len(grave) :], mildest),
             *_omissions(new_findings, len(over_limit), len(posted_findings)),
         ),
@@ -361,7 +340,7 @@ def build_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHist
         context.links,
         diff.protected,
         context.web,
-        (*context.notes, *diff.notes),
+        (*_unfinished(context), *diff.notes),
         mildest,
     )
 

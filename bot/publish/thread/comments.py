@@ -7,8 +7,9 @@ in the conversation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
@@ -21,12 +22,26 @@ from bot.publish.thread.markers import (
     PROGRESS,
     PUSHED,
     ThreadRef,
-    is_ours,
     mark,
     marked,
     may_be_ours,
+    own_fields,
     read_mark,
 )
+
+Text = TypeVar("Text")
+
+
+def created(create: Callable[[], Text], find: Callable[[], Text | None]) -> Text:
+    """Return what `create` makes or, if GitHub's response was lost, what `find` finds: it may exist. Raises
+    `GitHubError`."""
+    try:
+        return create()
+    except GitHubError as error:
+        existing = find() if error.failure.transient else None
+        if existing is None:
+            raise
+        return existing
 
 
 def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[CommentData]:
@@ -119,8 +134,8 @@ def put_result(
 
 
 def _has_result(github: GitHub, comment: CommentData, kind: str) -> bool:
-    fields = read_mark(comment.body, kind) or {}
-    return fields.get("result") == FINISHED["result"] and is_ours(comment.author, github.me(), kind)
+    fields = own_fields(comment.body, comment.author, kind, github.me()) or {}
+    return fields.get("result") == FINISHED["result"]
 
 
 def edit_comments(
@@ -179,11 +194,4 @@ def _edit(
 
 
 def _create(github: GitHub, thread_ref: ThreadRef, kind: str, body: str) -> CommentData:
-    try:
-        return post(github, thread_ref, body)
-    except GitHubError as error:
-        # The comment may exist although the response was lost.
-        existing = find_comment(github, thread_ref, kind) if error.failure.transient else None
-        if existing is None:
-            raise
-        return existing
+    return created(lambda: post(github, thread_ref, body), lambda: find_comment(github, thread_ref, kind))

@@ -30,6 +30,7 @@ from bot.publish.thread.markers import (
     asking_comment,
     is_ours,
     may_be_ours,
+    own_fields,
     read_mark,
     tries_key,
 )
@@ -198,8 +199,8 @@ def unasked_runs(github: GitHub, repository: str, now: str) -> frozenset[str]:
     me = github.me()
     for comment in islice(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z"), MOST):
         for kind in (PROGRESS, ENDED, ANSWER, REFUSED):
-            fields = read_mark(comment.body, kind)
-            if fields is None or not fields.get("run") or not is_ours(comment.author, me, kind):
+            fields = own_fields(comment.body, comment.author, kind, me)
+            if fields is None or not fields.get("run"):
                 continue
             free = kind in (ANSWER, REFUSED) or (_USD in fields and not _amount(fields[_USD]))
             requested[fields["run"]] = requested.get(fields["run"], False) or _was_asked(fields) or not free

@@ -55,6 +55,12 @@ def read_mark(body: str, kind: str) -> Mapping[str, str] | None:
     return dict(_FIELD.findall(match.group(2)))
 
 
+def own_fields(body: str, author: Account, kind: str, *accounts: Account | None) -> Mapping[str, str] | None:
+    """Return the fields of the mark of this kind, `None` if there is none or the text is by none of our `accounts`."""
+    fields = read_mark(body, kind)
+    return fields if fields is not None and any(is_ours(author, one, kind) for one in accounts) else None
+
+
 def request_key(event: str, comment_id: int) -> str:
     """Return the key that identifies a request in its thread: that of its comment. Comments on lines have a prefix,
     since their ids overlap with others."""
