@@ -87,7 +87,7 @@ def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> Dirty
     tags = own.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags", work_tree=work_tree)
     (git_dir / "packed-refs").write_bytes(tags)
     index, listed = git_dir / "index", b"".join(os.fsencode(f"{path}\0") for path in paths)
-    arguments = ("update-index", "-z", "--add", "--remove", "--stdin")
+    arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
     git.run(*arguments, input=listed, work_tree=work_tree, index=index)
     tree = git.run("write-tree", index=index).decode().strip()
     difference = os.fsdecode(git.run("diff-tree", "-r", "-z", "--name-only", head.sha, tree))
@@ -115,7 +115,9 @@ def _check_finished(git: Git, work_tree: Path, unfinished: Sequence[Path]) -> No
 def _untracked(repo: Path, file: Path) -> list[str]:
     """Return the untracked files at `file`: itself, also an ignored one, or those in a folder that git does not ignore.
     A tracked file is no more than its change."""
-    path = os.path.relpath(os.path.abspath(file), repo)
+    # Folders on the way may be links; the last name may be one that is part of the repository.
+    named = Path(os.path.abspath(file))
+    path = os.path.relpath(named.parent.resolve() / named.name, repo)
     if path.startswith("../") or path == ".." or not os.path.lexists(repo / path):
         raise UsageError(f"--include {file}: there is no such file in {repo}.")
     is_folder = (repo / path).is_dir() and not (repo / path).is_symlink()

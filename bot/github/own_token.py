@@ -37,7 +37,8 @@ def own_token(host: str, environment: Mapping[str, str], folders: Sequence[str] 
     token = token or _token_of_gh(host, environment, folders)
     if not token:
         raise UsageError(
-            f"There is no token for {host}: sign in with `gh auth login --hostname {host}`, or set {advice}."
+            f"There is no token for {host}: sign in with `gh auth login --hostname {host}`, or set {advice}. A `gh` "
+            f"counts only in {', '.join(GH_FOLDERS)}."
         )
     if not token.isprintable():
         raise UsageError(f"The token for {host} holds a line break or a control character: set it again.")

@@ -170,6 +170,20 @@ def test_a138_no_filter_hook_or_monitor_of_the_repository_runs(repo: Path) -> No
     assert not trap.exists()
 
 
+def test_a_folder_in_place_of_a_file_odd_names_and_a_way_by_a_link(repo: Path) -> None:
+    (repo / "a.py").unlink()
+    (repo / "a.py").mkdir()
+    odd = os.fsdecode(b"odd-\xff")
+    for name in ("a.py/inner.py", odd):
+        (repo / name).write_text("x\n")
+    (repo.parent / "way").symlink_to(repo)
+    way = repo.parent / "way"
+    base = make_dirty_base(repo, [way / "a.py", way / odd], repo.parent / "dirty.git")
+    assert base is not None
+    assert base.paths == ("a.py", "a.py/inner.py", odd)
+    base.note.encode()
+
+
 def test_in_a_linked_work_tree_and_with_a_link(repo: Path) -> None:
     linked = repo.parent / "linked"
     git(repo, "worktree", "add", "-q", str(linked))

@@ -110,7 +110,8 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
     dirty = _dirty_base(options, repo, folder)
     spec = local_spec(from_github.request, repo, folder, model, environment, view)
     if dirty is not None:
-        spec = replace(spec, source=Source(str(dirty.git_dir), "HEAD"), notes=(*spec.notes, dirty.note))
+        source, notes, subjects = Source(str(dirty.git_dir), "HEAD"), (*spec.notes, dirty.note), spec.subjects
+        spec = replace(spec, source=source, notes=notes, subjects=lambda sha: subjects(dirty.head))
     spec = replace(
         spec,
         sandbox=options.sandbox,
