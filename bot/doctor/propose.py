@@ -48,6 +48,10 @@ _NO_SETUP = """
 #   - command: make prepare
 #     egress: [python]
 """
+_SERVICES = """
+# Servers that the checks need, as in CI: inside the sandbox, new ones for each round of checks.
+run_services:
+"""
 _HISTORY = """
 # {} computes the version from git's tags.
 history: full
@@ -124,6 +128,11 @@ def policy_text(
         f"  - command: {_quoted(one.guarded)} # from {_comment(one.source)}\n"
         + (f"    egress: [{', '.join(one.egress)}]\n" if one.egress else "")
         for one in detected.setup
+    ]
+    parts.append(_SERVICES if detected.services else "")
+    parts += [
+        f"  - name: {_quoted(one.name)}\n{_command(one.command)}    ready: {_quoted(one.ready)}\n"
+        for one in detected.services
     ]
     if detected.history:
         parts.append(_HISTORY.format(_comment(detected.history)))

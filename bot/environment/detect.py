@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from bot.ecosystems.registry import ecosystem_of, ecosystems, use_of
+from bot.ecosystems.servers import Service
 from bot.ecosystems.uses import Use, use_of_name
 from bot.environment.detection import (
     CIStep,
@@ -49,9 +50,10 @@ _UNKNOWN = "nothing in it is known to test, check or build"
 _MIXED = "it installs and checks in one command that cannot be taken apart"
 
 
-def detect(paths: Collection[str], text: Callable[[str], str | None]) -> Detection:
+def detect(paths: Collection[str], text: Callable[[str], str | None], *, sockets: bool = True) -> Detection:
     """Detect checks and setup from the files of one commit. `paths` are all files, relative to the root; `text` returns
-    the text of one. Nothing is run. Text of the repository is used only in commands and their sources."""
+    the text of one. Nothing is run. Text of the repository is used only in commands and their sources. Without
+    `sockets`, jobs that need a server are left out."""
     names = frozenset(paths)
 
     @cache
@@ -61,7 +63,7 @@ def detect(paths: Collection[str], text: Callable[[str], str | None]) -> Detecti
 
     with Parser() as parser:
         read = Read(names, bounded, parser)
-        return _Detector(read, read_workflows(read)).detected()
+        return _Detector(read, read_workflows(read, sockets=sockets)).detected()
 
 
 def files_read(paths: Collection[str]) -> list[str]:
@@ -142,10 +144,12 @@ class _Detector:
     prepare: list[CIStep] = field(default_factory=list)
 
     def detected(self) -> Detection:
+        services: dict[int, Service] = {}
         for job in self.workflows.jobs:
             begun = len(self.checks)
             self._job(job.steps, begun)
             self._parts(job.legs, begun)
+            services |= {one.port: one for one in job.services if len(self.checks) > begun}
         of_jobs = bool(self.checks)
         if self.workflows.copilot:
             self.prepare.clear()
@@ -183,6 +187,7 @@ class _Detector:
             tuple(self.read.unread.values()),
             tuple(self.prepare),
             next(iter(versions), ""),
+            tuple(services.values()),
         )
 
     def _job(self, steps: Sequence[CIStep], begun: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bot.ecosystems.servers import Service
 from bot.ecosystems.uses import Use
 from bot.parsing.parser import ParseError, Parser
 
@@ -124,6 +125,8 @@ class Detection:
     """CI's own set-up steps."""
     history: str = ""
     """The tool that computes the version from git tags and needs the whole history; empty for none."""
+    services: tuple[Service, ...] = ()
+    """The servers that the checks need."""
 
 
 def guarded_folder(command: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from bot.ecosystems.servers import Service, service_for
 from bot.environment.detection import CIStep, Omission, Read, source_of
 from bot.environment.expressions import UNKNOWN, evaluate, substitute
 from bot.parsing.child import yaml_texts
@@ -49,6 +50,7 @@ class CIJob(NamedTuple):
 
     steps: list[CIStep]
     legs: list[list[CIStep]]
+    services: list[Service]
 
 
 @dataclass(slots=True)
@@ -58,10 +60,14 @@ class Workflows:
     jobs: list[CIJob] = field(default_factory=list)
     copilot: list[CIStep] = field(default_factory=list)
     omissions: list[Omission] = field(default_factory=list)
+    sockets: bool = True
+    """Whether commands can open sockets, so that servers can run."""
+    servers: dict[int, Service] = field(default_factory=dict)
+    """Those of all jobs, by port."""
 
 
-def read_workflows(read: Read) -> Workflows:
-    reader = _Reader(read, Workflows())
+def read_workflows(read: Read, *, sockets: bool = True) -> Workflows:
+    reader = _Reader(read, Workflows(sockets=sockets))
     files = sorted(
         path
         for path in read.paths
@@ -195,6 +201,7 @@ class _Job:
     used: frozenset[str]
     """What the expressions of the workflow name, such as `env.VERSION`."""
     workflows: Workflows
+    services: list[Service] = field(default_factory=list)
 
     def legs(self, name: str, bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the values of each leg on Linux, or none and note the reason why the job is left out."""
@@ -217,7 +224,7 @@ class _Job:
             [one for step in described if (one := self._step(step, values))]
             for values in (legs, *([leg] for leg in legs if leg.items() >= versions.items()))
         ]
-        self.workflows.jobs.append(CIJob(steps, alone))
+        self.workflows.jobs.append(CIJob(steps, alone, self.services))
         for step in steps:
             if step.raw.get("uses"):
                 self.leave_out(step.name, "an action; what is installed here is used")
@@ -228,22 +235,37 @@ class _Job:
         self.workflows.omissions.append(Omission(source_of(what), reason, self.source))
 
     def _reason(self, name: str, values: Mapping[str, Any]) -> str:
-        if self.job.get("services"):
-            return "it needs services such as a database"
         if self.job.get("container"):
             return "it runs in a container"
         if _OTHER_JOB.search(name):
             return "by its name it checks no change"
         if any("repository" in _mapping(_mapping(step).get("with")) for step in self._checkouts()):
             return "it checks out another repository"
-        return _condition(self.job, values)
+        return _condition(self.job, values) or self._serve(values)
+
+    def _serve(self, values: Mapping[str, Any]) -> str:
+        """Take the services of the job; return why not all of them can be run."""
+        for name, described in _mapping(self.job.get("services")).items():
+            container = _mapping(described)
+            texts = {key: substitute(str(one), values) for key, one in _mapping(container.get("env")).items()}
+            variables = {key: text for key, text in texts.items() if "${{" not in text}
+            image = source_of(substitute(str(container.get("image", "")), values))
+            service = service_for(source_of(str(name)), image, _port(container, values), variables)
+            if not self.workflows.sockets:
+                service = "in this sandbox commands cannot open sockets"
+            if isinstance(service, str):
+                return f"it needs the service {name}: {service}"
+            if self.workflows.servers.setdefault(service.port, service)[1:] != service[1:]:
+                return f"it needs the service {name}: another job has a different one at port {service.port}"
+            self.services.append(service)
+        return ""
 
     def _checkouts(self) -> Iterator[Mapping[str, Any]]:
         steps = map(_mapping, _list(self.job.get("steps")))
         return (step for step in steps if "checkout" in str(step.get("uses")))
 
     def _values(self, leg: Mapping[str, Any]) -> dict[str, Any]:
-        values = {**leg}
+        values = {**leg, **dict(_ports(self.job))}
         for level in (self.workflow, self.job):
             values |= _env_values(level, values)
         return values
@@ -322,6 +344,22 @@ class _Job:
             if isinstance(path := _mapping(checkout.get("with")).get("path"), str):
                 folder = posixpath.normpath(folder).removeprefix(posixpath.normpath(substitute(path, values)))
         return _folder(folder.lstrip("/"))
+
+
+def _ports(job: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the ports of services as steps name them."""
+    for name, container in _mapping(job.get("services")).items():
+        for port in _list(_mapping(container).get("ports")):
+            own = str(port).partition("/")[0].rpartition(":")[2]
+            number = str(_port(_mapping(container), {}) or own)
+            yield from ((f"job.services.{name}.ports{form}", number) for form in (f"['{own}']", f"[{own}]"))
+
+
+def _port(container: Mapping[str, Any], values: Mapping[str, Any]) -> int:
+    """Return the port at which CI's steps reach a container; 0 for its own."""
+    first = next(iter(_list(container.get("ports"))), "")
+    host = substitute(str(first), values).partition("/")[0].rpartition(":")[0].rpartition(":")[2]
+    return int(host) if host.isdecimal() and 1024 <= int(host) < 65536 else 0
 
 
 def _environment(level: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,14 @@ from bot.policy.running import SetupStep
 from bot.policy.tiers import run_budget
 from bot.policy.values import Policy
 from bot.publish.bundle.write import Bundle
-from bot.session.context.base import Preparation, checks_of, chosen_checks, detected_at, preparation_of
+from bot.session.context.base import (
+    Preparation,
+    checks_of,
+    chosen_checks,
+    detected_at,
+    preparation_of,
+    services_of,
+)
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import profile_of, without_commands
 from bot.session.context.run import Run, RunSpec
@@ -74,8 +81,9 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
     profile, policy, checkout = run.profile, run.policy, run.checkout
     prepares = profile.setup and run.environment.get("SLASH_AGENT_PREPARE") == "auto"
     wants = (prepares and not (policy.setup or policy.bring)) or not (profile.read_only or policy.checks)
-    own = run.origin if run.tier is Tier.LOCAL else None
-    detected = detected_at(checkout, own) if wants and not profile.unrun else Detection()
+    own, sockets = run.origin if run.tier is Tier.LOCAL else None, run.confinement.supports_egress
+    wanted_now = wants and not profile.unrun
+    detected = detected_at(checkout, own, sockets=sockets) if wanted_now else Detection()
     archive, unused = _archive(run) if prepares and not profile.unrun else (None, ())
     preparation, unprepared = _preparation(run, detected) if prepares else (None, ())
     unprepared = () if archive else unprepared
@@ -95,6 +103,7 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
         own=tools.environments,
         prepared_from=preparation.sha if preparation else "",
         archive=archive,
+        services=services_of(policy, detected) if profile.setup and not profile.unrun else (),
     )
     every = () if profile.read_only else checks_of(policy, run.task, detected)
     unread = (f"{one.what}: {one.reason}." for one in detected.unread)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -161,7 +162,8 @@ def test_a_step_that_runs_for_a_pull_request_is_taken(condition: str) -> None:
 @pytest.mark.parametrize(
     ("job", "reason"),
     [
-        ("services:\n  db:\n    image: postgres", "services"),
+        ("services:\n  db:\n    image: acme/queue:3", "no recipe to run the image acme/queue:3"),
+        ("services:\n  db:\n    image: valkey/valkey:8\n    env: {A: b}\ncontainer: node", "in a container"),
         ("if: startsWith(github.ref, 'refs/tags/')", "another event"),
     ],
 )
@@ -169,6 +171,68 @@ def test_a_job_is_left_out_with_its_reason(job: str, reason: str) -> None:
     detected = detection(PYTEST, workflow("- run: pytest --db", job=job))
     assert commands(detected) == ["python3 -m pytest -q"]
     assert reason in left_out(detected)["job test"]
+
+
+SERVICES = """
+services:
+  db:
+    image: ghcr.io/acme/postgres:16-alpine
+    env: {POSTGRES_USER: app, POSTGRES_PASSWORD: "${{ secrets.DB }}"}
+    ports: ["5433:5432"]
+    volumes: ["/:/host"]
+    credentials: {username: u, password: "${{ secrets.X }}"}
+    options: --privileged --health-cmd pg_isready
+  cache:
+    image: redis
+    ports: [6379/tcp]
+"""
+PORT = "${{ job.services.db.ports['5432'] }}"
+
+
+def test_a_service_of_ci_becomes_a_server_inside_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of CI's container only the image, plain variables and the port are taken."""
+    monkeypatch.setattr("bot.ecosystems.servers._is_there", lambda program: True)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    text = workflow(f"- run: pytest --db\n  env:\n    DB: postgres://app@localhost:{PORT}/app", job=SERVICES)
+    detected = detection(PYTEST, text)
+    assert commands(detected) == ["DB=postgres://app@localhost:5433/app pytest --db"]
+    [database, cache] = detected.services
+    assert (database.name, database.port, cache.port) == ("db", 5433, 6379)
+    assert "-U app" in database.command and "-p 5433" in database.command
+    assert not re.search(r"/host|privileged|secrets|pg_isready|\$\{\{", str(detected.services))
+
+
+@pytest.mark.parametrize(
+    ("change", "sockets", "there", "reason"),
+    [
+        ({}, False, True, "commands cannot open sockets"),
+        ({}, True, False, "the program postgres is not on this machine"),
+        ({"USER: app": 'USER: "a\'; DROP"'}, True, True, "characters that a recipe cannot hold"),
+        ({"image: redis": "image: ''"}, True, True, "no recipe"),
+        ({"6379/tcp": '"5433:6379"'}, True, True, "a different one at port 5433"),
+    ],
+)
+def test_a_job_whose_service_cannot_run_here_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, str], sockets: bool, there: bool, reason: str
+) -> None:
+    monkeypatch.setattr("bot.ecosystems.servers._is_there", lambda program: there)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    text = workflow("- run: pytest --db", job=SERVICES)
+    for old, new in change.items():
+        text = text.replace(old, new)
+    files = {**PYTEST, ".github/workflows/test.yml": text}
+    detected = detect(files, files.get, sockets=sockets)
+    assert (commands(detected), detected.services) == (["python3 -m pytest -q"], ())
+    assert reason in left_out(detected)["job test"]
+
+
+def test_a_database_that_refuses_root_is_named_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.ecosystems.servers._is_there", lambda program: True)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert (
+        "postgres does not run as root"
+        in left_out(detection(PYTEST, workflow("- run: pytest --db", job=SERVICES)))["job test"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
-from bot.policy.running import SETUP_TIMEOUT, CheckSpec, SetupStep
+from bot.policy.running import SETUP_TIMEOUT, CheckSpec, ServiceSpec, SetupStep
 from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions, read_conventions
 from bot.session.context.git_trees import GitTrees
@@ -116,6 +116,13 @@ def checks_of(policy: Policy, task: Task | None, detected: Detection) -> tuple[C
     )
 
 
+def services_of(policy: Policy, detected: Detection) -> tuple[ServiceSpec, ...]:
+    """Return the servers of the policy, or those that detected checks need."""
+    if policy.run_services or policy.checks:
+        return policy.run_services
+    return tuple(ServiceSpec(one.name, one.command, one.ready) for one in detected.services)
+
+
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """How to prepare the environment if the policy does not say: `setup` runs in a tree of the commit `sha`."""
@@ -132,8 +139,8 @@ def preparation_of(policy: Policy, checkout: Checkout, detected: Detection) -> P
     return Preparation(checkout.policy_sha or checkout.base_sha, steps)
 
 
-def detected_at(checkout: Checkout, origin: Path | None = None) -> Detection:
-    """Return how the repository is set up and checked, by its CI and manifests.
+def detected_at(checkout: Checkout, origin: Path | None = None, *, sockets: bool = True) -> Detection:
+    """Return how the repository is set up and checked, by its CI and manifests; `sockets` is that of `detect`.
 
     They are the base branch's: the head of a pull request decides neither what is run nor on which files. `origin` is
     the user's own checkout, if there is one: what builds left there tells their options.
@@ -152,7 +159,7 @@ def detected_at(checkout: Checkout, origin: Path | None = None) -> Detection:
                 return file.read_text(errors="replace")
         return committed
 
-    return detect(paths, read)
+    return detect(paths, read, sockets=sockets)
 
 
 def chosen_checks(checks: tuple[Check, ...], options: Mapping[str, str]) -> tuple[Check, ...]:

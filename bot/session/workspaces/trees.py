@@ -113,6 +113,7 @@ class Trees:
     own: Sequence[EnvironmentFolder] = ()
     prepared_from: str = ""
     archive: PreparedArchive | None = None
+    services: Sequence[ServiceSpec] = ()
     failure: str = field(default="", init=False)
     unused: str = field(default="", init=False)
     _shared: TreeEnvironment | None = field(default=None, init=False)
@@ -132,11 +133,6 @@ class Trees:
     @property
     def _share_all(self) -> bool:
         return self.run.tier is Tier.LOCAL and self.run.profile.setup
-
-    @property
-    def _services(self) -> Sequence[ServiceSpec]:
-        profile = self.run.profile
-        return self.run.policy.run_services if profile.setup and not profile.unrun else ()
 
     @property
     def need_preparing(self) -> bool:
@@ -184,7 +180,7 @@ class Trees:
     def serve_agent(self, workspace: Workspace, cancel: CancelToken) -> None:
         """Start the services for the agent's own commands. Without one of them it works on, and checks tell of it."""
         try:
-            start_services(workspace, self._services, cancel)
+            start_services(workspace, self.services, cancel)
         except ServiceError as error:
             self.run.say(f"warning: {error}")
 
@@ -217,7 +213,7 @@ class Trees:
             workspace = self.open(name, tree, environment)
         try:
             self.copy_prepared(workspace, cancel, environment)
-            start_services(workspace, self._services, cancel)
+            start_services(workspace, self.services, cancel)
         except BaseException:
             workspace.close()
             raise
