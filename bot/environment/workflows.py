@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from bot.ecosystems.servers import Service, service_for
 from bot.environment.detection import CIStep, Omission, Read, source_of
 from bot.environment.expressions import UNKNOWN, evaluate, substitute
+from bot.environment.matrix import MOST_COMBINATIONS, legs_of, list_of, mapping_of
 from bot.parsing.child import yaml_texts
 
 _FOLDER = ".github/workflows/"
 _COPILOT = f"{_FOLDER}copilot-setup-steps.yml"
 _CALL = "workflow_call"
-_MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_COMBINATIONS, _MOST_VARIABLES = 40, 100, 80, 256, 100
+_MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_VARIABLES = 40, 100, 80, 100
 _LONGEST_SCRIPT = 20_000
 _MOST_LEVELS = 10  # of workflows that call each other, as GitHub has it
 _EVENTS = ("pull_request", "push", "merge_group", _CALL, "pull_request_target")
@@ -95,7 +96,7 @@ class _Reader:
     called: set[str] = field(default_factory=set)
 
     def content(self, path: str) -> dict[str, Any]:
-        return _mapping(self.read.parsed(path, yaml_texts))
+        return mapping_of(self.read.parsed(path, yaml_texts))
 
     def read_file(
         self, path: str, source: str, bases: list[dict[str, Any]], only: str = "", level: int = 1
@@ -103,10 +104,10 @@ class _Reader:
         """Add the jobs of a workflow. It is started with each of `bases`: the event, and the inputs of a call."""
         content = self.content(path)
         used = frozenset(re.findall(r"env\.\w+", self.read.text(path) or ""))
-        jobs = _mapping(content.get("jobs"))
+        jobs = mapping_of(content.get("jobs"))
         for name in [only] if only else itertools.islice(jobs, max(_MOST_JOBS - len(self.workflows.jobs), 0)):
             job = _Job(
-                source_of(source, f"job {name}"), content, _mapping(jobs.get(name)), used, self.workflows
+                source_of(source, f"job {name}"), content, mapping_of(jobs.get(name)), used, self.workflows
             )
             legs = job.legs(str(name), bases)
             if legs and "uses" in job.job:
@@ -128,7 +129,7 @@ class _Reader:
             )
         elif not _is_other_work(match[1]):
             self.called.add(match[1])
-            bases = [dict(_inputs(content, _mapping(job.job.get("with")), leg)) for leg in legs]
+            bases = [dict(_inputs(content, mapping_of(job.job.get("with")), leg)) for leg in legs]
             source = source_of(job.source, match[1].rpartition("/")[2])
             self.read_file(match[1], source, bases, level=level + 1)
 
@@ -138,18 +139,10 @@ def _is_other_work(path: str) -> bool:
     return bool(_OTHER_JOB.search(name)) and not re.search(r"(?i)test|ci\b|build|check|lint", name)
 
 
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _event(events: Any, wanted: Sequence[str] = _EVENTS) -> str:
     """Return the event by which a change to the code starts a workflow, empty if none of those `wanted` does."""
     if isinstance(events, dict):
-        push = _mapping(events.get("push"))
+        push = mapping_of(events.get("push"))
         only_tags = "tags" in push and "branches" not in push
         names = [name for name in events if not (name == "push" and only_tags)]
     else:
@@ -162,23 +155,23 @@ def _inputs(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the values with which a called workflow starts: the event, and the inputs that it declares."""
     yield "github.event_name", values["github.event_name"]
-    declared = _mapping(_mapping(_mapping(workflow.get("on")).get(_CALL)).get("inputs"))
+    declared = mapping_of(mapping_of(mapping_of(workflow.get("on")).get(_CALL)).get("inputs"))
     for name, described in declared.items():
-        kind = _mapping(described).get("type")
-        text = substitute(str(given.get(name, _mapping(described).get("default", ""))), values)
+        kind = mapping_of(described).get("type")
+        text = substitute(str(given.get(name, mapping_of(described).get("default", ""))), values)
         is_set = text not in (("", "0") if kind == "number" else ("", "false") if kind == "boolean" else ())
         yield f"inputs.{name}", UNKNOWN if "${{" in text else text if is_set else ""
 
 
 def _outputs(workflow: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the outputs of jobs that are known before a run: a step that does not run leaves its own empty."""
-    for name, job in _mapping(workflow.get("jobs")).items():
+    for name, job in mapping_of(workflow.get("jobs")).items():
         skipped = {
             step.get("id")
-            for step in map(_mapping, _list(_mapping(job).get("steps")))
+            for step in map(mapping_of, list_of(mapping_of(job).get("steps")))
             if _condition(step, values)
         }
-        for output, text in _mapping(_mapping(job).get("outputs")).items():
+        for output, text in mapping_of(mapping_of(job).get("outputs")).items():
             if (match := _OUTPUT.fullmatch(str(text).strip())) and match[1] in skipped:
                 yield f"needs.{name}.outputs.{output}", ""
 
@@ -208,9 +201,9 @@ class _Job:
         legs = [
             values
             for base in ({**base, **dict(_outputs(self.workflow, base))} for base in bases)
-            for values in (self._values({**base, **leg}) for leg in _legs(self.job, base))
+            for values in (self._values({**base, **leg}) for leg in legs_of(self.job, base))
             if self._is_on_linux(values)
-        ][:_MOST_COMBINATIONS]
+        ][:MOST_COMBINATIONS]
         reason = self._reason(name, legs[0]) if legs else "it runs on another system"
         if reason:
             self.leave_out(f"job {name}", reason)
@@ -218,7 +211,7 @@ class _Job:
 
     def collect(self, legs: list[dict[str, Any]]) -> None:
         """Add the steps of the job."""
-        described = list(map(_mapping, _list(self.job.get("steps"))[:_MOST_STEPS]))
+        described = list(map(mapping_of, list_of(self.job.get("steps"))[:_MOST_STEPS]))
         versions = {key: value for key, value in legs[0].items() if _VERSION.fullmatch(str(value))}
         steps, *alone = [
             [one for step in described if (one := self._step(step, values))]
@@ -239,15 +232,17 @@ class _Job:
             return "it runs in a container"
         if _OTHER_JOB.search(name):
             return "by its name it checks no change"
-        if any("repository" in _mapping(_mapping(step).get("with")) for step in self._checkouts()):
+        if any("repository" in mapping_of(mapping_of(step).get("with")) for step in self._checkouts()):
             return "it checks out another repository"
         return _condition(self.job, values) or self._serve(values)
 
     def _serve(self, values: Mapping[str, Any]) -> str:
         """Take the services of the job; return why not all of them can be run."""
-        for name, described in _mapping(self.job.get("services")).items():
-            container = _mapping(described)
-            texts = {key: substitute(str(one), values) for key, one in _mapping(container.get("env")).items()}
+        for name, described in mapping_of(self.job.get("services")).items():
+            container = mapping_of(described)
+            texts = {
+                key: substitute(str(one), values) for key, one in mapping_of(container.get("env")).items()
+            }
             variables = {key: text for key, text in texts.items() if "${{" not in text}
             image = source_of(substitute(str(container.get("image", "")), values))
             service = service_for(source_of(str(name)), image, _port(container, values), variables)
@@ -261,7 +256,7 @@ class _Job:
         return ""
 
     def _checkouts(self) -> Iterator[Mapping[str, Any]]:
-        steps = map(_mapping, _list(self.job.get("steps")))
+        steps = map(mapping_of, list_of(self.job.get("steps")))
         return (step for step in steps if "checkout" in str(step.get("uses")))
 
     def _values(self, leg: Mapping[str, Any]) -> dict[str, Any]:
@@ -308,7 +303,7 @@ class _Job:
         raw = {key: step[key] for key in ("id", "if", "uses") if key in step}
         raw |= {
             key: {
-                str(name): substitute(str(value), values) for name, value in _mapping(step.get(key)).items()
+                str(name): substitute(str(value), values) for name, value in mapping_of(step.get(key)).items()
             }
             for key in ("env", "with")
         }
@@ -336,97 +331,41 @@ class _Job:
     def _folder(self, step: Mapping[str, Any], values: Mapping[str, Any]) -> str:
         levels = (self.workflow, self.job)
         defaults = [
-            _mapping(_mapping(level.get("defaults")).get("run")).get("working-directory") for level in levels
+            mapping_of(mapping_of(level.get("defaults")).get("run")).get("working-directory")
+            for level in levels
         ]
         chosen = step.get("working-directory") or defaults[1] or defaults[0] or ""
         folder = substitute(str(chosen), values)
         for checkout in self._checkouts():
-            if isinstance(path := _mapping(checkout.get("with")).get("path"), str):
+            if isinstance(path := mapping_of(checkout.get("with")).get("path"), str):
                 folder = posixpath.normpath(folder).removeprefix(posixpath.normpath(substitute(path, values)))
         return _folder(folder.lstrip("/"))
 
 
 def _ports(job: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the ports of services as steps name them."""
-    for name, container in _mapping(job.get("services")).items():
-        for port in _list(_mapping(container).get("ports")):
+    for name, container in mapping_of(job.get("services")).items():
+        for port in list_of(mapping_of(container).get("ports")):
             own = str(port).partition("/")[0].rpartition(":")[2]
-            number = str(_port(_mapping(container), {}) or own)
+            number = str(_port(mapping_of(container), {}) or own)
             yield from ((f"job.services.{name}.ports{form}", number) for form in (f"['{own}']", f"[{own}]"))
 
 
 def _port(container: Mapping[str, Any], values: Mapping[str, Any]) -> int:
     """Return the port at which CI's steps reach a container; 0 for its own."""
-    first = next(iter(_list(container.get("ports"))), "")
+    first = next(iter(list_of(container.get("ports"))), "")
     host = substitute(str(first), values).partition("/")[0].rpartition(":")[0].rpartition(":")[2]
     return int(host) if host.isdecimal() and 1024 <= int(host) < 65536 else 0
 
 
 def _environment(level: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(itertools.islice(_mapping(level.get("env")).items(), _MOST_VARIABLES))
+    return dict(itertools.islice(mapping_of(level.get("env")).items(), _MOST_VARIABLES))
 
 
 def _env_values(level: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the variables of a level as values of `env.*`; what only a run has is unknown."""
     texts = {f"env.{key}": substitute(str(value), values) for key, value in _environment(level).items()}
     return {key: UNKNOWN if "${{" in text else text for key, text in texts.items()}
-
-
-def _legs(job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the combinations of the job's matrix as values of `matrix.*`, Linux and the newest versions first."""
-
-    def known(value: Any) -> Any:
-        return evaluate(value, values) if isinstance(value, str) and "${{" in value else value
-
-    matrix = known(_mapping(job.get("strategy")).get("matrix"))
-    if matrix is UNKNOWN:
-        yield {"matrix": UNKNOWN}
-        return
-    matrix = {str(key): known(value) for key, value in _mapping(matrix).items()}
-    axes: dict[str, list[Any]] = {
-        key: sorted(value, key=_rank) if isinstance(value, list) else [UNKNOWN]
-        for key, value in matrix.items()
-        if (value is UNKNOWN or (isinstance(value, list) and value)) and key not in ("include", "exclude")
-    }
-    include, exclude = (
-        [one for one in _list(matrix.get(name)) if isinstance(one, dict)][:_MOST_COMBINATIONS]
-        for name in ("include", "exclude")
-    )
-    plain = itertools.islice(itertools.product(*axes.values()), _MOST_COMBINATIONS) if axes else ()
-    legs = [dict(zip(axes, combination, strict=True)) for combination in plain]
-    legs = [leg for leg in legs if not any(leg.items() >= one.items() for one in exclude)]
-    alone: list[dict[str, Any]] = []
-    for one in include:
-        same = [
-            leg for leg in legs if all(leg.get(key) == value for key, value in one.items() if key in axes)
-        ]
-        for leg in same:
-            leg.update({key: value for key, value in one.items() if key not in leg})
-        alone += [] if same else [one]
-    legs += sorted(alone, key=lambda one: sum(_rank(value)[0] for value in one.values()))
-    for leg in legs or [{}]:
-        yield dict(_flat("matrix", leg))
-
-
-def _flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict) and depth < 4:
-        for key, inner in itertools.islice(value.items(), 40):
-            yield from _flat(f"{prefix}.{key}", inner, depth + 1)
-    else:
-        yield prefix, value
-
-
-def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
-    """Sort key: Linux before other systems, final versions before others, newer before older ones."""
-    text = str(value.get("os", value.get("name", "")) if isinstance(value, dict) else value).lower()
-    if re.search(
-        r"windows|macos|mac-|clang|valgrind|sanitize|asan|pypy|nightly|beta|alpha|dev|rc|[0-9]t$|arm|musl|i686|aarch",
-        text,
-    ):
-        return 2, ()
-    if re.fullmatch(r"v?\d+(\.(\d+|x))*", text):
-        return 0, tuple(-int(part) for part in re.findall(r"\d+", text))
-    return (0 if re.search(r"ubuntu|linux|stable|latest|lts", text) else 1), ()
 
 
 def _folder(text: str) -> str:
