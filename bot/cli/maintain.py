@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if where.repository and where.run:
             here = client_for(where, os.environ) if where.token else host_of(where.repository)
             try:
-                results = run_results(here, where.repository, where.run, now)
+                results = run_results(here, where.repository, where.run, now, host_of)
             except GitHubError as error:
                 warn(f"The dashboards lack the results of this run: {error}")
         home = f"{where.server_url}/{where.repository}" if where.repository else ".."

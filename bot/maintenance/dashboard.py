@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from bot.contracts.formatting import money
+from bot.contracts.formatting import count_of, money
 from bot.maintenance.due_tasks import Decision, RepositoryState, TaskState
 from bot.maintenance.task import FOLDER, Task, cron
 from bot.policy.values import MaintenancePolicy
@@ -38,13 +38,14 @@ FAILED = frozenset({"failed", "refused", "partial"})
 @dataclass(frozen=True, slots=True)
 class LastResult:
     """The last run of a task: `status` of its outcome, the day (`2026-11-22`), the cost in USD, the number of the
-    Actions run (0 if unknown), and how many files were held back."""
+    Actions run (0 if unknown), how many files and writes on threads were held back, and how many writes were made."""
 
     status: str
     day: str
     cost: float = 0.0
     run: int = 0
     held: int = 0
+    made: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def _facts(state: TaskState, result: LastResult | None, home: str) -> list[str]:
     lines = []
     if result is not None:
         run = f" in [this run]({home}/actions/runs/{result.run})" if result.run else ""
-        held = f", **{result.held} held back**" if result.held else ""
+        held = f", {count_of(result.made, 'write')} made" if result.made else ""
+        held += f", **{result.held} held back**" if result.held else ""
         word = _WORDS.get(result.status, result.status)
         lines.append(f"  - last: {word}{run} on {result.day}, {money(result.cost)}{held}")
     if state.open:

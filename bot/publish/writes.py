@@ -9,11 +9,11 @@ reason, and an existing one is not repeated.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from bot.contracts.errors import GateError, PublishError
+from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.request import ThreadState
@@ -44,6 +44,7 @@ from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.policy.writes import Allowance, ThreadConditions, mismatch, refusal
 from bot.publish.body.title_and_footer import Links
+from bot.publish.bundle.write import Bundle
 from bot.publish.context import PublishContext, make_bare
 from bot.publish.markdown import safe_markdown
 from bot.publish.remote import read_base_file
@@ -194,6 +195,21 @@ def _is_of(comment: CommentData, me: Account | None, write_id: str) -> bool:
 
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def count_made(bundle: Bundle, repository: str, host_of: Callable[[str], GitHub]) -> int:
+    """Return how many of the bundle's writes `repository` has now, none if that cannot be read. Nothing is written."""
+    if bundle.writes is None:
+        return 0
+    request = replace(bundle.outcome.request, repository=repository)
+    outcome, rules = replace(bundle.outcome, request=request), ThreadConditions()
+    proposed = ValidatedWrites(outcome, bundle.writes.writes, {}, rules, outcome.started_at, {}, Links())
+    try:
+        github = host_of(repository)
+        threads = {number: _read_thread(proposed, github, number) for number in _by_thread(proposed.writes)}
+        return sum(_is_done(write, threads[write.number], proposed, github) for write in proposed.writes)
+    except AgentError:
+        return 0
 
 
 @dataclass(frozen=True, slots=True)

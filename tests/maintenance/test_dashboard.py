@@ -34,7 +34,7 @@ STATE = group_by_task(
 RESULTS = {
     "tidy": LastResult("changed", "2026-11-20", 0.31, 77),
     "links": LastResult("failed", "2026-11-21", 0.02, 78),
-    "deps": LastResult("no_change", "2026-11-16", 0.0, 79, held=2),
+    "deps": LastResult("answered", "2026-11-16", 0.0, 79, held=2, made=3),
 }
 BROKEN = (Broken(".github/agent/tz.md", ".github/agent/tz.md:2:1: unknown key `timezone`"),)
 
@@ -53,7 +53,7 @@ def test_each_task_has_a_row_with_a_checkbox_its_last_result_and_what_is_next() 
     rows = page().partition("## Tasks\n\n")[2].splitlines()
     assert rows == [
         "- [ ] [`deps`](../blob/HEAD/.github/agent/deps.md): waits until #4 is closed",
-        "  - last: nothing to do in [this run](../actions/runs/79) on 2026-11-16, $0.00, **2 held back**",
+        "  - last: done in [this run](../actions/runs/79) on 2026-11-16, $0.00, 3 writes made, **2 held back**",
         "  - open: #4 (people have committed to it)",
         f"- [ ] {links}: `0 12 * * *` (UTC), but not before 2026-12-05, since people closed #3",
         "  - last: **failed** in [this run](../actions/runs/78) on 2026-11-21, $0.02",

@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 
 import bot.maintenance
+from bot.github.client import connect
 from bot.publish.thread.markers import WRITE, read_mark
+from bot.session.event.maintain import run_results
 from slash_forge import Forge
+from slash_forge.forge import ACTIONS_BOT
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage, open_stage
+from tests.support.task_runs import add_task_run
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -251,3 +255,20 @@ def test_the_policy_of_the_default_branch_is_asked_again(stage: Stage, old: int)
     assert done.code == 6
     assert "no write of the kind `comment`" in done.output
     assert (stage.bot_comments(old), labels(stage, old)) == ([], [])
+
+
+def test_the_dashboard_counts_the_writes_that_were_made_and_those_that_were_not(
+    stage: Stage, old: int
+) -> None:
+    reader = stage.forge.token(ACTIONS_BOT, {"actions": "read", "issues": "read"}, repo=stage.repo)
+    github = connect(reader, stage.forge.api_url)
+
+    def result() -> tuple[int, int]:
+        number = add_task_run(stage, "stale-triage")
+        [last] = run_results(github, stage.repo, number, datetime.now(UTC), lambda _: github).values()
+        return last.made, last.held
+
+    run(stage, *speak(old))
+    assert result() == (0, 2), "not published"
+    published(stage)
+    assert result() == (2, 0)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bot.contracts.outcome import Status, StopReason
 from bot.github.errors import GitHubError
-from bot.publish.change.target import task_branch
+from bot.publish.change.target import task_pulls
 from bot.publish.context import PublishContext
 from bot.publish.markdown import safe_line
-from bot.publish.own_pulls import own_pull
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 
 
@@ -18,9 +17,10 @@ def close_obsolete(context: PublishContext) -> tuple[str, ...]:
     if not task or outcome.status is not Status.NO_CHANGE or outcome.stop_reason is not StopReason.END_TURN:
         return ()
     try:
-        for pull in github.pulls_from(context.repository, task_branch(task)):
-            own = own_pull(pull, *context.accounts)
-            if own is None or (own.task, own.recorded) != (task, pull.head_sha):
+        # By its mark: after a closed pull request the branch of the task has another name.
+        for own in task_pulls(context):
+            pull = own.pull
+            if (own.task, own.recorded) != (task, pull.head_sha):
                 continue
             reason = safe_line(outcome.reason)
             text = f"Closed: the task {task} finds nothing to change at {outcome.base_sha[:12]} any more. {reason}"

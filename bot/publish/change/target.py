@@ -119,13 +119,18 @@ def check_pull_limit(context: PublishContext, target: Target, most: int) -> None
     request = context.request
     if not request.task or request.actor.tier is not Tier.SCHEDULE or target.pull is not None or target.done:
         return
-    pulls = islice(context.github.pulls(context.repository), _MOST_PULLS)
-    owned = (own_pull(pull, *context.accounts) for pull in pulls)
-    if (number := sum(1 for own in owned if own is not None and own.task)) >= most:
+    if (number := len(task_pulls(context))) >= most:
         raise PublishError(
             f"Open pull requests of tasks: {number}, and the policy allows {most}, so nothing was pushed. "
             "The task is looked at again when its schedule has it next."
         )
+
+
+def task_pulls(context: PublishContext) -> list[OwnPull]:
+    """Return the bot's open pull requests for tasks, among the newest of the repository."""
+    pulls = islice(context.github.pulls(context.repository), _MOST_PULLS)
+    owned = (own_pull(pull, *context.accounts) for pull in pulls)
+    return [own for own in owned if own is not None and own.task]
 
 
 def add_labels(context: PublishContext, number: int, labels: tuple[str, ...]) -> tuple[str, ...]:

@@ -131,13 +131,13 @@ def fetch_bundle(context: EventContext, request: Request, run: int, folder: Path
     return _unpack(content, folder)
 
 
-def read_outcome(github: GitHub, repository: str, artifact: Artifact) -> Outcome | None:
-    """Return the outcome in the bundle of a finished job, `None` if it cannot be read. It is untrusted."""
+def read_finished(github: GitHub, repository: str, artifact: Artifact) -> Bundle | None:
+    """Return the bundle of a finished job, `None` if it cannot be read. It is untrusted, and its folder is gone."""
     with tempfile.TemporaryDirectory(prefix="slash-agent-outcome-") as scratch:
         folder = Path(scratch) / "bundle"
         try:
             content = github.download_artifact(repository, artifact.id, _MOST_ZIPPED)
-            return read_bundle(folder).outcome if _unpack(content, folder) else None
+            return read_bundle(folder) if _unpack(content, folder) else None
         except (GitHubError, UsageError):
             return None
 

@@ -41,7 +41,8 @@ from bot.policy.problems import PolicyError
 from bot.policy.values import Policy
 from bot.publish.own_pulls import is_untouched, own_pull
 from bot.publish.thread.markers import mark, marked, read_mark
-from bot.session.event.last_bundle import read_outcome
+from bot.publish.writes import count_made
+from bot.session.event.last_bundle import read_finished
 
 Say = Callable[[str], None]
 
@@ -196,12 +197,15 @@ def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Result
     return f"dashboard #{existing.number} brought up to date"
 
 
-_ENTRY_OF_MARK = re.compile(r"([a-z0-9-]+)/([a-z_]+)/([0-9-]{10})/([0-9]{1,9})/([0-9]{1,20})/([0-9]{1,9})")
+_ENTRY_OF_MARK = re.compile(
+    r"([a-z0-9-]+)/([a-z_]+)/([0-9-]{10})/([0-9]{1,9})/([0-9]{1,20})/([0-9]{1,9})(?:/([0-9]{1,9}))?"
+)
 
 
 def _entry(task: str, result: LastResult) -> str:
     """One result in the mark of the dashboard; the cost is in hundredths of a cent."""
-    parts = (task, result.status, result.day, round(result.cost * 10_000), result.run, result.held)
+    cost = round(result.cost * 10_000)
+    parts = (task, result.status, result.day, cost, result.run, result.held, result.made)
     return "/".join(map(str, parts))
 
 
@@ -209,7 +213,9 @@ def _results(body: str) -> dict[str, LastResult]:
     fields = read_mark(body, _DASHBOARD) or {}
     matches = map(_ENTRY_OF_MARK.fullmatch, fields.get("last", "").split("."))
     return {
-        match[1]: LastResult(match[2], match[3], int(match[4]) / 10_000, int(match[5]), int(match[6]))
+        match[1]: LastResult(
+            match[2], match[3], int(match[4]) / 10_000, *(int(match[n] or 0) for n in (5, 6, 7))
+        )
         for match in matches
         if match
     }
@@ -277,10 +283,11 @@ def _minutes(policy: Policy) -> int:
 
 
 def run_results(
-    github: GitHub, repository: str, run: int, now: datetime
+    github: GitHub, repository: str, run: int, now: datetime, host_of: HostOf
 ) -> dict[tuple[str, str], LastResult]:
     """Return what became of the tasks that this workflow run started, in its repository: by their bundles, or by their
-    jobs if they have none. A bundle is untrusted: only its status, cost and number of withheld files are taken."""
+    jobs if they have none. A bundle is untrusted: of it count status, cost, the number of withheld files, and how many
+    of its writes GitHub has."""
     day = f"{now:%Y-%m-%d}"
     found: dict[tuple[str, str], LastResult] = {}
     for job in github.jobs(repository, run):
@@ -288,10 +295,12 @@ def run_results(
             found[entry[1], entry[2]] = LastResult("failed", day, run=run)
     for artifact in github.artifacts(repository, run):
         key = next((key for key in found if artifact.name == _artifact_of(*key)), None)
-        outcome = read_outcome(github, repository, artifact) if key else None
-        if key and outcome:
-            held = len(outcome.withheld)
-            found[key] = LastResult(outcome.status.value, day, outcome.cost, run, held)
+        bundle = read_finished(github, repository, artifact) if key else None
+        if key and bundle:
+            outcome, made = bundle.outcome, count_made(bundle, key[0], host_of)
+            proposed = len(bundle.writes.writes) if bundle.writes else 0
+            held = len(outcome.withheld) + proposed - made
+            found[key] = LastResult(outcome.status.value, day, outcome.cost, run, held, made)
     return found
 
 
