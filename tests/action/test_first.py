@@ -149,8 +149,8 @@ def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: 
     [
         ("please /agent fix this", "`/agent fix this`"),
         ("/Agent fix this", "`/agent fix this`"),
-        ("/agent revew this", "`/agent review` is the nearest"),
-        ("/agent fix --modle x this", "`--model` is the nearest"),
+        ("/agent revew this", "Did you mean `/agent review`?"),
+        ("/agent fix --modle x this", "Did you mean `--model`?"),
         ("/agent review", "works on pull requests"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -205,6 +206,16 @@ def test_a137_a_redirect_leads_the_token_nowhere(clone: Path, run: Run, attacker
     assert (ran.code, asked) == (2, [])
     assert attacker.seen == ["/api/v3/repos/riverbend/tidytime"]  # type: ignore[attr-defined]
     assert "has moved" in ran.err
+
+
+def test_a_change_that_cannot_be_published_is_kept_and_applies(stage: Stage, clone: Path, run: Run) -> None:
+    reads = {"contents": "read", "issues": "read", "pull_requests": "write", "metadata": "read"}
+    ran, _ = run("--pr", "round it", token=stage.forge.token(MAINTAINER, reads, repo=stage.repo))
+    assert ran.code == 6, ran.output
+    [apply] = [line.partition(": git ")[2] for line in ran.err.splitlines() if line.startswith("apply it")]
+    git(clone, *shlex.split(apply)[2:])
+    assert git(clone, "diff", "--name-only") == "tidytime/format.py"
+    assert (stage.pulls(), git(clone, "branch", "--list", "agent/*")) == ([], "")
 
 
 def test_without_a_network_the_sentence_says_what_to_do(stage: Stage, run: Run) -> None:

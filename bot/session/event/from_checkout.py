@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import cast
 
 from bot.checkout.github_remotes import GitHubRemote, ThreadName, remote_of
 from bot.checkout.local import resolve
-from bot.contracts.errors import PublishError, UsageError
+from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
 from bot.contracts.threads import PullReader
 from bot.events.admission import option_refusal, permits, tier_of
@@ -23,6 +24,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.own_token import api_url_of, own_token
 from bot.policy.load import load_policy
+from bot.publish.bundle.write import PATCH
 from bot.publish.result import PublishResult
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment
 from bot.session.context.run import FromGitHub
@@ -193,10 +195,15 @@ def _for_publishing(
 
 
 def publish_from_checkout(bundle: Path, at: CheckoutOnGitHub, say: Callable[[str], None]) -> PublishResult:
-    """Publish the bundle of a run as `slash-agent publish` does, with the token of `at`. Raises `PublishError` with the
-    place of the bundle, which stays."""
+    """Publish the bundle of a run as `slash-agent publish` does, with the token of `at`. Raises `AgentError` with the
+    place of the change, which is kept."""
+    kept, apply = f"The change is kept in {bundle}", f"git -C {quote(str(at.repo))} apply"
     try:
         return publish_bundle(bundle, at.environment, dry_run=False, say=say).published
-    except PublishError as error:
-        error.add_note(f"The change is kept in {bundle}")
+    except KeyboardInterrupt:
+        say(kept)
+        raise
+    except AgentError as error:
+        error.add_note(kept)
+        error.add_note(f"apply it: {apply} {quote(str(bundle / PATCH))}")
         raise
