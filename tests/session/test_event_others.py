@@ -8,7 +8,7 @@ from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 from tests.support.stage import MAINTAINER, CommandResult, Stage
 
 BOT = "github-actions[bot]"
-NAMED = "mention this issue: "
+NAMED = "Open pull requests that mention this issue: "
 
 
 def opened(stage: Stage, login: str, branch: str, body: str) -> int:
@@ -33,8 +33,8 @@ def test_a141_open_pull_requests_on_the_issue_are_named_before_work_starts(stage
     ran = ask(stage)
     (answer,) = stage.bot_comments()
     sentence = (
-        f"There are open pull requests that {NAMED}#{first} by {MAINTAINER}, #{second} by other[bot]. To start all the "
-        "same, give the command with `--anyway`, as in `/agent fix this --anyway`."
+        f"{NAMED}#{first} by {MAINTAINER}, #{second} by other[bot]. To start all the same, give the command with "
+        "`--anyway`, as in `/agent fix this --anyway`."
     )
     assert sentence in answer
     assert "dear model" not in answer
@@ -46,25 +46,25 @@ def test_a141_open_pull_requests_on_the_issue_are_named_before_work_starts(stage
 
 def test_with_anyway_the_run_begins(stage: Stage) -> None:
     opened(stage, MAINTAINER, "mine", f"Fixes #{stage.sample.issue}")
-    assert "open pull request" not in ask(stage, "--anyway this").output
+    assert NAMED not in ask(stage, "--anyway this").output
 
 
 def test_our_own_pull_request_for_the_issue_is_none_of_others(stage: Stage) -> None:
     issue = stage.sample.issue
     text = marked(f"Fixes #{issue}", mark(PULL_REQUEST, issue=issue, base="0" * 40, head="0" * 40))
     opened(stage, BOT, "agent/issue-1-x", text)
-    assert "open pull request" not in ask(stage).output
+    assert NAMED not in ask(stage).output
 
 
 def test_a_copied_mark_makes_no_pull_request_ours(stage: Stage) -> None:
     issue = stage.sample.issue
     text = marked(f"Fixes #{issue}", mark(PULL_REQUEST, issue=issue, base="0" * 40, head="0" * 40))
     number = opened(stage, MAINTAINER, "mine", text)
-    assert f"mentions this issue: #{number} by {MAINTAINER}." in ask(stage).output
+    assert f"{NAMED}#{number} by {MAINTAINER}." in ask(stage).output
 
 
 @pytest.mark.parametrize("status", [403, 502])
 def test_where_github_does_not_say_the_run_begins(stage: Stage, status: int) -> None:
     opened(stage, MAINTAINER, "mine", f"Fixes #{stage.sample.issue}")
     stage.forge.fail_next("POST", "/graphql$", status, body={"message": "Resource not accessible"}, times=9)
-    assert "open pull request that mentions" not in ask(stage).output
+    assert NAMED not in ask(stage).output

@@ -124,9 +124,7 @@ def others_at_work(context: EventContext, request: Request) -> str:
     named = [f"#{pull.number} by {pull.author.login}" for pull in others[:_NAMED]]
     more = len(others) - len(named)
     listed = ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
-    is_one = len(others) == 1
     return (
-        f"There {'is an open pull request that mentions' if is_one else 'are open pull requests that mention'} this "
-        f"issue: {listed}. To start all the same, give the command with `--{ANYWAY}`, as in "
-        f"`/agent {verb.example} --{ANYWAY}`."
+        f"Open pull requests that mention this issue: {listed}. To start all the same, give the command with "
+        f"`--{ANYWAY}`, as in `/agent {verb.example} --{ANYWAY}`."
     )
