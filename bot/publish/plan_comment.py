@@ -21,7 +21,6 @@ from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
 from bot.contracts.threads import CommentData
 from bot.gate.secrets import withhold_if_secret
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
 from bot.publish.body.title_and_footer import Links, footer
 from bot.publish.bundle.read import parse_plan
 from bot.publish.context import PublishContext
@@ -214,8 +213,8 @@ def _is_changed(comment: PlanComment, plan: Plan) -> bool:
 
 
 def publish_plan(context: PublishContext) -> tuple[str, ...]:
-    """Post the bundle's plan in its thread; idempotent. Returns soft failures, a sentence each. Raises
-    `PublishError`, and `GateError` for a plan that may not leave."""
+    """Post the bundle's plan in its thread; idempotent. Returns soft failures, a sentence each. Raises `PublishError`,
+    `GitHubError`, and `GateError` for a plan that may not leave."""
     github, thread_ref, plan = context.github, context.thread_ref, context.bundle.plan
     if plan is None:
         raise PublishError("The bundle says that there is a plan, and holds none: nothing was posted.")
@@ -226,14 +225,11 @@ def publish_plan(context: PublishContext) -> tuple[str, ...]:
     if thread_ref is None:
         context.say(f"the request came from no thread, so this is not posted:\n{text}")
         return ()
-    try:
-        if any(_is_of(one, thread_ref.key, plan.hash) for one in own_comments(github, thread_ref)):
-            return ()
-        # An earlier plan is never edited, since somebody may be about to approve it.
-        fields = {"plan": plan.hash, "text": text_hash(text)}
-        return put_result(github, thread_ref, PLAN, text, "Planned", fields=fields)
-    except GitHubError as error:
-        raise PublishError(f"The plan could not be posted: {error}") from error
+    if any(_is_of(one, thread_ref.key, plan.hash) for one in own_comments(github, thread_ref)):
+        return ()
+    # An earlier plan is never edited, since somebody may be about to approve it.
+    fields = {"plan": plan.hash, "text": text_hash(text)}
+    return put_result(github, thread_ref, PLAN, text, "Planned", fields=fields)
 
 
 def _texts(plan: Plan) -> Iterator[str]:

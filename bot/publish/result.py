@@ -16,8 +16,8 @@ from bot.publish.body.title_and_footer import Links, footer, title
 from bot.publish.context import PublishContext
 from bot.publish.evidence import one_line
 from bot.publish.markdown import safe_answer, safe_line, safe_markdown
-from bot.publish.thread.comments import edit_comments, put_comment, put_result
-from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER, PROGRESS
+from bot.publish.thread.comments import finish, put_comment, put_result
+from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +200,8 @@ def report_change(context: PublishContext, result: PublishResult) -> tuple[str, 
             put_comment(context.github, thread_ref, DONE, line)
     except GitHubError as error:
         notes = (f"The reply in the line thread could not be posted: {error}",)
-    try:
-        # The comment on an earlier failure is out of date.
-        state = OVER if context.outcome.status is Status.PARTIAL else FINISHED
-        edit_comments(context.github, thread_ref, {PROGRESS: line, ENDED: line}, state)
-    except GitHubError as error:
-        return (*notes, f"The progress comment could not be finished: {error}")
-    return notes
+    state = OVER if context.outcome.status is Status.PARTIAL else FINISHED
+    return (*notes, *finish(context.github, thread_ref, line, state))
 
 
 COMMENT_LIMIT = 64_000
@@ -218,17 +213,14 @@ _NOTE_LIMIT = 500
 
 def publish_answer(context: PublishContext) -> tuple[str, ...]:
     """Post the bundle's answer or question if the request came from a thread; idempotent. Returns soft failures, a
-    sentence each. Raises `PublishError` if nothing could be posted."""
+    sentence each. Raises `PublishError` without a text, and `GitHubError`."""
     github, thread_ref, outcome = context.github, context.thread_ref, context.bundle.outcome
     text = answer_text(outcome, context.links, on_lines=bool(thread_ref and thread_ref.lines))
     if thread_ref is None:
         context.say(f"the answer, which is posted nowhere, since nobody asked in a thread:\n{text}")
         return ()
     headline = "A question about this is" if outcome.status is Status.NEEDS_INPUT else "Answered"
-    try:
-        return put_result(github, thread_ref, ANSWER, text, headline, fields={"result": "done"})
-    except GitHubError as error:
-        raise PublishError(f"The answer could not be posted: {error}") from error
+    return put_result(github, thread_ref, ANSWER, text, headline, fields={"result": "done"})
 
 
 def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from bot.checkout.git import Git
+from bot.checkout.git import Git, GitError
 from bot.checkout.objects import blobs_at
 from bot.contracts.outcome import Outcome
 from bot.contracts.plain_text import quoted_names
@@ -65,7 +65,10 @@ def read_conventions(
 ) -> Conventions:
     """Return the conventions in the files of commit `sha`; without any, that which most subjects of `recent()`, newest
     first, follow."""
-    texts = dict(_texts(git, sha))
+    try:
+        texts = dict(_texts(git, sha))
+    except GitError as error:  # a clone without all objects
+        return Conventions(problems=(f"The conventions for titles could not be read: {error.detail}.",))
     problems: list[str] = []
     conventions: list[Convention] = []
     if texts:

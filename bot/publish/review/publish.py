@@ -47,7 +47,7 @@ from bot.publish.review.text import (
     in_order,
     nothing_text,
 )
-from bot.publish.thread.comments import created, edit_comments, put_result
+from bot.publish.thread.comments import created, edit_comments, finish, put_result
 from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS, marked
 from bot.review.anchors import anchor
 from bot.review.diff import Diff, parse_diff
@@ -215,12 +215,7 @@ def finish_comments(context: PublishContext, findings: int, url: str) -> tuple[s
         return ()
     run = f" · [run]({context.links.run})" if context.links.run else ""
     line = f"**Reviewed:** [{count_of(findings, 'finding')}]({url}) · {money(context.outcome.cost)}{run}"
-    try:
-        # The comment on an earlier failure is out of date.
-        edit_comments(context.github, context.thread_ref, {PROGRESS: line, ENDED: line}, FINISHED)
-    except GitHubError as error:
-        return (f"The progress comment could not be finished: {error}",)
-    return ()
+    return finish(context.github, context.thread_ref, line, FINISHED)
 
 
 def report_no_findings(
@@ -228,24 +223,19 @@ def report_no_findings(
 ) -> tuple[str, ...]:
     """Report once that there is no new finding: in the progress comment, in a comment of its own or, if the request
     came from no thread, in a check run. `earlier` is the number of findings of earlier reviews. Returns soft failures.
-    Raises `PublishError`."""
+    Raises `GitHubError`."""
     if context.thread_ref is None:
         return _post_empty_review(context)
     github, number = context.github, _pull(context).number
     fields = {**OVER, **({REVIEWED: _review(context).head_sha} if _is_finished(context) else {})}
     thread_ref = replace(context.thread_ref, lines=0)
-    try:
-        text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{number}")
-        trigger = context.outcome.request.trigger
-        if trigger is not None and trigger.comment_id:
-            return put_result(github, thread_ref, ENDED, text, "Reviewed", fields=fields)
-        if edit_comments(github, thread_ref, {PROGRESS: text, ENDED: text}, fields):
-            return ()
-        return _post_empty_review(context)
-    except GitHubError as error:
-        raise PublishError(
-            f"The comment that there are no new findings could not be posted: {error}"
-        ) from error
+    text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{number}")
+    trigger = context.outcome.request.trigger
+    if trigger is not None and trigger.comment_id:
+        return put_result(github, thread_ref, ENDED, text, "Reviewed", fields=fields)
+    if edit_comments(github, thread_ref, {PROGRESS: text, ENDED: text}, fields):
+        return ()
+    return _post_empty_review(context)
 
 
 def _post_empty_review(context: PublishContext) -> tuple[str, ...]:

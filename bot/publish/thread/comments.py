@@ -159,6 +159,15 @@ def edit_comments(
     return frozenset(kinds)
 
 
+def finish(github: GitHub, thread_ref: ThreadRef, line: str, fields: Mapping[str, str]) -> tuple[str, ...]:
+    """Set the progress comment, and the comment on an earlier failure, to `line`. Returns soft failures."""
+    try:
+        edit_comments(github, thread_ref, {PROGRESS: line, ENDED: line}, fields)
+    except GitHubError as error:
+        return (f"The progress comment could not be finished: {error}",)
+    return ()
+
+
 def post(github: GitHub, thread_ref: ThreadRef, body: str) -> CommentData:
     """Create a comment at `thread_ref`."""
     if thread_ref.lines:
