@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -43,24 +42,17 @@ def receive_response(
     turn: int,
     *,
     retrying: Callable[[Retrying], None] = lambda event: None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Complete | Failed:
     """Return the response to `request`. Every error of the provider becomes a `Failed`.
 
     `retrying` is called before the wait for another attempt, and the journal receives a line of it.
     """
-    start_time, first = clock(), 0.0
 
-    def on_event(event: Event) -> None:
-        nonlocal first
-        if isinstance(event, Retrying):
-            first = 0.0
-            journal.write(ProviderRetry(turn, event.attempt, event.delay, event.reason))
-        elif not first:
-            first = clock() - start_time
+    def record(event: Retrying) -> None:
+        journal.write(ProviderRetry(turn, event.attempt, event.delay, event.reason))
+        retrying(event)
 
-    last = drain(provider, request, cancel, retrying, on_event)
-    return last if isinstance(last, Failed) else replace(last, first_token=round(first, 3))
+    return drain(provider, request, cancel, record)
 
 
 def drain(
@@ -68,23 +60,17 @@ def drain(
     request: ModelRequest,
     cancel: CancelToken,
     retrying: Callable[[Retrying], None] = lambda event: None,
-    on_event: Callable[[Event], None] = lambda event: None,
 ) -> Complete | Failed:
-    """Return the response to a request that is no turn, as for a summary.
-
-    `on_event` is called with each event but the last.
-    """
+    """Return the response to a request that is no turn, as for a summary."""
     last: Complete | Failed | None = None
     discarded = Usage()
     # To its very end: an adapter left early would drop the connection that the next request wants.
     for event in _events(provider, request, cancel):
-        if isinstance(event, Complete | Failed):
-            last = event
-            continue
-        on_event(event)
         if isinstance(event, Retrying):
             discarded += partial_usage(event, request)
             retrying(event)
+        else:
+            last = event
     last = with_usage(last or Failed(INCOMPLETE, canceled=cancel.fired), request)
     return replace(last, discarded=discarded)
 

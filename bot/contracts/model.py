@@ -1,9 +1,7 @@
 """The provider interface: a function from a `ModelRequest` to a stream of events.
 
-A stream is any number of text, thinking and tool events, then exactly one `Complete` or `Failed`. A tool call
-is `ToolStart`, any number of `ArgumentsDelta`, `ToolEnd`, with the same `index`. `Retrying` may precede any of
-them: it voids all earlier events of the stream. A stream that ends without `Complete` or `Failed` is a bug of
-the adapter.
+A stream is any number of `Retrying`, then exactly one `Complete` or `Failed`. A stream that ends without
+`Complete` or `Failed` is a bug of the adapter.
 """
 
 from __future__ import annotations
@@ -110,7 +108,7 @@ class ModelRequest:
 
 
 class Provider(Protocol):
-    """One wire format behind the event grammar of this module."""
+    """One wire format behind the events of this module."""
 
     @property
     def info(self) -> ModelInfo: ...
@@ -120,34 +118,6 @@ class Provider(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ThinkingDelta:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolStart:
-    index: int
-    id: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentsDelta:
-    index: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolEnd:
-    index: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,4 +170,4 @@ class Failed:
     unavailable: bool = False
 
 
-Event = TextDelta | ThinkingDelta | ToolStart | ArgumentsDelta | ToolEnd | Retrying | Complete | Failed
+Event = Retrying | Complete | Failed

@@ -1,1 +1,1 @@
-"""One adapter for each wire format behind one event grammar; retries, models and prices, recorded answers."""
+"""One adapter for each wire format behind one form of answer; retries, models and prices, recorded answers."""

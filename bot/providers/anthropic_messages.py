@@ -1,11 +1,11 @@
 """The Messages API (Anthropic and compatible servers): requests for the `anthropic` package, and the reader that
-translates its events into the event grammar."""
+collects its events in an `Assembly`."""
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -24,7 +24,7 @@ from bot.contracts.messages import (
     ToolResult,
     Usage,
 )
-from bot.contracts.model import Event, ModelInfo, ModelRequest
+from bot.contracts.model import Complete, ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Assembly, Block, CallBlock, TextBlock, ThinkingBlock
 from bot.providers.encoding import (
@@ -247,23 +247,23 @@ class MessagesReader:
         self._stop = ""
         self._refusal = ""
 
-    def end(self) -> Iterator[Event]:
+    def end(self) -> Complete | None:
         if not self._stop:
-            return
+            return None
         for call in self._assembly.calls:  # some servers end no block
-            yield from self._end(call)
-        yield self._assembly.complete(self._stop, self._refusal)
+            self._end(call)
+        return self._assembly.complete(self._stop, self._refusal)
 
-    def read(self, event: Any) -> Iterator[Event]:
+    def read(self, event: Any) -> None:
         index = field(event, "index")
         block = self._open.get(index) if isinstance(index, int) else None
         match field(event, "type"):
             case "content_block_delta":
-                yield from self._delta(block, field(event, "delta"))
+                self._delta(block, field(event, "delta"))
             case "content_block_start" if isinstance(index, int):
-                yield from self._start(index, field(event, "content_block"))
+                self._start(index, field(event, "content_block"))
             case "content_block_stop":
-                yield from self._end(block)
+                self._end(block)
             case "message_start":
                 self._count(field(event, "message", "usage"))
             case "message_delta":
@@ -273,44 +273,43 @@ class MessagesReader:
             case "error":
                 raise StreamError(field(event, "error") or plain(event))
 
-    def _start(self, index: int, content: Any) -> Iterator[Event]:
+    def _start(self, index: int, content: Any) -> None:
         assembly = self._assembly
         match field(content, "type"):
             case "text":
                 self._open[index] = text = assembly.add(TextBlock())
-                yield from assembly.text(text, string(field(content, "text")))
+                assembly.append(text, string(field(content, "text")))
             case "thinking":
                 thinking = ThinkingBlock(signature=string(field(content, "signature")))
                 self._open[index] = assembly.add(thinking)
-                yield from assembly.thinking(thinking, string(field(content, "thinking")))
+                assembly.append(thinking, string(field(content, "thinking")))
             case "redacted_thinking":
                 self._open[index] = assembly.add(ThinkingBlock(redacted=string(field(content, "data"))))
             case "tool_use":
                 id = string(field(content, "id")) or f"call_{self._turn}_{len(assembly.calls)}"
-                call, event = assembly.start_call(id, string(field(content, "name")))
+                call = assembly.start_call(id, string(field(content, "name")))
                 self._open[index] = call
                 self._inputs[call.index] = field(content, "input")
-                yield event
 
-    def _delta(self, block: Block | None, delta: Any) -> Iterator[Event]:
+    def _delta(self, block: Block | None, delta: Any) -> None:
         if isinstance(block, TextBlock):
-            yield from self._assembly.text(block, string(field(delta, "text")))
+            self._assembly.append(block, string(field(delta, "text")))
         elif isinstance(block, CallBlock):
-            yield from self._assembly.arguments(block, string(field(delta, "partial_json")))
+            self._assembly.append(block, string(field(delta, "partial_json")))
         elif isinstance(block, ThinkingBlock):
             signature = string(field(delta, "signature"))
             self._assembly.grow(len(signature))
             block.signature += signature
-            yield from self._assembly.thinking(block, string(field(delta, "thinking")))
+            self._assembly.append(block, string(field(delta, "thinking")))
 
-    def _end(self, block: Block | None) -> Iterator[Event]:
+    def _end(self, block: Block | None) -> None:
         if not isinstance(block, CallBlock):
             return
         arguments = self._inputs.get(block.index)
         if arguments and isinstance(arguments, dict) and not block.pieces:
             # Some servers give the whole input at the start and no deltas.
-            yield from self._assembly.arguments(block, dumps_or_empty(arguments))
-        yield from self._assembly.end_call(block)
+            self._assembly.append(block, dumps_or_empty(arguments))
+        block.ended = True
 
     def _count(self, usage: Any) -> None:
         """Later figures replace earlier ones; a missing field keeps its value."""

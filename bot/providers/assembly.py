@@ -1,14 +1,12 @@
-"""Collect a response's blocks in stream order, and emit the events for each change."""
+"""Collect a response's blocks in stream order."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, Usage
-from bot.contracts.model import ArgumentsDelta, Complete, Event, TextDelta, ThinkingDelta, ToolEnd, ToolStart
+from bot.contracts.model import Complete
 from bot.providers.encoding import argument_object, clean, encode_extra
 from bot.providers.failures import AnswerTooLong
 
@@ -21,10 +19,7 @@ TOO_LONG = "answer_too_long"
 
 @dataclass(slots=True)
 class TextBlock:
-    """`half`, in every block, is a high surrogate at the end of a delta whose low half the next delta may have."""
-
     pieces: list[str] = field(default_factory=list)
-    half: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -33,7 +28,6 @@ class ThinkingBlock:
     """`part` is the summary section that was written last."""
 
     pieces: list[str] = field(default_factory=list)
-    half: str = ""
     part: int = 0
     signature: str = ""
     redacted: str | None = None
@@ -48,13 +42,11 @@ class CallBlock:
     id: str
     name: str
     pieces: list[str] = field(default_factory=list)
-    half: str = ""
     ended: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
 
 
 Block = TextBlock | ThinkingBlock | CallBlock
-_FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 # Of all formats: servers that speak one of them use the words of another.
 _WHOLE = frozenset(
     {
@@ -98,8 +90,7 @@ _BlockType = TypeVar("_BlockType", TextBlock, ThinkingBlock, CallBlock)
 
 
 class Assembly:
-    """Collects blocks and emits events. `writer` is the wire format and model that thinking and `extra` belong
-    to."""
+    """Collects blocks. `writer` is the wire format and model that thinking and `extra` belong to."""
 
     def __init__(self, writer: str = "") -> None:
         self._writer = writer
@@ -111,6 +102,11 @@ class Assembly:
     @property
     def is_empty(self) -> bool:
         return not self._blocks
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the first piece of an answer has arrived."""
+        return any(block.pieces or isinstance(block, CallBlock) for block in self._blocks)
 
     @property
     def calls(self) -> list[CallBlock]:
@@ -132,36 +128,19 @@ class Assembly:
         self._blocks.append(block)
         return block
 
-    def text(self, block: TextBlock, text: str) -> Iterator[Event]:
-        if text := self._append(block, text):
-            yield TextDelta(text)
-
-    def thinking(self, block: ThinkingBlock, text: str) -> Iterator[Event]:
-        if text := self._append(block, text):
-            yield ThinkingDelta(text)
-
-    def start_call(self, id: str, name: str) -> tuple[CallBlock, Event]:
+    def start_call(self, id: str, name: str) -> CallBlock:
         if self._calls >= MAX_CALLS:
             raise AnswerTooLong
         self.grow(len(id) + len(name))
         block = self.add(CallBlock(self._calls, clean(id), clean(name)))
         self._calls += 1
-        return block, ToolStart(block.index, block.id, block.name)
-
-    def arguments(self, block: CallBlock, text: str) -> Iterator[Event]:
-        if text := self._append(block, text):
-            yield ArgumentsDelta(block.index, text)
+        return block
 
     def set_final_text(self, block: TextBlock | CallBlock, text: str) -> None:
-        """Replace the deltas by the server's final text. The journal keeps the deltas."""
+        """Replace the deltas by the server's final text."""
         if text:
             self.grow(max(0, len(text) - sum(map(len, block.pieces))))
-            block.pieces[:], block.half = [clean(text)], ""
-
-    def end_call(self, block: CallBlock) -> Iterator[Event]:
-        if not block.ended:
-            block.ended = True
-            yield ToolEnd(block.index)
+            block.pieces[:] = [text]
 
     def message(self, *, truncated: bool = False) -> Message:
         """Return the message so far. With `truncated`, the last call is complete only if its arguments are.
@@ -191,7 +170,7 @@ class Assembly:
         return Complete(message, finish, clean(word), self.usage, refusal=why)
 
     def _part(self, block: Block, *, suspicious: bool) -> list[Part]:
-        text = clean("".join(block.pieces) + block.half)
+        text = clean("".join(block.pieces))
         extra = encode_extra(self._writer, block.extra) if block.extra else ""
         if isinstance(block, TextBlock):
             return [Text(text, extra)] if text else []
@@ -205,12 +184,8 @@ class Assembly:
             complete = complete and bool(text.strip()) and argument_object(text) is not None
         return [ToolCall(block.id, block.name, text, complete, extra)]
 
-    def _append(self, block: Block, text: str) -> str:
-        """Append the server's text to `block`; return what can be emitted now."""
+    def append(self, block: Block, text: str) -> None:
+        """Append the server's text to `block`."""
         self.grow(len(text))
-        text = block.half + text
-        block.half = text[-1] if _FIRST_HALF.search(text) else ""
-        text = clean(text.removesuffix(block.half))
         if text:
             block.pieces.append(text)
-        return text

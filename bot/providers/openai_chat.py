@@ -1,11 +1,11 @@
 """Chat Completions (OpenAI, self-hosted servers, OpenRouter, Azure's `/openai/v1`): requests for the `openai` package,
-and the reader that translates chunks into the event grammar."""
+and the reader that collects chunks in an `Assembly`."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import openai.resources.chat.completions  # noqa: F401 - else the first request waits for it
@@ -20,7 +20,7 @@ from bot.contracts.messages import (
     ToolResult,
     Usage,
 )
-from bot.contracts.model import Event, ModelInfo, ModelRequest
+from bot.contracts.model import Complete, ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Assembly, CallBlock, TextBlock, ThinkingBlock
 from bot.providers.encoding import (
@@ -181,17 +181,17 @@ class ChatReader:
         self._refusal = ""
         self._filtered = ""
 
-    def end(self) -> Iterator[Event]:
+    def end(self) -> Complete | None:
         if not self._finish:
-            return
+            return None
         # Not when the reason comes: some servers send it beside reasoning, before a call.
         for call in self._assembly.calls:
-            yield from self._assembly.end_call(call)
-        yield self._assembly.complete(
+            call.ended = True
+        return self._assembly.complete(
             "refusal" if self._refusal else self._finish, refusal_words(self._refusal) or self._filtered
         )
 
-    def read(self, event: Any) -> Iterator[Event]:
+    def read(self, event: Any) -> None:
         self._count(field(event, "usage"))
         choices = field(event, "choices")
         if not isinstance(choices, list) or not choices:
@@ -200,14 +200,14 @@ class ChatReader:
             return
         if error := field(choices[0], "error"):
             raise StreamError(plain(error))
-        yield from self._delta(field(choices[0], "delta"))
+        self._delta(field(choices[0], "delta"))
         self._filtered = filter_words(field(choices[0], "content_filter_results")) or self._filtered
         finish = string(field(choices[0], "finish_reason"))
         if finish in _BUSY:
             raise StreamError({"type": "overloaded_error", "message": f"the answer ended with {finish!r}"})
         self._finish = self._finish or finish
 
-    def _delta(self, delta: Any) -> Iterator[Event]:
+    def _delta(self, delta: Any) -> None:
         content, thoughts = _content(field(delta, "content"))
         if content and self._prefill:
             content, self._prefill = content.removeprefix(self._prefill), ""
@@ -221,7 +221,7 @@ class ChatReader:
             thinking = last if isinstance(last, ThinkingBlock) else self._assembly.add(ThinkingBlock())
             if name:
                 thinking.extra["field"] = name
-            yield from self._assembly.thinking(thinking, reasoning)
+            self._assembly.append(thinking, reasoning)
             for detail in details if isinstance(details, list) else ():
                 self._assembly.grow(len(dumps_or_empty(plain(detail))))
                 _add_detail(thinking.extra.setdefault("reasoning_details", []), mapping(plain(detail)))
@@ -231,27 +231,24 @@ class ChatReader:
         if text:
             last = self._assembly.last
             block = last if isinstance(last, TextBlock) else self._assembly.add(TextBlock())
-            yield from self._assembly.text(block, text)
+            self._assembly.append(block, text)
         calls = field(delta, "tool_calls")
         for piece in calls if isinstance(calls, list) else ():
-            yield from self._call(piece)
+            self._call(piece)
 
-    def _call(self, piece: Any) -> Iterator[Event]:
+    def _call(self, piece: Any) -> None:
         id, name = string(field(piece, "id")), string(field(piece, "function", "name"))
         index = field(piece, "index")
         key = str(index) if isinstance(index, int | str) else ""
         call = self._known(key, id, name)
         if call is None:
-            call, event = self._assembly.start_call(
-                id or f"call_{self._turn}_{len(self._assembly.calls)}", name
-            )
-            yield event
+            call = self._assembly.start_call(id or f"call_{self._turn}_{len(self._assembly.calls)}", name)
         self._calls[key] = call
         if content := mapping(plain(field(piece, "extra_content"))):
             # Gemini's signature, without which it refuses its own call.
             self._assembly.grow(len(dumps_or_empty(content)))
             call.extra["extra_content"] = content
-        yield from self._assembly.arguments(call, _as_text(field(piece, "function", "arguments")))
+        self._assembly.append(call, _as_text(field(piece, "function", "arguments")))
 
     def _known(self, index: str, id: str, name: str) -> CallBlock | None:
         """Return the call that a piece continues, or `None` if it starts one.

@@ -1,5 +1,5 @@
 """The Responses API (OpenAI, Azure's `/openai/v1`) without state at the server: requests for the `openai` package, and
-the reader that translates its events into the event grammar.
+the reader that collects its events in an `Assembly`.
 
 Nothing is stored there (`store: false`): reasoning comes encrypted and is sent back unchanged, before the item
 that it led to.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -25,7 +25,7 @@ from bot.contracts.messages import (
     ToolResult,
     Usage,
 )
-from bot.contracts.model import Event, ModelRequest
+from bot.contracts.model import Complete, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Assembly, Block, CallBlock, TextBlock, ThinkingBlock
 from bot.providers.encoding import (
@@ -176,36 +176,36 @@ class ResponsesReader:
         self._end = ""
         self._refusal = ""
 
-    def end(self) -> Iterator[Event]:
-        if self._end:
-            yield self._assembly.complete(
-                "refusal" if self._refusal else self._end, refusal_words(self._refusal)
-            )
+    def end(self) -> Complete | None:
+        if not self._end:
+            return None
+        word = "refusal" if self._refusal else self._end
+        return self._assembly.complete(word, refusal_words(self._refusal))
 
-    def read(self, event: Any) -> Iterator[Event]:
+    def read(self, event: Any) -> None:
         # As the JSON that was sent: an item goes back to the server as it came.
         data = mapping(plain(event))
         kind = string(data.get("type"))
         if kind in _TEXT:
             if kind == "response.refusal.delta":
                 self._refusal += string(data.get("delta"))
-            yield from self._text(data)
+            self._text(data)
         elif kind == "response.function_call_arguments.delta":
             call = self._open.get(_index(data))
             if isinstance(call, CallBlock):
-                yield from self._assembly.arguments(call, string(data.get("delta")))
+                self._assembly.append(call, string(data.get("delta")))
         elif kind in _THINKING:
-            yield from self._thinking(data)
+            self._thinking(data)
         elif kind == "response.output_item.added":
-            yield from self._start(data, mapping(data.get("item")))
+            self._start(data, mapping(data.get("item")))
         elif kind == "response.output_item.done":
-            yield from self._done(data, mapping(data.get("item")))
+            self._done(data, mapping(data.get("item")))
         elif kind in _ENDS:
-            yield from self._finish(kind, mapping(data.get("response")))
+            self._finish(kind, mapping(data.get("response")))
         elif error := reported_error(data):
             raise StreamError(error)
 
-    def _start(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Event]:
+    def _start(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> None:
         index, kind = _index(data), item.get("type")
         if index in self._open:
             return
@@ -215,49 +215,48 @@ class ResponsesReader:
             self._open[index] = self._assembly.add(ThinkingBlock())
         elif kind == "function_call":
             id = string(item.get("call_id")) or f"call_{self._turn}_{len(self._assembly.calls)}"
-            self._open[index], event = self._assembly.start_call(id, string(item.get("name")))
-            yield event
+            self._open[index] = self._assembly.start_call(id, string(item.get("name")))
 
-    def _text(self, data: Mapping[str, Any]) -> Iterator[Event]:
+    def _text(self, data: Mapping[str, Any]) -> None:
         block = self._open.get(_index(data))
         if isinstance(block, TextBlock):
-            yield from self._assembly.text(block, string(data.get("delta")))
+            self._assembly.append(block, string(data.get("delta")))
 
-    def _thinking(self, data: Mapping[str, Any]) -> Iterator[Event]:
+    def _thinking(self, data: Mapping[str, Any]) -> None:
         block = self._open.get(_index(data))
         if isinstance(block, ThinkingBlock):
             part = data.get("summary_index")
             if isinstance(part, int) and part != block.part and block.pieces:
-                yield from self._assembly.thinking(block, "\n\n")
+                self._assembly.append(block, "\n\n")
             block.part = part if isinstance(part, int) else block.part
-            yield from self._assembly.thinking(block, string(data.get("delta")))
+            self._assembly.append(block, string(data.get("delta")))
 
-    def _done(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Event]:
+    def _done(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> None:
         """Read the complete item. Text without deltas is taken from here: some servers stream none."""
         if _index(data) not in self._open:
-            yield from self._start(data, item)
+            self._start(data, item)
         block = self._open.get(_index(data))
         if isinstance(block, TextBlock) and item.get("type") == "message":
             block.extra.update({name: item[name] for name in ("id", "status", "phase") if item.get(name)})
             text = self._message_text(item)
             if not block.pieces:
-                yield from self._assembly.text(block, text)
+                self._assembly.append(block, text)
             self._assembly.set_final_text(block, text)
         elif isinstance(block, ThinkingBlock) and item.get("type") == "reasoning":
             signature = dumps_or_empty({name: value for name, value in item.items() if value is not None})
             self._assembly.grow(len(signature))
             block.signature = signature
             if not block.pieces:
-                yield from self._assembly.thinking(block, _summary(item))
+                self._assembly.append(block, _summary(item))
         elif isinstance(block, CallBlock) and item.get("type") == "function_call":
             if item.get("id"):
                 block.extra["id"] = string(item["id"])
             arguments = string(item.get("arguments"))
             if not block.pieces:
-                yield from self._assembly.arguments(block, arguments)
+                self._assembly.append(block, arguments)
             self._assembly.set_final_text(block, arguments)
             if item.get("status") != "incomplete":
-                yield from self._assembly.end_call(block)
+                block.ended = True
 
     def _message_text(self, item: Mapping[str, Any]) -> str:
         content = item.get("content")
@@ -266,7 +265,7 @@ class ResponsesReader:
         self._refusal = "".join(refusals) or self._refusal
         return "".join(string(block.get("text")) + string(block.get("refusal")) for block in blocks)
 
-    def _finish(self, kind: str, response: Mapping[str, Any]) -> Iterator[Event]:
+    def _finish(self, kind: str, response: Mapping[str, Any]) -> None:
         self._count(mapping(response.get("usage")))
         status = string(response.get("status")) or kind.removeprefix("response.")
         if status == "failed":
@@ -274,7 +273,7 @@ class ResponsesReader:
         output = response.get("output")
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if index not in self._open:
-                yield from self._done({"output_index": index}, mapping(item))
+                self._done({"output_index": index}, mapping(item))
         self._end = string(mapping(response.get("incomplete_details")).get("reason")) or status
 
     def _count(self, usage: Mapping[str, Any]) -> None:

@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import Message, Text, Thinking, ToolCall
-from bot.contracts.model import (
-    ArgumentsDelta,
-    Complete,
-    Event,
-    Failed,
-    ModelInfo,
-    ModelRequest,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnd,
-    ToolStart,
-)
+from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest
 
 RECORDED = "replay/"
 """In place of a provider's name: the path of a journal follows."""
@@ -44,25 +32,7 @@ class ReplayProvider:
             return
         response = self._responses[self._played]
         self._played += 1
-        yield from _deltas(response.message)
         yield response
 
     def close(self) -> None:
         """Nothing to close."""
-
-
-def _deltas(message: Message) -> Iterator[Event]:
-    index = 0
-    for part in message.parts:
-        if isinstance(part, Text):
-            yield TextDelta(part.text)
-        elif isinstance(part, Thinking):
-            if part.text:
-                yield ThinkingDelta(part.text)
-        elif isinstance(part, ToolCall):
-            yield ToolStart(index, part.id, part.name)
-            if part.arguments:
-                yield ArgumentsDelta(index, part.arguments)
-            if part.complete:
-                yield ToolEnd(index)
-            index += 1

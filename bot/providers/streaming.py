@@ -76,6 +76,8 @@ class StreamingProvider:
         self._policy = policy
         self._random_fraction = random_fraction
         self._clock = clock
+        self._first = 0.0
+        """When the first piece of the attempt's answer arrived, 0 before."""
 
     @property
     def info(self) -> ModelInfo:
@@ -93,7 +95,7 @@ class StreamingProvider:
         self._wire.close()
 
     def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
-        """Yield events up to one `Complete` or `Failed`. Leaving the iterator early closes the connection."""
+        """Yield events up to one `Complete` or `Failed`."""
         params = self._wire.params(request)
         self._wire.connection.arm()
         forget = cancel.on_fire(self._wire.connection.cut)
@@ -103,19 +105,16 @@ class StreamingProvider:
             forget()
 
     def _attempts(self, request: ModelRequest, params: Params, cancel: CancelToken) -> Iterator[Event]:
-        attempt, interrupted = 1, 0
-        deadline = self._clock() + max(self._policy.deadline, self._wire.info.timeout)
-        assembly = Assembly(self._wire.writer)
+        attempt, interrupted, began = 1, 0, self._clock()
+        deadline = began + max(self._policy.deadline, self._wire.info.timeout)
         while True:
+            assembly = Assembly(self._wire.writer)
+            self._first = 0.0
             try:
-                complete: Complete | None = None
-                for event in self._attempt(request, params, assembly, cancel, deadline):
-                    if isinstance(event, Complete):
-                        complete = event
-                    else:
-                        yield event
+                complete = self._attempt(request, params, assembly, cancel, deadline)
                 if complete is not None:
-                    yield self._check_window(complete)
+                    first = round(self._first - began, 3) if self._first else 0.0
+                    yield self._check_window(replace(complete, first_token=first))
                     return
                 failure = FailedAttempt("the request was canceled")
             except self._errors as error:
@@ -139,9 +138,8 @@ class StreamingProvider:
             yield Retrying(attempt, wait, failure.message, partial, assembly.usage)
             interrupted += partial is not None
             attempt += 1
-            assembly = Assembly(self._wire.writer)
             if cancel.wait(wait):
-                yield _canceled(assembly)
+                yield _canceled(Assembly(self._wire.writer))
                 return
 
     def _attempt(
@@ -151,10 +149,10 @@ class StreamingProvider:
         assembly: Assembly,
         cancel: CancelToken,
         deadline: float,
-    ) -> Iterator[Event]:
-        """Send one request and yield its response. Ends without `Complete` only when the token fired."""
+    ) -> Complete | None:
+        """Send one request and return its response; `None` only when the token fired."""
         if cancel.wait(0):
-            return
+            return None
         stream = self._wire.send(params)
         broken: Exception | None = None
         try:
@@ -163,23 +161,24 @@ class StreamingProvider:
             try:
                 for event in stream:
                     if cancel.fired:
-                        return
+                        return None
                     if self._clock() > deadline:
                         raise StreamTooLong(self._policy.deadline)
                     assembly.grow(_EVENT)
-                    yield from reader.read(event)
+                    reader.read(event)
+                    if not self._first and assembly.has_begun:
+                        self._first = self._clock()
             except AnswerTooLong:
-                yield assembly.complete(TOO_LONG)
-                return
+                return assembly.complete(TOO_LONG)
             except self._errors as error:
                 broken = error
             # The answer may be whole although the connection then broke, or was never ended.
-            last = list(reader.end())
+            complete = reader.end()
         finally:
             stream.close()
-        if not last:
+        if complete is None:
             raise broken or StreamCut
-        yield from last
+        return complete
 
     def _check_window(self, complete: Complete) -> Complete | Failed:
         """Fail if the prompt exceeds the window and the response is empty: some servers cut a long conversation

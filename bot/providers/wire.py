@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
-from bot.contracts.model import Event, ModelInfo, ModelRequest
+from bot.contracts.model import Complete, ModelInfo, ModelRequest
 from bot.providers.assembly import Assembly
 from bot.providers.endpoint import Endpoint
 from bot.providers.http_client import ActiveConnection, open_client
@@ -37,10 +37,10 @@ class Stream(Protocol):
 class Reader(Protocol):
     """Reads the events of one response into an `Assembly`. Whatever a server sends, it raises only `StreamError`."""
 
-    def read(self, event: Any) -> Iterator[Event]: ...
+    def read(self, event: Any) -> None: ...
 
-    def end(self) -> Iterator[Event]:
-        """The last events, `Complete` among them; none if the response is incomplete. Called once."""
+    def end(self) -> Complete | None:
+        """The whole response, `None` if it is incomplete. Called once."""
         ...
 
 

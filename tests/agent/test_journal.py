@@ -229,7 +229,7 @@ def test_a_full_disk_ends_the_run_with_one_sentence(tmp_path: Path) -> None:
 KILLED = """
 import sys, time
 from pathlib import Path
-from bot.contracts.model import Complete, TextDelta
+from bot.contracts.model import Complete
 from bot.contracts.messages import Message
 from tests.support.scripted import ScriptedProvider, says, call
 from tests.support.sessions import Bench
@@ -239,9 +239,9 @@ class Stalls(ScriptedProvider):
         if not self.requests:
             yield from super().stream(request, cancel)
             return
-        yield TextDelta("I was just going to " * 200)
         print("stalled", flush=True)
         time.sleep(600)
+        yield
 
 bench = Bench([says("Look.", call("echo", '{"text": "hi"}', "a"))], Path(sys.argv[1]))
 bench.provider = Stalls(bench.script)

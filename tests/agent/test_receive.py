@@ -1,4 +1,4 @@
-"""A response as it arrives: its first token, its end, and what an interrupted one counts."""
+"""A response as it arrives: its end, and what an interrupted one counts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from bot.agent.journal import Journal, read_journal
 from bot.agent.receive import receive_response
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import ProviderRetry
-from bot.contracts.messages import FinishReason, Message, Text, Usage
-from bot.contracts.model import Complete, Event, Failed, ModelRequest, Retrying, TextDelta
+from bot.contracts.messages import Message, Text, Usage
+from bot.contracts.model import Complete, Event, Failed, ModelRequest, Retrying
 from tests.support.scripted import ScriptedProvider, says
 from tests.support.sessions import header
 
@@ -32,29 +32,15 @@ def play(journal: Journal, *events: Event) -> Complete | Failed:
     return receive_response(Plays(()), ModelRequest("", (), ()), CancelToken(), journal, 1)
 
 
-def test_the_time_to_the_first_token_is_measured_from_the_request_on(journal: Journal) -> None:
-    class Plays(ScriptedProvider):
-        def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
-            yield from (TextDelta("a"), Retrying(1, 1.0, "cut"), TextDelta("a"), TextDelta("b"))
-            yield Complete(Message("assistant", (Text("ab"),)), FinishReason.END_TURN, "", Usage())
-
-    now = iter([10.0, 10.5, 12.25])
-    last = receive_response(
-        Plays(()), ModelRequest("", (), ()), CancelToken(), journal, 1, clock=lambda: next(now)
-    )
-    assert isinstance(last, Complete)
-    assert last.first_token == 2.25
-
-
 def test_a_stream_that_just_stops_is_a_failure(journal: Journal) -> None:
-    ended = play(journal, TextDelta("Hi"))
+    ended = play(journal)
     assert isinstance(ended, Failed)
     assert "without saying that it was whole" in ended.message
 
 
 def test_an_answer_that_was_cut_counts_and_its_retry_is_written(journal: Journal) -> None:
     cut = Message("assistant", (Text("Half"),))
-    ended = play(journal, TextDelta("Half"), Retrying(1, 0.0, "cut", cut, Usage(input=90)), says("Whole."))
+    ended = play(journal, Retrying(1, 0.0, "cut", cut, Usage(input=90)), says("Whole."))
     assert isinstance(ended, Complete)
     assert ended.usage == Usage(10, 0, 0, 5), "what the conversation holds"
     assert ended.discarded.input == 90

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, ToolResult
-from bot.contracts.model import Event, Failed, Retrying, TextDelta, ThinkingDelta, ToolEnd, ToolStart
+from bot.contracts.model import Event, Failed, Retrying
 from tests.support.model_cases import CASES, CaseServer, independent_server, own_server, stop_word
 from tests.support.provider_runs import MODELS, ask, check_grammar, completed, failed, user, without_extras
 
@@ -46,7 +46,6 @@ def test_text(model: str, door: CaseServer) -> None:
     end = completed(events)
     assert without_thinking(end.message) == (Text("Hello from here."),)
     assert end.finish is FinishReason.END_TURN
-    assert any(isinstance(event, TextDelta) for event in events)
 
 
 def test_thinking(model: str, door: CaseServer) -> None:
@@ -55,7 +54,6 @@ def test_thinking(model: str, door: CaseServer) -> None:
     assert isinstance(thinking, Thinking)
     assert thinking.text == "Let me see."
     assert isinstance(text, Text)
-    assert "".join(event.text for event in events if isinstance(event, ThinkingDelta)) == "Let me see."
 
 
 def test_a_call_with_its_id_and_its_arguments_word_for_word(model: str, door: CaseServer) -> None:
@@ -63,7 +61,6 @@ def test_a_call_with_its_id_and_its_arguments_word_for_word(model: str, door: Ca
     end = completed(events)
     assert without_thinking(end.message) == (ToolCall("call_a", "bash", '{"command":"ls"}'),)
     assert end.finish is FinishReason.TOOL_USE
-    assert [type(event) for event in events if isinstance(event, ToolStart | ToolEnd)] == [ToolStart, ToolEnd]
 
 
 def test_parallel_calls_and_the_loop_that_answers_them(model: str, door: CaseServer) -> None:

@@ -1,4 +1,4 @@
-"""One whole answer whose deltas nobody looks at, over real wire formats: the path of summaries."""
+"""One whole answer over real wire formats: the path of summaries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.contracts.model import (
     ModelInfo,
     ModelRequest,
     Provider,
-    TextDelta,
+    Retrying,
 )
 from bot.providers.connect import connect
 from tests.support.model_script import Say, Turn
@@ -27,7 +27,7 @@ def test_a_stream_without_an_end_is_a_failure() -> None:
         info: ModelInfo = INFO
 
         def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
-            yield TextDelta("half")
+            yield Retrying(1, 0.0, "cut")
 
         def close(self) -> None: ...
 

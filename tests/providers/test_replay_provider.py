@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, Usage
-from bot.contracts.model import ArgumentsDelta, Complete, TextDelta, ThinkingDelta, ToolEnd, ToolStart
+from bot.contracts.model import Complete
 from bot.providers.replay import ReplayProvider
 from tests.support.provider_runs import INFO, ask, failed
 
@@ -19,18 +19,8 @@ RESPONSE = Complete(
 )
 
 
-def test_a_recorded_response_is_played_as_the_same_grammar() -> None:
-    events = list(ReplayProvider([RESPONSE], INFO).stream(ask(), CancelToken()))
-    assert events == [
-        ThinkingDelta("hm"),
-        TextDelta("Look:"),
-        ToolStart(0, "a", "ls"),
-        ArgumentsDelta(0, "{}"),
-        ToolEnd(0),
-        ToolStart(1, "b", "ls"),
-        ArgumentsDelta(1, '{"p'),
-        RESPONSE,
-    ]
+def test_a_recorded_response_is_played() -> None:
+    assert list(ReplayProvider([RESPONSE], INFO).stream(ask(), CancelToken())) == [RESPONSE]
 
 
 def test_beyond_the_recording_a_request_fails_and_says_so() -> None:

@@ -6,18 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, Usage
+from bot.contracts.messages import FinishReason, Message, Part, Text, ToolCall, Usage
 from bot.contracts.model import (
-    ArgumentsDelta,
     Complete,
     Event,
     Failed,
     ModelInfo,
     ModelRequest,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnd,
-    ToolStart,
 )
 
 INFO = ModelInfo("scripted/model", 200_000, 8_192, 1.0, 5.0, 0.1, 1.25)
@@ -55,27 +50,7 @@ class ScriptedProvider:
             return
         turn = self.script[number]
         last = turn if isinstance(turn, Complete | Failed) else turn(cancel)
-        message = last.message if isinstance(last, Complete) else last.partial
-        for index, part in enumerate(message.parts if message else ()):
-            yield from _stream(index, part)
         yield last
 
     def close(self) -> None:
         pass
-
-
-def _stream(index: int, part: Part) -> Iterator[Event]:
-    match part:
-        case Text(text):
-            yield from (TextDelta(piece) for piece in _pieces(text))
-        case Thinking(text):
-            yield from (ThinkingDelta(piece) for piece in _pieces(text))
-        case ToolCall(call_id, name, arguments, complete):
-            yield ToolStart(index, call_id, name)
-            yield from (ArgumentsDelta(index, piece) for piece in _pieces(arguments))
-            if complete:
-                yield ToolEnd(index)
-
-
-def _pieces(text: str) -> list[str]:
-    return [text[start : start + 7] for start in range(0, len(text), 7)]
