@@ -153,8 +153,8 @@ ANSWER = "answer"
 ASK_USER = ToolSpec(
     name="ask_user",
     description=(
-        "Ask the requester one question, which ends the run. Only if you cannot find out and a wrong guess would "
-        "waste the work; otherwise choose, and say what you chose."
+        "Ask the requester one question, which ends the run: only if a wrong guess would waste the work. Otherwise "
+        "choose, and say what you chose."
     ),
     parameters={
         "type": "object",
@@ -162,7 +162,7 @@ ASK_USER = ToolSpec(
             "question": {
                 "type": "string",
                 "maxLength": MAX_QUESTION,
-                "description": "self-contained, with the answers you would accept",
+                "description": "with the answers you would accept",
             },
         },
         "required": ["question"],

@@ -52,9 +52,7 @@ def task_spec(types: Sequence[AgentType]) -> ToolSpec:
     kinds = "; ".join(f"`{one.name}` {one.description}" for one in types)
     return ToolSpec(
         name=NAME,
-        description=(
-            f"Give work to a subagent: it sees `prompt` alone, only its last text comes back. {kinds}."
-        ),
+        description=(f"Give work to a subagent, which sees `prompt` alone and returns a text. {kinds}."),
         parameters={
             "type": "object",
             "properties": {

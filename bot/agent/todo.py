@@ -24,7 +24,7 @@ _BOXES: Mapping[str, str] = {"pending": "[ ]", "in_progress": "[>]", "completed"
 
 TODO = ToolSpec(
     name="todo",
-    description="Keep your list of steps: the whole list each time, at most one in progress.",
+    description="Keep your list of steps: send all each time.",
     parameters={
         "type": "object",
         "properties": {

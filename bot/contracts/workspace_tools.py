@@ -47,7 +47,7 @@ LS = ToolSpec(
 
 GLOB = ToolSpec(
     name="glob",
-    description="Find files, newest first: `*.py` at any depth, `src/**/*.{ts,tsx}` from path on.",
+    description="Find files, newest first: `*.py` at any depth, or `src/**/*.{ts,tsx}`.",
     parameters={
         "type": "object",
         "properties": {"pattern": {"type": "string"}, "path": {"type": "string"}},
@@ -57,7 +57,7 @@ GLOB = ToolSpec(
 
 GREP = ToolSpec(
     name="grep",
-    description="Search the lines of files that are not ignored with a Perl-compatible regex.",
+    description="Search files, except ignored ones, for lines that match a Perl-compatible regex.",
     parameters={
         "type": "object",
         "properties": {
@@ -74,7 +74,7 @@ GREP = ToolSpec(
 
 EDIT = ToolSpec(
     name="edit",
-    description="Replace `old`, which must occur exactly once in a viewed file, with `new`.",
+    description="Replace `old`, which occurs once in a viewed file, with `new`.",
     parameters={
         "type": "object",
         "properties": {
@@ -102,10 +102,9 @@ WRITE = ToolSpec(
 PATCH = ToolSpec(
     name="patch",
     description=(
-        "Change viewed files, all or nothing:\n*** Begin Patch\n*** Update File: path\n@@ a line above the place\n"
+        "Change viewed files, all or nothing:\n*** Begin Patch\n*** Update File: path\n@@ part of a line above\n"
         " context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch\n"
-        "Context must be found once; after @@ a part of a line will do. `*** Move to: path` may follow Update File. "
-        "Unified diffs work too."
+        "Context must be found once. `*** Move to: path` may follow Update File. Unified diffs work too."
     ),
     parameters={
         "type": "object",
@@ -118,8 +117,8 @@ PATCH = ToolSpec(
 BASH = ToolSpec(
     name="bash",
     description=(
-        "Run a command without network or input. The working folder carries over, variables do not. What still runs at "
-        "its end is stopped: start a server with background. Prefer view, grep, glob and edit."
+        "Run a command without network or input. The working folder carries over, variables do not. Start a server in "
+        "the background: what still runs at the end is stopped."
     ),
     parameters={
         "type": "object",

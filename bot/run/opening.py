@@ -21,6 +21,7 @@ from bot.session.tools.result_tools import ResultTools
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
 
+_ONE_COMMIT = "git history: this commit only"
 _OFF_LOAD = "long output and notes go into files under `$TMPDIR`: search those"
 _NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its checks are still run"
 _NO_LAST_RUN = "The record of the last run is not available: the thread and the repository show its outcome."
@@ -65,7 +66,7 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
             *(review.facts() if review else ()),
             *_missing_last(run),
             *_title(run),
-            *_hints(parts, can_run=can_run),
+            *_hints(run, parts, can_run=can_run),
         ),
         checkout=checkout.notes,
         diff=review.first_part if review else pull_diff(checkout) if run.request.pull else "",
@@ -83,10 +84,12 @@ def _title(run: Run) -> Iterator[str]:
         yield rule
 
 
-def _hints(parts: Parts, *, can_run: bool) -> Iterator[str]:
+def _hints(run: Run, parts: Parts, *, can_run: bool) -> Iterator[str]:
     yield from parts.environment.not_shown
     if can_run:
         yield _OFF_LOAD
+        if run.policy.history == 1:
+            yield _ONE_COMMIT
     yield from parts.environment.trees.left_out()
 
 
