@@ -23,10 +23,9 @@ _END = 300
 def suppressed(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str:
     """Return a clause that names the new suppression comments with their lines; "" if there are no more than
     before."""
-    pattern = _pattern_of(path.rpartition("/")[2].lower())
-    if pattern is None:
+    if path.lower().rpartition(".")[2] in _PROSE:
         return ""
-    old, new = _marked(pattern, removed), _marked(pattern, added)
+    old, new = _marked(removed), _marked(added)
     more = {mark: len(lines) - len(old.get(mark, ())) for mark, lines in new.items()}
     named = [
         f"{mark} ({line_list(_not_moved(lines, old.get(mark, ())))})"
@@ -39,17 +38,17 @@ def suppressed(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str
     return f"adds {'a suppression' if number == 1 else f'{number} suppressions'}: {_kinds(named)}"
 
 
-def _marked(pattern: re.Pattern[bytes], lines: Iterable[Line]) -> dict[str, list[Line]]:
+def _marked(lines: Iterable[Line]) -> dict[str, list[Line]]:
     marked: dict[str, list[Line]] = {}
     for line in lines:
-        for mark in dict.fromkeys(_marks(pattern, line.text)):
+        for mark in dict.fromkeys(_marks(line.text)):
             marked.setdefault(mark, []).append(line)
     return marked
 
 
-def _marks(pattern: re.Pattern[bytes], text: bytes) -> Iterator[str]:
+def _marks(text: bytes) -> Iterator[str]:
     near = text if len(text) <= _HEAD + _END else text[:_HEAD] + b" " + text[-_END:]
-    for match in pattern.finditer(near):
+    for match in _SUPPRESSION.finditer(near):
         yield " ".join(match[0].decode(errors="replace").split())
 
 
@@ -65,65 +64,23 @@ def _kinds(named: Sequence[str]) -> str:
     return ", ".join(named[:_KINDS_NAMED]) + (f" and {more} other kinds" if more > 0 else "")
 
 
-def _pattern_of(name: str) -> re.Pattern[bytes] | None:
-    extension = name.rpartition(".")[2]
-    patterns = (pattern for extensions, pattern in _LANGUAGES if extension in extensions.split())
-    return next(map(re.compile, patterns), None)
-
-
-# The match is reported, so each pattern stops where the name of the suppression ends.
-_PYTHON = (
-    rb"#\s*+(?:(?:ruff|flake8):\s*+)?(?i:noqa)\b|#\s*+type:\s*+ignore\b|#\s*+(?:pyright|ty|pyre-?):\s*+ignore\b"
-    rb"|#\s*+pyre-(?:ignore|fixme)\b|#\s*+pyright:\s*+(?:basic|off)\b"
-    rb"|#\s*+mypy:\s*+(?:ignore-errors|disable-error-code|allow-untyped\S{0,20})"
-    rb"|#\s*+pylint:\s*+(?:disable|skip-file)\b(?:-next)?|#\s*+pragma:\s*+no (?:cover|branch)\b|#\s*+nosec\b"
-    rb"|@(?:typing\.)?no_type_check\b"
-)
-_SCRIPT = (
-    rb"@ts-(?:nocheck|ignore|expect-error)\b|\b(?:eslint|oxlint)-disable(?:-next-line|-line)?\b"
-    rb"|\bbiome-ignore(?:-all|-start)?\b|\bdeno-lint-ignore(?:-file)?\b|\btslint:disable\b"
-    rb"|\b(?:istanbul|c8|v8) ignore\b|\$Flow(?:FixMe|Ignore)\b|@noflow\b"
-)
-_GO = rb"//\s*+nolint\b|//\s*+lint:(?:file-)?ignore\b|#nosec\b"
-_RUST = (
-    rb"#!?\[\s*+(?:allow|expect)\s*+\(|\bcfg_attr\s*+\([^()\]]{0,80}\([^()]{0,80}\)?\s*+,\s*+allow\s*+\("
-    rb"|\bcfg_attr\s*+\([^()\]]{0,80},\s*+allow\s*+\(|#!?\[\s*+coverage\s*+\(\s*+off\b"
-)
-_SHELL = rb"#\s*+shellcheck\s++disable\b"
-_JVM = (
-    rb"@(?:file:)?Suppress(?:Warnings|FBWarnings|Lint)?\b|\bNOSONAR\b|@nowarn\b|\bCHECKSTYLE:OFF\b"
-    rb"|//\s*+noinspection\b"
-)
-_SHARP = (
-    rb"#pragma\s++warning\s++disable\b|\[(?:\w+:\s*+)?(?:SuppressMessage|ExcludeFromCodeCoverage)\b"
-    rb"|#nullable\s++disable\b"
-)
-_C = (
-    rb"\bNOLINT(?:NEXTLINE|BEGIN)?\b|#pragma\s++(?:GCC|clang)\s++diagnostic\s++ignored\b"
-    rb"|#pragma\s++warning\s*+\(\s*+disable\b|\bcppcheck-suppress\b|\b(?:LCOV|GCOVR?)_EXCL_(?:BR_)?(?:LINE|START)\b"
-)
-_RUBY = rb"\brubocop:(?:disable|todo)\b|#\s*+:nocov:|#\s*+typed:\s*+(?:false|ignore)\b|\bT\.unsafe\b"
-_PHP = (
-    rb"@phpstan-ignore(?:-next-line|-line)?\b|@psalm-suppress\b|\bphpcs:(?:ignore|disable)\b"
-    rb"|@codeCoverageIgnore(?:Start)?\b"
-)
-_SWIFT = rb"\bswiftlint:disable\b"
-_SETTINGS = (
-    rb"\byamllint\s++disable\b|\bhadolint\s++ignore\b|\b(?:tflint|checkov|trivy|kics)[:-](?:ignore|skip)\b"
-)
-_LANGUAGES = (
-    ("py pyi pyx", _PYTHON),
-    ("js jsx ts tsx mjs cjs mts cts vue svelte astro css json", _SCRIPT),
-    ("go", _GO),
-    ("rs", _RUST),
-    ("sh bash zsh ksh bats", _SHELL),
-    ("java kt kts scala groovy", _JVM),
-    ("cs vb", _SHARP),
-    ("c h cc cpp cxx hh hpp hxx m mm", _C),
-    ("rb rake", _RUBY),
-    ("php", _PHP),
-    ("swift", _SWIFT),
-    ("yml yaml tf dockerfile", _SETTINGS),
+_PROSE = ("md", "mdx", "rst", "txt", "adoc")
+# What checkers of many languages take for a suppression, as they take it. It is reported, so each form stops where the
+# name of the suppression ends.
+_SUPPRESSION = re.compile(
+    rb"(?:#|//)\s*+(?:[a-z]\w{0,20}+:\s*+)?(?:(?i:noqa)|nosec|nolint|noinspection)\b"
+    rb"|(?:#|//)\s*+[a-z][\w-]{0,20}+:\s*+(?:(?:file-)?ignore(?:-errors)?|disable(?:-[a-z-]{1,30})?|skip-file|basic|off"
+    rb"|no (?:cover|branch)|false|allow-untyped\S{0,20})\b|#\s*+:nocov:|#\s*+pyre-(?:ignore|fixme)\b"
+    rb"|\b(?:eslint|oxlint|biome|deno-lint|tflint|checkov|trivy|kics|cppcheck)[-:](?:ignore|disable|suppress|skip)(?:-[a-z-]{1,20})?"
+    rb"|\b[a-z]{3,20}:(?:disable|ignore|todo)\b|\$Flow(?:FixMe|Ignore)\b|\bCHECKSTYLE:OFF\b|\bT\.unsafe\b"
+    rb"|\b(?:istanbul|c8|v8|shellcheck|yamllint|hadolint)\s++(?:ignore|disable)\b|\bNOSONAR\b"
+    rb"|@ts-(?:nocheck|ignore|expect-error)\b|@(?:phpstan|psalm)-(?:ignore|suppress)(?:-[a-z-]{1,20})?|@codeCoverageIgnore\w*"
+    rb"|@(?:file:)?Suppress(?:Warnings|FBWarnings|Lint)?\b|@(?:typing\.)?no_type_check\b|@nowarn\b|@noflow\b"
+    rb"|#!?\[\s*+(?:(?:allow|expect)\s*+\(|coverage\s*+\(\s*+off\b)"
+    rb"|\bcfg_attr\s*+\([^()\]]{0,80}(?:\([^()]{0,80}\)?\s*+)?,\s*+allow\s*+\("
+    rb"|#(?:pragma\s++(?:warning\s++disable|warning\s*+\(\s*+disable|(?:GCC|clang)\s++diagnostic\s++ignored)|nullable\s++disable)\b"
+    rb"|\[(?:\w{1,20}+:\s*+)?(?:SuppressMessage|ExcludeFromCodeCoverage)\b"
+    rb"|\bNOLINT(?:NEXTLINE|BEGIN)?\b|\b(?:LCOV|GCOVR?)_EXCL_(?:BR_)?(?:LINE|START)\b"
 )
 
 
