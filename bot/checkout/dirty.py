@@ -15,7 +15,7 @@ from pathlib import Path
 from bot.checkout import layout
 from bot.checkout.branches import Signature, commit_tree, uncommitted_files
 from bot.checkout.git import Git, GitError
-from bot.checkout.local import LocalCommit, alternate_objects, git_dir_of, resolve
+from bot.checkout.local import git_beside, git_dir_of, resolve
 from bot.contracts.errors import UsageError
 from bot.contracts.plain_text import quoted_names
 
@@ -80,7 +80,7 @@ def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> Dirty
     changed = [path for state, path in uncommitted_files(repo, "--untracked-files=no") if state]
     paths = [*changed, *(path for one in include for path in _untracked(repo, one))]
     _check_names(own, work_tree, paths)
-    git = _git_with_objects(head, git_dir)
+    git = git_beside(head, git_dir)
     for file in (index, shallow, *index.parent.glob("sharedindex.*")):
         if file.is_file():
             shutil.copyfile(file, git_dir / file.name)
@@ -147,11 +147,3 @@ def _check_names(git: Git, work_tree: Path, paths: Sequence[str]) -> None:
             f"Submodules at another commit are not taken along: {quoted_names(sorted(modules), _NAMED)}. Commit that "
             "change first, or run `git submodule update`."
         )
-
-
-def _git_with_objects(head: LocalCommit, git_dir: Path) -> Git:
-    """Return a new git directory that also sees the objects of the repository of `head`."""
-    format_ = layout.object_format_of(head.sha)
-    layout.make_git_dir(git_dir, bare=True, object_format=format_, branch=head.branch or "base")
-    (git_dir / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{alternate_objects(head)}\n"))
-    return Git(git_dir)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from bot.checkout import layout
 from bot.checkout.errors import CheckoutError, MissingRepositoryError, MissingRevisionError, NoCommitsError
 from bot.checkout.git import FETCH, Git, GitError, GitProcess
 
@@ -119,6 +120,15 @@ def alternate_objects(commit: LocalCommit) -> str:
 def alternate_objects_env(commit: LocalCommit) -> Mapping[str, str]:
     """Return the environment in which another git directory also sees the objects of `commit`."""
     return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": alternate_objects(commit)}
+
+
+def git_beside(commit: LocalCommit, git_dir: Path) -> Git:
+    """Return a new bare git directory that also sees the objects of the repository of `commit`, and none of its
+    settings."""
+    format_ = layout.object_format_of(commit.sha)
+    layout.make_git_dir(git_dir, bare=True, object_format=format_, branch=commit.branch or "base")
+    (git_dir / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{alternate_objects(commit)}\n"))
+    return Git(git_dir)
 
 
 def start_pack(git: Git, commit: LocalCommit) -> GitProcess:

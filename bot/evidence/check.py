@@ -151,6 +151,6 @@ def denied_path_note(path: str) -> str:
 def hidden_install_note(origin: str) -> str:
     """Return what may be behind a module that is missing in a sandbox that does not show the repository's folder."""
     return (
-        f"If it is installed from {origin} by `pip install -e`, this sandbox cannot show it there: install it without "
-        "-e, or use bubblewrap"
+        f"If it is installed as a link to {origin}, this sandbox cannot show it there: install a copy, or use "
+        "bubblewrap"
     )

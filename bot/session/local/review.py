@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bot.checkout import layout
 from bot.checkout.branches import count_uncommitted
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
-from bot.checkout.local import LocalCommit, alternate_objects, git_dir_of, repository_root, resolve
+from bot.checkout.local import LocalCommit, git_beside, git_dir_of, repository_root, resolve
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.progress import View
@@ -168,7 +166,4 @@ def _merge_base(repo: Path, base: LocalCommit, head: LocalCommit, name: str) -> 
 
 def _diff(base_sha: str, head: LocalCommit) -> Diff:
     with tempfile.TemporaryDirectory(prefix="slash-agent-review-") as scratch:
-        git_dir = Path(scratch) / "git"
-        layout.make_git_dir(git_dir, bare=True, object_format=layout.object_format_of(head.sha))
-        (git_dir / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{alternate_objects(head)}\n"))
-        return read_diff(Git(git_dir), base_sha, head.sha)
+        return read_diff(git_beside(head, Path(scratch) / "git"), base_sha, head.sha)
