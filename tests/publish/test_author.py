@@ -86,6 +86,8 @@ def test_a_published_commit_passes_checks_of_sign_offs_and_licence_agreements(
     assert [commit[role]["login"] for role in ("author", "committer")] == [login, login]
     # Probot's DCO lets bots pass, and wants of others a sign-off by the author's or the committer's name and address.
     author = commit["commit"]["author"]
+    # Whose token it is, is not named twice.
+    assert ("Co-authored-by: ann" in commit["commit"]["message"]) == (login != "ann")
     signed = re.findall(r"^Signed-off-by: (.+) <(.+)>$", commit["commit"]["message"], re.MULTILINE)
     assert signed == [(author["name"], author["email"])]
     assert re.fullmatch(rf"\d+\+{re.escape(login)}@users\.noreply\.127\.0\.0\.1", author["email"])

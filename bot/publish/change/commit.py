@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from bot.checkout.branches import Signature, commit_tree
+from bot.checkout.branches import commit_tree
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git, GitError
 from bot.contracts.errors import GateError, PublishError
@@ -85,8 +85,7 @@ def _message(context: PublishContext, rules: BaseRules) -> str:
         raise GateError(
             f"The commit's message is {withheld}: the bundle was tampered with after the run's own gate."
         )
-    sign_off = rules.author if rules.policy.pull_request.sign_off else None
-    return with_trailers(message, context.request.actor, context.remote.url, sign_off)
+    return with_trailers(message, context.request.actor, rules, context.remote.url)
 
 
 def _wrapped(line: str, width: int) -> str:
@@ -122,13 +121,15 @@ def clean_message(message: str, outcome: Outcome) -> str:
     return break_foreign_threads(whole, request.repository, hosts)
 
 
-def with_trailers(message: str, actor: Actor, url: str, sign_off: Signature | None) -> str:
-    """Return `message` with its trailers. The requester is a co-author by a no-reply address on the server of `url`."""
-    trailers = []
-    if actor.id and actor.tier not in (Tier.LOCAL, Tier.SCHEDULE):
-        trailers.append(f"Co-authored-by: {actor.login} <{noreply_address(actor.login, actor.id, url)}>")
-    if sign_off:
-        trailers.append(f"Signed-off-by: {sign_off.name} <{sign_off.email}>")
+def with_trailers(message: str, actor: Actor, rules: BaseRules, url: str) -> str:
+    """Return `message` with its trailers. A requester who is not the author is a co-author by a no-reply address on the
+    server of `url`."""
+    trailers, (name, email) = [], rules.author
+    address = noreply_address(actor.login, actor.id, url)
+    if actor.id and actor.tier not in (Tier.LOCAL, Tier.SCHEDULE) and address != email:
+        trailers.append(f"Co-authored-by: {actor.login} <{address}>")
+    if rules.policy.pull_request.sign_off:
+        trailers.append(f"Signed-off-by: {name} <{email}>")
     return "\n\n".join([message, "\n".join(trailers)]).strip() + "\n"
 
 
