@@ -194,7 +194,7 @@ def _reasons(outcome: Outcome, view: View | None) -> Iterator[tuple[str, str]]:
             yield "checks", view.summary.unverified
         if view.summary.help:
             yield "to do", view.summary.help
-    for note in outcome.wall.notes if outcome.wall else ():
+    for note in outcome.sandbox_probe.notes if outcome.sandbox_probe else ():
         yield "warning", note
 
 

@@ -225,7 +225,7 @@ class Outcome:
     review_sha256: str = ""
     plan_sha256: str = ""
     writes_sha256: str = ""
-    wall: SandboxInfo | None = None
+    sandbox_probe: SandboxInfo | None = None
     network: tuple[HostUse, ...] = ()
     diagnostics: tuple[CheckerComparison, ...] = ()
     servers: tuple[ServerUse, ...] = ()

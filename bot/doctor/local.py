@@ -68,7 +68,7 @@ def sandbox(*, verbose: bool = False) -> list[Finding]:
         chosen = choose("auto")
     except NoSandboxError as error:
         return [missing(name, str(error), remedy())]
-    wall, confinement = chosen.wall, chosen.confinement
+    wall, confinement = chosen.sandbox_probe, chosen.confinement
     reached = sum(canary.inside for canary in wall.canaries)
     canaries = f"{len(wall.canaries) - reached} of {len(wall.canaries)} canaries hold"
     landlock = f"Landlock ABI {wall.abi}" if wall.abi else "no Landlock"

@@ -113,7 +113,7 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
         *(("withheld", one_line(line)) for line in islice(held_back(outcome.withheld), _MOST)),
         *_denied(outcome),
         *(("language server", _server(server)) for server in outcome.servers[:_MOST]),
-        *_wall(outcome),
+        *_sandbox(outcome),
     ]
 
 
@@ -124,25 +124,25 @@ def _denied(outcome: Outcome) -> list[tuple[str, str]]:
     return [*rows, *([("denied", f"{count_of(more, 'more call')}, in the report")] if more > 0 else [])]
 
 
-def _wall(outcome: Outcome) -> list[tuple[str, str]]:
-    wall = outcome.wall
-    if wall is None:
+def _sandbox(outcome: Outcome) -> list[tuple[str, str]]:
+    probed = outcome.sandbox_probe
+    if probed is None:
         return [("sandbox", plain(outcome.sandbox))]
-    landlock = f", Landlock ABI {wall.abi}" if wall.abi else ""
-    reached = [canary.name for canary in wall.canaries if canary.inside]
-    closed = [canary.name for canary in wall.canaries if not canary.outside and not canary.inside]
-    held = len(wall.canaries) - len(reached) - len(closed)
+    landlock = f", Landlock ABI {probed.abi}" if probed.abi else ""
+    reached = [canary.name for canary in probed.canaries if canary.inside]
+    closed = [canary.name for canary in probed.canaries if not canary.outside and not canary.inside]
+    held = len(probed.canaries) - len(reached) - len(closed)
     canaries = [
-        f"{held} out of reach: {', '.join(one.name for one in wall.canaries if one.outside and not one.inside)}"
+        f"{held} out of reach: {', '.join(one.name for one in probed.canaries if one.outside and not one.inside)}"
         if held
         else "",
         f"closed on this machine: {', '.join(closed)}" if closed else "",
         f"reached: {', '.join(reached)}" if reached else "",
     ]
     return [
-        ("sandbox", plain(f"{wall.back_end}, tier {wall.tier}, kernel {wall.kernel}{landlock}")),
+        ("sandbox", plain(f"{probed.back_end}, tier {probed.tier}, kernel {probed.kernel}{landlock}")),
         ("canaries", plain("; ".join(filter(None, canaries)))),
-        *(("sandbox, note", _sentence(note)) for note in wall.notes[:_MOST]),
+        *(("sandbox, note", _sentence(note)) for note in probed.notes[:_MOST]),
     ]
 
 

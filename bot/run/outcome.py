@@ -49,7 +49,7 @@ class Facts:
     version: str
     denials: Sequence[Denial]
     network: Sequence[HostUse] = ()
-    wall: SandboxInfo | None = None
+    sandbox_probe: SandboxInfo | None = None
 
 
 def outcome(
@@ -98,7 +98,7 @@ def outcome(
         answer=_capped(end.final_text) if answered else "",
         question=_capped(submission.question),
         network=tuple(facts.network),
-        wall=facts.wall,
+        sandbox_probe=facts.sandbox_probe,
         diagnostics=evidence.diagnostics,
         servers=evidence.servers,
         coverage=evidence.coverage,

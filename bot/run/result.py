@@ -70,7 +70,7 @@ def conclude(
         version=__version__,
         denials=parts.gatekeeper.denials,
         network=network,
-        wall=run.wall,
+        sandbox_probe=run.sandbox_probe,
     )
     notes = (
         *guess_notes(model),

@@ -153,7 +153,7 @@ def _read_base(
             spec.view.tell, detector.masked, lambda why: journal.write(lines.Note(why))
         )
     chosen, skill_set = sandbox.result(), skills.result()
-    for note in chosen.wall.notes:
+    for note in chosen.sandbox_probe.notes:
         say(f"warning: {note}")
     writes = allowance_of(policy, request, task) is not None
     return Run.of(
@@ -166,7 +166,7 @@ def _read_base(
         policy=policy,
         profile=with_skill_tool(granted_profile(spec, policy, last, writes=writes), skill_set),
         confinement=chosen.confinement,
-        wall=chosen.wall,
+        sandbox_probe=chosen.sandbox_probe,
         journal=journal,
         detector=detector,
         skills=skill_set,

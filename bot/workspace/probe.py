@@ -31,10 +31,10 @@ _START_LIMIT = 60.0
 
 
 class Chosen(NamedTuple):
-    """`confinement` starts the run's workspaces; `wall` describes it in the outcome."""
+    """`confinement` starts the run's workspaces; `sandbox_probe` describes it in the outcome."""
 
     confinement: Confinement
-    wall: SandboxInfo
+    sandbox_probe: SandboxInfo
 
 
 def choose(setting: Setting) -> Chosen:
@@ -49,11 +49,11 @@ def first_that_holds(candidates: Sequence[Confinement], missing: Sequence[str] =
         if not confinement.confines:
             return Chosen(confinement, _off())
         try:
-            wall = probe(confinement)
+            probed = probe(confinement)
         except NoSandboxError as error:
             reasons.append(str(error))
             continue
-        return Chosen(confinement, replace(wall, notes=(*_downgraded(confinement, reasons), *wall.notes)))
+        return Chosen(confinement, replace(probed, notes=(*_downgraded(confinement, reasons), *probed.notes)))
     raise NoSandboxError(f"{' '.join(reasons)} {HOW_TO_FIX}")
 
 

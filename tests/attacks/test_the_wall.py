@@ -147,7 +147,7 @@ def tried(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
 
 
 def test_the_run_had_that_wall_and_ended_well(tried: Tried, back_end: str) -> None:
-    wall = tried.attacked.outcome["wall"]
+    wall = tried.attacked.outcome["sandbox_probe"]
     assert wall["tier"] == {"strict": "T1", "landlock": "T2"}[back_end]
     assert not any(canary["inside"] for canary in wall["canaries"])
     assert tried.attacked.files == {"fine.txt"}

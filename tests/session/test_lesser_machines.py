@@ -84,7 +84,7 @@ def test_a_whole_run_comes_to_its_end(world: World, place: Path) -> None:
         )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
     done = json.loads(ran.stdout)
-    assert done["outcome"]["wall"]["tier"] == TIERS[world.back_end]
+    assert done["outcome"]["sandbox_probe"]["tier"] == TIERS[world.back_end]
     assert [file["path"] for file in done["outcome"]["files"]] == ["new.txt"]
     assert [check["after"]["state"] for check in done["outcome"]["checks"]] == ["passed"]
     assert done["branch"].startswith("agent/")

@@ -74,7 +74,7 @@ def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
     [warning] = [line for line in ran.output.splitlines() if line.startswith("  warning ")]
     assert "setting up uid map: Permission denied" in warning
     assert "used instead" in warning
-    wall = json.loads((tmp_path / "out/outcome.json").read_text())["wall"]
+    wall = json.loads((tmp_path / "out/outcome.json").read_text())["sandbox_probe"]
     assert wall["tier"] == "T2"
     assert "uid map" in wall["notes"][0]
     assert all(canary["outside"] and not canary["inside"] for canary in wall["canaries"][:10])

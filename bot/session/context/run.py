@@ -128,7 +128,7 @@ class Run(RunSpec):
     confinement: Confinement
     journal: Journal
     detector: Detector
-    wall: SandboxInfo | None = None
+    sandbox_probe: SandboxInfo | None = None
     skills: SkillSet = field(default_factory=partial(SkillSet, ()))
     conventions: Conventions = field(default_factory=Conventions)
     task: Task | None = None

@@ -87,8 +87,8 @@ def test_the_first_that_holds_is_taken_and_it_is_said_why_not_another() -> None:
 @needs_landlock
 def test_the_note_says_what_failed_and_what_is_had_instead() -> None:
     chosen = first_that_holds([BrokenWall(), kernel_s_own()])
-    [note] = chosen.wall.notes
-    assert chosen.wall.tier == "T2"
+    [note] = chosen.sandbox_probe.notes
+    assert chosen.sandbox_probe.tier == "T2"
     assert note.startswith(
         "broken wall could not be started: setting up uid map: Permission denied. Landlock ABI"
     )
@@ -124,7 +124,7 @@ _CHOOSE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from bot.workspace.probe import choose
-wall = choose("auto").wall
+wall = choose("auto").sandbox_probe
 print(wall.tier, [one.name for one in wall.canaries if not one.outside], wall.notes)
 """
 
