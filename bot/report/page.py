@@ -46,7 +46,7 @@ _PARTS = (
     ("figures", "Figures"),
     ("timeline", "What happened"),
     ("about", "About the run"),
-    ("given", "What the model was given"),
+    ("given", "What the model received"),
 )
 _NAMED = 10
 LARGEST = 10_000_000
