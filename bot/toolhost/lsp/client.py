@@ -72,14 +72,14 @@ class SourceFile:
 @dataclass(slots=True)
 class Document:
     """A file that a server has. `base` are the problems before the agent's first change, `None` while they are unknown,
-    `problems` those now. `sent` is the text that the server has, in this `version`; `request` is the last one for its
+    `problems` those now. `server_text` is the text that the server has, in this `version`; `request` is the last one for its
     problems, 0 if none is under way."""
 
     file: SourceFile
     language: str
     base: tuple[Problem, ...] | None
     problems: tuple[Problem, ...] | None = None
-    sent: str | None = None
+    server_text: str | None = None
     version: int = 0
     request: int = 0
     retries: int = 0
@@ -87,7 +87,7 @@ class Document:
     @property
     def ready(self) -> bool:
         """Whether the problems before and now are known."""
-        return self.base is not None and self.problems is not None and self.sent == self.file.now
+        return self.base is not None and self.problems is not None and self.server_text == self.file.now
 
 
 class LanguageServer:
@@ -140,7 +140,7 @@ class LanguageServer:
     def closed(self, name: str) -> None:
         with self._changed:
             document = self.documents.pop(name, None)
-            if document is not None and document.sent is not None:
+            if document is not None and document.server_text is not None:
                 self._notify("textDocument/didClose", {"textDocument": {"uri": self._uri(name)}})
 
     def files_changed(self, files: Iterable[SourceFile]) -> None:
@@ -156,7 +156,7 @@ class LanguageServer:
         """Request the problems of unchanged files anew. One that publishes them does so by itself."""
         with self._changed:
             for document in map(self.documents.__getitem__, names):
-                if self._pulls and document.base is not None and document.sent == document.file.now:
+                if self._pulls and document.base is not None and document.server_text == document.file.now:
                     document.problems = None
                     self._pull(document)
 
@@ -172,19 +172,19 @@ class LanguageServer:
     def _advance(self, document: Document) -> None:
         """Send the text whose problems are wanted next, unless the server has it."""
         wanted = document.file.before if document.base is None else document.file.now
-        if wanted is None or not self._ready or self.off_reason or document.sent == wanted:
+        if wanted is None or not self._ready or self.off_reason or document.server_text == wanted:
             return
         identifier = {"uri": self._uri(document.file.name), "version": document.version + 1}
         # Servers refuse the whole message for a lone surrogate.
         text = {"text": wanted.encode("utf-8", "replace").decode("utf-8")}
-        if document.sent is None:
+        if document.server_text is None:
             item = {**identifier, "languageId": document.language, **text}
             self._notify("textDocument/didOpen", {"textDocument": item})
         else:
             change = {"textDocument": identifier, "contentChanges": [text]}
             self._notify("textDocument/didChange", change)
             self._notify("textDocument/didSave", {"textDocument": {"uri": identifier["uri"]}})
-        document.sent, document.version, document.problems = wanted, document.version + 1, None
+        document.server_text, document.version, document.problems = wanted, document.version + 1, None
         document.retries = 0
         if self._pulls:
             self._pull(document)
@@ -195,13 +195,15 @@ class LanguageServer:
 
     def _take(self, document: Document, items: object) -> None:
         """Take a result for the text that the server has."""
-        problems = parse_diagnostics(items, tool=self.name, path=document.file.name, text=document.sent or "")
+        problems = parse_diagnostics(
+            items, tool=self.name, path=document.file.name, text=document.server_text or ""
+        )
         if problems is None:
             return
         self.silent = False
         if document.base is None:
             document.base = problems
-        if document.sent == document.file.now:
+        if document.server_text == document.file.now:
             document.problems = problems
         self._advance(document)
         self._changed.notify_all()
@@ -225,7 +227,7 @@ class LanguageServer:
             return [None] * len(items) if isinstance(items, list) else []
         if method == "workspace/diagnostic/refresh":
             for document in self.documents.values():
-                if self._pulls and document.sent is not None and not document.request:
+                if self._pulls and document.server_text is not None and not document.request:
                     self._pull(document)
         return None
 
