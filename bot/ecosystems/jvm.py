@@ -76,7 +76,7 @@ ECOSYSTEM = Ecosystem(
     locks=listed("""
         pom.xml; *.gradle; *.gradle.kts; gradle.lockfile; *.versions.toml;
         *-wrapper.properties"""),
-    kept=(".m2/repository", ".m2/wrapper", ".gradle/caches/modules-2", ".gradle/wrapper"),
+    home_packages=(".m2/repository", ".m2/wrapper", ".gradle/caches/modules-2", ".gradle/wrapper"),
     compiles=True,
     suffixes=(".java", ".kt", ".kts", ".scala", ".groovy"),
     test="mvn test",

@@ -90,7 +90,7 @@ ECOSYSTEM = Ecosystem(
     checks=_checks,
     # No install in the sandbox: Composer's archives lie at GitHub, where data could leave it.
     locks=("composer.lock",),
-    kept=(".cache/composer", ".config/composer"),
+    home_packages=(".cache/composer", ".config/composer"),
     suffixes=(".php",),
     test="vendor/bin/phpunit",
     install="composer install",

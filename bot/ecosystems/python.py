@@ -121,8 +121,8 @@ ECOSYSTEM = Ecosystem(
     checks=python_setup.checks,
     setup=python_setup.setup,
     locks=("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "*requirements*.txt", "environment.y*ml"),
-    kept=(".local/lib", ".cache/pre-commit"),
-    installed=listed("""
+    home_packages=(".local/lib", ".cache/pre-commit"),
+    home_environments=listed("""
         .cache/pypoetry/virtualenvs; .local/share/virtualenvs; .local/share/pipx;
         .local/share/uv; .local/bin"""),
     packages=("bin", "lib/python3.*/site-packages"),

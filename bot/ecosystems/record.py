@@ -194,11 +194,11 @@ class Ecosystem:
     beside: Table = field(default_factory=dict)
     prefixes: Names = ()
     pins: tuple[Pin, ...] = ()
-    # Folders of packages in a tool's own folder, those where installs leave packages, and of these the ones that hold
-    # their own path.
+    # Folders of packages in a tool's own folder; folders of the home in which installs leave packages; and those with
+    # environments, which contain their own path.
     packages: Names = ()
-    kept: Names = ()
-    installed: Names = ()
+    home_packages: Names = ()
+    home_environments: Names = ()
     # Folders of downloads that tools read without writing beside them, as patterns: one with a setting
     # (`VARIABLE=value`) that names the home, `{home}`, is read where it is, any other is linked from the HOME inside.
     # `copied` maps a manifest to a folder that is copied, since its tool writes in it while it reads.

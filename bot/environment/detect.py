@@ -82,12 +82,12 @@ def files_read(paths: Collection[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Classified:
-    """A step of CI, and what its statements are for; `kept` are those that do not install."""
+    """A step of CI, and what its statements are for; `commands` are those that do not install."""
 
     step: CIStep
     use: Use | None
     installs: tuple[Statement, ...]
-    kept: tuple[Statement, ...]
+    commands: tuple[Statement, ...]
 
     @classmethod
     def of(cls, step: CIStep) -> _Classified:
@@ -106,7 +106,7 @@ class _Classified:
 
     @property
     def mixed(self) -> bool:
-        return any(part.uses & {Use.INSTALL, Use.SYSTEM} for part in self.kept)
+        return any(part.uses & {Use.INSTALL, Use.SYSTEM} for part in self.commands)
 
     @property
     def left_out(self) -> str:
@@ -117,7 +117,7 @@ class _Classified:
 
     @property
     def command(self) -> str:
-        return _rendered(self.step, self.kept)
+        return _rendered(self.step, self.commands)
 
     @property
     def for_another_job(self) -> CIStep | None:
@@ -255,7 +255,7 @@ class _Detector:
         step, use, own = check.step, check.use or Use.TESTS, check.command
         compiles = {one.name for one in ecosystems() if one.compiles}
         needs_build = use >= Use.TYPES and not any(
-            one.words and ecosystem_of(one.words) in compiles for one in check.kept
+            one.words and ecosystem_of(one.words) in compiles for one in check.commands
         )
         command = "\n".join((*builds, f"({own})" if builds and step.folder else own)) if needs_build else own
         others = self.checks[:begun] if part else self.checks

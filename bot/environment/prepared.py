@@ -52,7 +52,7 @@ def is_lock_file(path: str) -> bool:
 
 def kept_in_home() -> Iterator[str]:
     """Yield the folders of a home whose new files belong to an environment."""
-    return (name for one in ecosystems() for name in (*one.kept, *one.installed))
+    return (name for one in ecosystems() for name in (*one.home_packages, *one.home_environments))
 
 
 def kept_at_their_path(variables: Mapping[str, str]) -> Iterator[Path]:
@@ -62,4 +62,4 @@ def kept_at_their_path(variables: Mapping[str, str]) -> Iterator[Path]:
     for name in (name for one in ecosystems() for name in one.packages):
         # A tool, its version, its architecture.
         yield from map(Path, sorted(glob.glob(os.path.join(glob.escape(cache), "*/*/*", name))))
-    yield from (Path(os.path.expanduser("~"), name) for one in ecosystems() for name in one.installed)
+    yield from (Path(os.path.expanduser("~"), name) for one in ecosystems() for name in one.home_environments)

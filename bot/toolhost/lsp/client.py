@@ -72,8 +72,8 @@ class SourceFile:
 @dataclass(slots=True)
 class Document:
     """A file that a server has. `base` are the problems before the agent's first change, `None` while they are unknown,
-    `problems` those now. `server_text` is the text that the server has, in this `version`; `request` is the last one for its
-    problems, 0 if none is under way."""
+    `problems` those now. `server_text` is the text that the server has, in this `version`; `request` is the last one
+    for its problems, 0 if none is under way."""
 
     file: SourceFile
     language: str
