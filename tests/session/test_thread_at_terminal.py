@@ -119,6 +119,7 @@ def test_pr_is_under_the_policy_of_the_base_branch(stage: Stage, clone: Path, ru
     (clone / POLICY).write_text(START)
     ran, _ = run("--pr", "round it")
     assert "denied" in ran.out
+    assert "not committed" not in ran.output
     assert stage.pulls() == []
 
 

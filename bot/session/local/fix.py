@@ -112,14 +112,14 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
     if dirty is not None:
         source, notes, subjects = Source(str(dirty.git_dir), "HEAD"), (*spec.notes, dirty.note), spec.subjects
         spec = replace(spec, source=source, notes=notes, subjects=lambda sha: subjects(dirty.head))
+    base_policy = from_github.policy_text
     spec = replace(
         spec,
         sandbox=options.sandbox,
         budget_usd=options.budget_usd,
         resume=last,
         out=options.out,
-        policy_text=from_github.policy_text if options.publishes else spec.policy_text,
-        notes=() if options.publishes else spec.notes,
+        policy_text=spec.policy_text if base_policy is None else base_policy,
         load_attachments=from_github.load_attachments,
         program=f"slash-agent {verb.name}",
     )

@@ -42,7 +42,8 @@ def local_spec(
     Begins to connect the model, since an import takes longer than all that comes before the first request."""
     connect = partial(connect_model, model, environment)
     connecting = Background(connect, "connect")
-    policy_text, note = uncommitted_policy(repo)
+    is_local = request.actor.tier is Tier.LOCAL  # else the base branch's policy applies
+    policy_text, note = uncommitted_policy(repo) if is_local else (None, "")
     if note:
         view.tell(NoteEvent(note))
     return RunSpec(
