@@ -3,6 +3,7 @@ checkout and from the names of required checks; nothing is parsed but the lock f
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -10,9 +11,12 @@ from typing import NamedTuple
 
 from bot.doctor.finding import Finding, missing, ok, warning
 from bot.parsing.compose_yaml import YamlError
+from bot.parsing.parser import ParseError, Parser
 from bot.parsing.yaml_nodes import Node, read_yaml
 from bot.policy.load import POLICY_FILE
 from bot.policy.values import Policy
+from bot.publish.convention.sources import COMMITLINT, SEMANTIC, WORD
+from bot.publish.convention.sources import read_text as read_conventions
 
 WORKFLOWS = ".github/workflows"
 LOCK = f"{WORKFLOWS}/actions.lock"
@@ -23,6 +27,9 @@ OWN_ACTION = re.compile(
     r"uses:\s*(?:[\w.-]+/slash-agent(?:@|/)|\./\s*$|\./\.github/workflows/agent)", re.MULTILINE
 )
 _BOTS_ALLOWED = re.compile(r"allow-?list:.*(?:\[bot\]|\bbot\*|github-actions)", re.IGNORECASE)
+
+
+_CONFIGURES = re.compile(f"{COMMITLINT.pattern}|{SEMANTIC.pattern}")
 
 
 class Demand(NamedTuple):
@@ -82,8 +89,6 @@ DEMANDS = (
     Demand(
         "titles",
         "a convention for titles or commit messages",
-        file=r"\.github/semantic\.ya?ml|\.commitlintrc(?:\.\w+)?|commitlint\.config\.\w+",
-        action=r"[\w.-]*/(?:action-semantic-pull-request|commitlint-github-action|action-conventional-commits)",
         check=r"semantic|commitlint|conventional|\b(?:pr|pull request)[- ]title",
     ),
 )
@@ -92,8 +97,8 @@ DEMANDS = (
 def file_demands(root: Path, policy: Policy) -> list[Finding]:
     """Return a finding for each demand that files of the checkout show, and on the lock file of its actions."""
     workflows = dict(_texts(root, f"{WORKFLOWS}/*.y*ml"))
-    paths = [*(path.name for path in root.glob(".*")), *(path.name for path in root.glob("commitlint.*"))]
-    paths += [f".github/{path.name}" for path in (root / ".github").glob("*.y*ml")]
+    paths = [".clabot", *(f".github/{path.name}" for path in (root / ".github").glob("*.y*ml"))]
+    paths = [path for path in paths if (root / path).exists()]
     findings = []
     for demand in DEMANDS:
         uses = re.compile(rf"uses:\s*['\"]?{demand.action}(?:@|/)")
@@ -104,7 +109,7 @@ def file_demands(root: Path, policy: Policy) -> list[Finding]:
         if shown:
             exempt = any(_BOTS_ALLOWED.search(workflows.get(path, "")) for path in shown)
             findings.append(_finding(demand, shown[0], policy, exempt=exempt))
-    return [*findings, *_locked(root, workflows)]
+    return [*findings, *_titles(root, workflows), *_locked(root, workflows)]
 
 
 def check_demands(checks: Collection[str], policy: Policy, known: Collection[str] = ()) -> list[Finding]:
@@ -145,6 +150,27 @@ def read_text(file: Path) -> str | None:
             return opened.read(_MAX_FILE).decode(errors="replace")
     except OSError:
         return None
+
+
+def _titles(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
+    """Read the convention for titles as a run does, which follows it."""
+    texts = {path: text for path, text in workflows.items() if WORD.search(text)}
+    for pattern in ("*commitlint*", ".config/*commitlint*", ".github/semantic.y*ml"):
+        texts |= {path: text for path, text in _texts(root, pattern) if _CONFIGURES.fullmatch(path)}
+    if not texts:
+        return
+    try:
+        with Parser() as parser:
+            conventions, problems = parser.parse(read_conventions, json.dumps(texts))
+    except ParseError as error:
+        conventions, problems = [], [f"The convention for titles is not read: {error}."]
+    if conventions:
+        files = ", ".join(dict.fromkeys(str(one["source"]) for one in conventions))
+        yield ok("titles", f"{files} has a convention for titles. The bot's titles and messages follow it.")
+    for problem in problems:
+        yield warning(
+            "titles", problem, "write the convention as YAML or JSON, or correct the bot's titles by hand"
+        )
 
 
 def _locked(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
