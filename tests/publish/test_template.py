@@ -59,8 +59,8 @@ def test_a_part_for_people_stays_as_it_stands(part: str) -> None:
 
 
 def test_a_note_right_above_a_heading_is_about_it_too() -> None:
-    part = "## Why\n\nTell.\n\n<!-- HUMAN ONLY -->\n\n## Details\n\nReplace this."
-    assert f"\n\n{part}\n\n" in fill_template(f"## Summary\n\n{part}\n\n## Tests\n", PARTS)
+    part = "## Notes\n\nTell.\n\n<!-- HUMAN ONLY -->\n\n## Tests\n\nReplace this."
+    assert f"\n\n{part}\n\n" in fill_template(f"## Summary\n\n{part}\n\n## Checklist\n", PARTS)
 
 
 def test_a_note_for_people_above_all_headings_is_about_the_whole_template() -> None:
