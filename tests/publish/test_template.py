@@ -55,7 +55,7 @@ FOR_PEOPLE = [
 def test_a_part_for_people_stays_as_it_stands(part: str) -> None:
     body = fill_template(f"## Summary\n\n{part}\n## Tests\n", PARTS)
     assert f"\n\n{part.strip()}\n\n" in body
-    assert order(body, "ASKED", "## Summary", "CHANGE", part.splitlines()[0], "## Tests", "EVIDENCE")
+    assert order(body, "ASKED", "## Summary", "CHANGE", part.splitlines()[0], "## Tests\n\nEVIDENCE")
 
 
 def test_a_note_right_above_a_heading_is_about_it_too() -> None:
