@@ -17,12 +17,13 @@ _SYSTEM = re.compile(r"(sudo )?apt(-get)? (update|install)( [\w.+:~=-]+)*")
 _RUST_VERSION = re.compile(r"[\d.]+|beta|nightly[\d-]*")
 _SUPERFLUOUS = ("dtolnay/rust-toolchain@", "actions-rs/", "softprops/")
 """Actions that zizmor would do without."""
+_NOT_RESTORED = "steps.slash-agent-restored.outputs.cache-hit != 'true'"
 _PINNED = re.compile(r"[0-9a-f]{40}")
 
 
-def prepare_steps(detected: Detection) -> str:
+def prepare_steps(detected: Detection, *, restores: bool) -> str:
     """Return the steps of the job, each with a comment where it came from; those left out are comments. Empty if none
-    is left."""
+    is left. If the job `restores` what a push kept, none runs then."""
     if all(step.reason for step in detected.prepare):
         return ""
     lines: list[str] = []
@@ -32,7 +33,9 @@ def prepare_steps(detected: Detection) -> str:
             lines.append(f"      #   left out: {source_of(step.name)}: {source_of(step.reason)}\n")
         else:
             name = step.name if step.name != step.raw.get("uses") else ""
-            lines.append(_rendered({"name": name, **step.raw}))
+            own = re.sub(r"^\$\{\{(.*)\}\}$", r"\1", str(step.raw.get("if", "")).strip()).strip()
+            condition = " && ".join([*([f"({own})"] if own else []), _NOT_RESTORED]) if restores else own
+            lines.append(_rendered({"name": name, **step.raw, "if": condition}))
     return "".join(lines)
 
 

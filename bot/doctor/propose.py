@@ -15,6 +15,7 @@ from bot.policy.load import POLICY_FILE
 from bot.policy.read_policy import EDITOR_LINE
 
 WORKFLOW = ".github/workflows/agent.yml"
+KEPT = ".github/workflows/agent-environment.yml"
 REVIEW = ".github/workflows/review.yml"
 MAINTENANCE = ".github/workflows/maintenance.yml"
 ACTIONLINT = ".github/actionlint.yaml"
@@ -86,6 +87,9 @@ def propose(detected: Detection, provider: str, *, tasks: bool, reviews: bool = 
         ProposedFile(WORKFLOW, workflow_text(provider, detected), "the workflow that answers /agent"),
         ProposedFile(ACTIONLINT, _ACTIONLINT, "keys that GitHub knows and actionlint does not"),
     ]
+    if steps := prepare_steps(detected, restores=False):
+        kept = _filled("kept.yml", provider).replace("$STEPS", steps)
+        files.append(ProposedFile(KEPT, kept, "the workflow that keeps what CI's set-up steps install"))
     if reviews:
         files.append(
             ProposedFile(REVIEW, _filled("review.yml", provider), "the workflow that reviews pull requests")
@@ -147,7 +151,7 @@ def policy_text(
 def workflow_text(provider: str, detected: Detection = _NOTHING) -> str:
     """The workflow with CI's own set-up steps; if there are none, a call of ours, which installs what the lock file
     names."""
-    steps = prepare_steps(detected)
+    steps = prepare_steps(detected, restores=True)
     if not steps:
         return _filled("agent.yml", provider)
     # At once: a step of CI may hold the name of a part as well.

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from bot.ecosystems.registry import ecosystems
 
-MOST_BYTES = 2 << 30
+MOST_BYTES, MOST_CACHED = 2 << 30, 1 << 30
+"""Of an artifact, and of an entry in the repository's cache, which holds 10 GiB in all."""
 FACTS, WORKSPACE, HOME, OUTSIDE = "facts", "workspace", "home", "outside"
 """The members of the file: a text, and the folders that were in the workspace, in the home, and at their own path."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.propose import workflow_text
+from bot.doctor.propose import propose, workflow_text
 from bot.environment.detect import detect
 from slash_forge.bundled import REPORTER
 from tests.support.act import Act, WorkflowRun
@@ -175,6 +175,27 @@ def test_what_init_writes_prepares_in_a_job_of_its_own(stage: Stage, shape: str)
         ran.log
     )
     assert len(stage.pulls()) == 1
+
+
+def test_what_a_push_kept_is_restored_and_nothing_is_installed_again(stage: Stage) -> None:
+    """The key has the commit: for another one the steps run."""
+    steps = [{"run": "mkdir installed && echo the step ran"}, {"run": "python -m unittest"}]
+    ci = {**CI, "jobs": {"test": {**CI["jobs"]["test"], "steps": steps}}}  # type: ignore[index]
+    files = {".github/workflows/ci.yml": json.dumps(ci), ".gitignore": "installed\n"}
+    stage.forge.commit(stage.repo, files)
+    texts = {one.path.rpartition("/")[2]: one.text for one in propose(
+        detect({**files, "test_a.py": ""}, files.get), "anthropic", tasks=False)}  # fmt: skip
+    push = {"ref": "refs/heads/main", "repository": stage.sample.event["repository"]}
+    with ModelServer(fix_steps()) as server:
+        kept = act(stage, server, warm_venv()).run(
+            "kept.yml", push, "push", text=texts["agent-environment.yml"]
+        )
+        assert (kept.jobs, kept.artifacts) == ({"keep": "success"}, set()), kept.log
+        ran = act(stage, server, warm_venv()).run("agent.yml", stage.sample.event, text=texts["agent.yml"])
+    assert "the step ran" in kept.log
+    assert "the step ran" not in ran.log
+    assert any("slash-agent-environment" in name for name in ran.artifacts), ran.log
+    assert ran.jobs["publish"] == "success"
 
 
 def test_a122_a_stranger_starts_no_job_but_the_gate(stage: Stage) -> None:

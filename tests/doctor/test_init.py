@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bot.doctor.propose import (
     ACTIONLINT,
+    KEPT,
     KEYS,
     MAINTENANCE,
     REVIEW,
@@ -247,6 +248,16 @@ def test_the_workflow_is_clean_to_the_linters(tmp_path: Path, provider: str) -> 
     commit_all(repo)
     file = ".github/workflows/agent.yml"
     linted(repo, file)
+
+
+def test_the_workflow_that_keeps_what_cis_steps_install_is_clean_to_the_linters(tmp_path: Path) -> None:
+    ci = "on: push\njobs:\n  t:\n    runs-on: ubuntu-latest\n    steps:\n    - run: pip install x\n    - run: pytest\n"
+    files = {".github/workflows/ci.yml": ci, "test_a.py": ""}
+    proposed = {one.path: one.text for one in propose(detect(files, files.get), "anthropic", tasks=False)}
+    repo = make_repository(tmp_path / "linted", proposed)
+    commit_all(repo)
+    linted(repo, KEPT)
+    assert "if" not in yaml.safe_load(proposed[KEPT])["jobs"]["keep"]["steps"][2]
 
 
 def test_doctor_finds_the_workflow_that_init_writes(repo: Path) -> None:

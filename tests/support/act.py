@@ -195,6 +195,7 @@ class Act:
             "GITHUB_REF": "refs/heads/main",
             "SHA_REF": self.stage.branches()["main"],
             "ACT_TEST_ARTIFACT": str(artifacts),
+            "ACT_TEST_CACHE": str(self.stage.folder / "cache"),
             **self.variables,
         }
 

@@ -52,6 +52,15 @@ _PREPARE_JOB = """\
         with:
           ref: ${{ needs.gate.outputs.commit }}
           persist-credentials: false
+      - name: Name what was installed for this commit
+        id: slash-agent-name
+        run: echo "key=slash-agent-environment-$ImageOS-$ImageVersion-$(git rev-parse HEAD)" >> "$GITHUB_OUTPUT"
+      - name: Restore it, if a push to the default branch kept it
+        id: slash-agent-restored
+        uses: actions/cache/restore@55cc8345863c7cc4c66a329aec7e433d2d1c52a9 # v6.1.0
+        with:
+          path: ${{ runner.temp }}/slash-agent-environment.tar
+          key: ${{ steps.slash-agent-name.outputs.key }}
 $STEPS      - name: Keep what these steps left
         id: kept
         ACTION
