@@ -16,7 +16,7 @@ SCHEMA = schema()
 # schedule.
 _READ_WHEN = {
     "all": "version",
-    "asking": "bots options thread_author triggers",
+    "asking": "bots options replies thread_author triggers",
     "asking, run": "budget",
     "asking, run, publishing": "tiers review",
     "run": "on_deny checks setup bring run_services history model models model_settings agent attachments diagnostics"

@@ -45,6 +45,7 @@ from bot.publish.thread.markers import ANSWER, PROGRESS, REFUSED, mark, marked  
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, started_by, verbs_of  # noqa: E402
 
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
+CONFIGURED[Cause.REPLY] = "replies"
 # GitHub's word for people who surely are on a repository's list. Only the order of the questions depends on it.
 INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 GO = "go"
@@ -193,7 +194,8 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     actions = Actions(environment, sys.stdout)
     given = environment.get
     name, payload = given("GITHUB_EVENT_NAME", ""), Path(given("GITHUB_EVENT_PATH", ""))
-    inputs = WorkflowInputs(*(given(word, "") for word in INPUTS))
+    replies = given("SLASH_AGENT_REPLIES") == "true"
+    inputs = WorkflowInputs(*(given(word, "") for word in INPUTS), replies=replies)
     try:
         event_request = read_event(name, payload, inputs)
     except NoRequestError as error:
@@ -242,7 +244,8 @@ def respond(
     try:
         if decision.refuse and event_request.actor and event_request.number:
             greeting.answer(decision.reason, to=event_request.actor.id)
-        if command is None and event_request.head_sha and not (decision.go or decision.is_unasked):
+        unmet = command is None and event_request.cause is not Cause.REPLY and not (decision.go or decision.is_unasked)
+        if unmet and event_request.head_sha:
             if environment.get("SLASH_AGENT_MODE") != "both":
                 actions.set_output("note", decision.reason)
             else:

@@ -24,7 +24,8 @@ from bot.doctor.finding import Finding, State
 from bot.doctor.local import checkout_policy, detect_environment
 from bot.doctor.propose import KEYS, ProposedFile, policy_text, propose
 from bot.environment.detection import Detection
-from bot.policy.load import POLICY_FILE
+from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.problems import PolicyError
 
 if TYPE_CHECKING:
     from bot.session.local.trial import Trial
@@ -54,7 +55,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not (root / ".git").exists():
         raise UsageError(f"{root} is not the root of a git repository: give one with --repo DIR.")
     detected = detect_environment(root, os.environ)
-    proposed = propose(detected, arguments.provider, tasks=arguments.tasks, reviews=arguments.reviews)
+    proposed = propose(
+        detected,
+        arguments.provider,
+        tasks=arguments.tasks,
+        reviews=arguments.reviews,
+        replies=_has_replies(root),
+    )
     missing = [file for file in proposed if not (root / file.path).exists()]
     printer = Printer(sys.stdout, os.environ)
     if arguments.dry_run or not arguments.yes:
@@ -74,12 +81,24 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         _write(root, file)
     trials: list[Trial] = []
     notes: list[str] = []
+    if arguments.reviews and "thread_author" not in (root / POLICY_FILE).read_text(encoding="utf-8"):
+        offer = f"Pull requests by people without access are not reviewed unless {POLICY_FILE} has"
+        notes.append(f"{offer} `thread_author: [review]`.")
     if not arguments.no_try and any(file.path == POLICY_FILE for file in missing) and detected.checks:
-        trials, notes = _try(root, detected)
+        trials, unfit = _try(root, detected)
+        notes += unfit
     there = [file for file in proposed if file not in missing]
     demands = file_demands(root, checkout_policy(root)[0])
     _print_result(_Result(detected, missing, there, trials, notes, demands), arguments, printer)
     return ExitCode.DONE
+
+
+def _has_replies(root: Path) -> bool:
+    """Whether a policy is there that takes replies as commands."""
+    try:
+        return load_policy((root / POLICY_FILE).read_text(encoding="utf-8"), POLICY_FILE).replies
+    except (OSError, ValueError, PolicyError):
+        return False
 
 
 def _print_steps(detected: Detection, printer: Printer) -> None:

@@ -79,12 +79,18 @@ class ProposedFile:
     why: str
 
 
-def propose(detected: Detection, provider: str, *, tasks: bool, reviews: bool = False) -> list[ProposedFile]:
+def propose(
+    detected: Detection, provider: str, *, tasks: bool, reviews: bool = False, replies: bool = False
+) -> list[ProposedFile]:
     """`provider` is a key of `KEYS`. With `tasks` the shipped maintenance tasks come along and the workflow that runs
-    them, with `reviews` the workflow that reviews each pull request."""
+    them, with `reviews` the workflow that reviews each pull request. With `replies` the workflow lets replies in."""
     files = [
         ProposedFile(POLICY_FILE, policy_text(detected), "the policy, with the checks that were found"),
-        ProposedFile(WORKFLOW, workflow_text(provider, detected), "the workflow that answers /agent"),
+        ProposedFile(
+            WORKFLOW,
+            with_replies(workflow_text(provider, detected)) if replies else workflow_text(provider, detected),
+            "the workflow that answers /agent",
+        ),
         ProposedFile(ACTIONLINT, _ACTIONLINT, "keys that GitHub knows and actionlint does not"),
     ]
     if steps := prepare_steps(detected, restores=False):
@@ -157,6 +163,16 @@ def workflow_text(provider: str, detected: Detection = _NOTHING) -> str:
     # At once: a step of CI may hold the name of a part as well.
     parts = {"$STEPS": steps, "$PREPARE": repeated_steps(detected)}
     return re.sub(r"\$(STEPS|PREPARE)\b", lambda found: parts[found[0]], _filled("prepared.yml", provider))
+
+
+def with_replies(text: str) -> str:
+    """Return the text of the workflow, or of its call, so that comments without `/agent` reach the program."""
+    if "      - uses:" not in text and "    steps:" not in text:
+        return text.replace("    secrets:\n", "    with:\n      replies: true\n    secrets:\n", 1)
+    text = re.sub(
+        r"^ +contains\(github\.event\.comment\.body .*'/agent'\) &&\n", "", text, flags=re.MULTILINE
+    )
+    return re.sub(r"^( +)mode: (gate|run|publish)\n", r'\g<0>\1replies: "true"\n', text, flags=re.MULTILINE)
 
 
 def _filled(template: str, provider: str) -> str:

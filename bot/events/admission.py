@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.request import Actor, Tier
 from bot.contracts.threads import Account, Permission, ThreadReader
-from bot.events.command import Command
-from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
+from bot.events.command import Command, parse_command
+from bot.events.event_request import Cause, CommandSource, EventRequest, NoRequestError, RefusedError
 from bot.verbs.record import Earlier, Place
-from bot.verbs.registry import INSTANT, VERBS, started_by
+from bot.verbs.registry import DEFAULT, INSTANT, VERBS, started_by
 
 if TYPE_CHECKING:
     from bot.policy.values import Policy  # pydantic: an event that is not for the bot needs none
@@ -76,12 +76,31 @@ def command_for(policy: Policy, event_request: EventRequest) -> Command:
                 why = f"the policy asks for no review at `{detail}` of a pull request"
             elif subject is not None and subject.draft and not policy.review.drafts:
                 why = "the pull request is a draft; it is reviewed when it is ready, or when asked"
+        case Cause.REPLY:
+            if policy.replies and event_request.source is not None:
+                return _reply_command(event_request.source)
+            why = "the comment has no `/agent` command"
         case _:
             instruction = FIX_FAILED_RUN
             why = "" if policy.triggers.failed_runs else "the policy makes no command of a failed run"
     if why:
         raise NoRequestError(why)
     return Command(verb, instruction)
+
+
+def _reply_command(source: CommandSource) -> Command:
+    """Return the command of a reply. Words that only look like one are an instruction."""
+    read = parse_command(source.prefix + source.body)
+    verb = VERBS[read.verb] if read and not read.problem else None
+    if (
+        read is None
+        or verb is None
+        or verb.profile is None
+        or verb.earlier in (Earlier.PLAN, Earlier.REQUEST)
+    ):
+        words = source.prefix.split()
+        return Command(words[1] if len(words) > 1 else DEFAULT, source.body.strip())
+    return read
 
 
 def place_problem(command: Command, event_request: EventRequest) -> str:

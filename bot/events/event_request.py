@@ -27,6 +27,7 @@ class Cause(StrEnum):
     ASSIGNMENT = "assignment"
     PULL_REQUEST = "pull request"
     FAILED_RUN = "failed run"
+    REPLY = "reply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class WorkflowInputs:
 
     `instruction` and `task` are the workflow's inputs, for events that carry no text. `repository` is the job's
     (`owner/name`), `now` the time (RFC 3339), `url` the job's page. `target` is the repository that a maintenance
-    plan names for the task, if it is another.
+    plan names for the task, if it is another. `replies`: comments without a command may be replies to the bot.
     """
 
     repository: str = ""
@@ -44,6 +45,7 @@ class WorkflowInputs:
     now: str = "1970-01-01T00:00:00Z"
     url: str = ""
     target: str = ""
+    replies: bool = False
 
 
 NO_INPUTS = WorkflowInputs()
@@ -82,11 +84,13 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class CommandSource:
-    """The text that holds a command, as its author wrote it. `identity` is 0 for the thread's own text."""
+    """The text that holds a command, as its author wrote it. `identity` is 0 for the thread's own text. `prefix` is
+    what makes a command of a reply, empty for a command."""
 
     kind: TextKind
     identity: int
     body: str
+    prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,8 @@ from bot.events.event_request import (
     is_own,
 )
 from bot.events.payload import Fields, load
+from bot.verbs.record import Earlier
+from bot.verbs.registry import taking
 
 _SCHEDULE = "schedule"
 _TEXTS = {
@@ -38,6 +40,7 @@ _TEXTS = {
     REVIEW: TextKind.REVIEW,
 }
 _OF_PULLS = ("pull_request", "pull_request_target")
+_INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 _REVIEWABLE = ("opened", "reopened", "ready_for_review", "synchronize")
 
 
@@ -54,7 +57,7 @@ def read_event(name: str, path: Path, inputs: WorkflowInputs = NO_INPUTS) -> Eve
     raise NoRequestError(f"the event `{_word(name)}` asks for nothing")
 
 
-def _from_comment(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
+def _from_comment(name: str, fields: Fields, inputs: WorkflowInputs) -> EventRequest:
     """A comment in a conversation or on lines of a diff, or the own text of a review. Each kind has ids of its own."""
     is_review = name == REVIEW
     text, noun, new = ("review", "review", "submitted") if is_review else ("comment", "comment", "created")
@@ -62,7 +65,8 @@ def _from_comment(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     if action != new:
         raise NoRequestError(f"the {noun} was {_word(action)}, and only a new {noun} is a command")
     identity, body = fields.number(f"{text}.id"), fields.text(f"{text}.body", default="")
-    command = _command_in(body, noun)
+    prefix = _reply_prefix(name, fields) if inputs.replies else ""
+    command = _command_in(body, noun, may_reply=bool(prefix))
     if name != ISSUE_COMMENT and _is_of_fork(fields):
         raise NoRequestError(
             f"GitHub gives a {noun} on a fork's pull request neither secrets nor a token that writes; write the "
@@ -75,7 +79,8 @@ def _from_comment(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
         Trigger(name, 0 if is_review else identity, url, at),
         fields.account(f"{text}.user"),
     )
-    source = CommandSource(_TEXTS[name], identity, body)
+    source = CommandSource(_TEXTS[name], identity, body, "" if command else prefix)
+    request = replace(request, cause=Cause.COMMAND if command else Cause.REPLY)
     return replace(
         request, command=command, source=source, anchor=_anchor(fields) if name == REVIEW_COMMENT else None
     )
@@ -90,6 +95,19 @@ def _requested_at(name: str, fields: Fields) -> str:
     if name != REVIEW_COMMENT or not fields.has("comment.updated_at"):
         return created
     return max(created, fields.time("comment.updated_at"))
+
+
+def _reply_prefix(name: str, fields: Fields) -> str:
+    """Return what makes a command of a comment that may be a reply to the bot; empty for any other comment. GitHub's
+    word on its author only rules people out, and saves API calls."""
+    association, kind = (
+        fields.text(f"comment.{key}", default="") for key in ("author_association", "user.type")
+    )
+    if association not in _INSIDERS or kind != "User":
+        return ""
+    if name == ISSUE_COMMENT:
+        return f"/agent {taking(Earlier.RUN)} "
+    return "/agent " if fields.number("comment.in_reply_to_id", default=0) else ""
 
 
 def _is_of_fork(fields: Fields) -> bool:
@@ -258,13 +276,16 @@ def _is_own_pull(head: Head | None, repository: RepositoryData) -> bool:
     )
 
 
-def _command_in(body: str, noun: str) -> Command:
+def _command_in(body: str, noun: str, *, may_reply: bool = False) -> Command | None:
+    """Return the command, or `None` for the words of a comment that may be a reply to the bot."""
     if is_own(body):
         raise NoRequestError(f"the {noun} is this bot's own")
     if command := parse_command(body):
         return command
     if noun != "issue" and (missed := near_miss_command(body)):
         return missed
+    if may_reply and body.strip() and not mentions_agent(body):
+        return None
     if mentions_agent(body):
         raise NoRequestError(f"the {noun} mentions `/agent`, but a command starts the first line of a {noun}")
     raise NoRequestError(f"the {noun} has no `/agent` command")

@@ -72,6 +72,8 @@ def build_request(
     policy = load_policy()
     command = command_for(policy, event_request)
     actor = identify_actor(event_request, reader, policy.verbs_of_bots)
+    if event_request.cause is Cause.REPLY:
+        _check_reply_access(command, actor, policy)
     try:
         _check_access(command, actor, event_request, policy)
         if event_request.cause is Cause.FAILED_RUN and _tries_exhausted(event_request, tries):
@@ -87,7 +89,8 @@ def build_request(
     except RefusedError as refusal:
         # A bot gets no answer, since it might answer back, nor does an account that wrote no command.
         is_person = actor.tier is not Tier.BOT and event_request.tier is None
-        refusal.in_thread &= is_person and event_request.cause is Cause.COMMAND and event_request.number > 0
+        by_words = event_request.cause in (Cause.COMMAND, Cause.REPLY)
+        refusal.in_thread &= is_person and by_words and event_request.number > 0
         raise
 
 
@@ -117,6 +120,12 @@ def _check_access(command: Command, actor: Actor, event_request: EventRequest, p
         )
     if reason := option_refusal(policy, command.options):
         raise UsageRefusedError(reason)
+
+
+def _check_reply_access(command: Command, actor: Actor, policy: Policy) -> None:
+    """A reply without `/agent` may be meant for people, so nobody is told that it starts nothing."""
+    if actor.tier not in (Tier.MAINTAINER, Tier.CONTRIBUTOR) or not permits(policy, actor, command.verb):
+        raise NoRequestError(f"{actor.login} may not use `/agent {command.verb}` here")
 
 
 def _check_unlocked(event_request: EventRequest) -> None:
@@ -203,7 +212,8 @@ def read_shown_command(event_request: EventRequest, command: Command, html: Thre
     source = event_request.source
     if source is None:
         return command
-    return shown_command(command, source.body, html.shown(source.kind, source.identity, source.body).text)
+    shown = html.shown(source.kind, source.identity, source.body).text
+    return shown_command(command, source.prefix + source.body, source.prefix + shown)
 
 
 def resolve_instruction(command: Command, event_request: EventRequest) -> str | None:

@@ -150,6 +150,9 @@ class Policy:
         frozenset(), "The verbs that outsiders may use in threads that they opened."
     )
     triggers: TriggersPolicy = key(TriggersPolicy(), "Events other than comments that start a run.")
+    replies: Truth = key(
+        False, "Take replies to the bot as commands without /agent, if it acts as a GitHub App."
+    )
     maintenance: MaintenancePolicy = key(MaintenancePolicy(), "Limits of scheduled tasks.")
     writes: WritesPolicy = key(
         WritesPolicy(), "Comments, labels and other writes that a run may make; see maintenance.md."

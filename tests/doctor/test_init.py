@@ -19,6 +19,7 @@ from bot.doctor.propose import (
     WORKFLOW,
     policy_text,
     propose,
+    with_replies,
     workflow_text,
 )
 from bot.ecosystems.uses import Use
@@ -375,3 +376,14 @@ def test_no_source_or_reason_becomes_a_line_of_the_policy() -> None:
     policy = load_policy(policy_text(found))
     assert [step.command for step in policy.setup] == ["true"]
     assert [check.command for check in policy.checks] == ["true"]
+
+
+def test_the_workflow_lets_replies_in_only_if_the_policy_takes_them() -> None:
+    called = workflow_text("anthropic")
+    assert "replies" not in called
+    assert yaml.safe_load(with_replies(called))["jobs"]["agent"]["with"] == {"replies": True}
+    copied = (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text()
+    steps = [step for job in yaml.safe_load(with_replies(copied))["jobs"].values() for step in job["steps"]]
+    modes = [step["with"] for step in steps if "mode" in step.get("with", {})]
+    assert [one.get("replies") for one in modes] == ["true"] * 3
+    assert with_replies(copied).count("contains(") < copied.count("contains(")

@@ -287,7 +287,7 @@ PROBLEMS = {
     "model: !mine x": "1:8: the tag !mine means nothing here; leave it out",
     "<<: {version: 1}": (
         "1:1: unknown key `<<`; known are `agent`, `attachments`, `bots`, `bring`, `budget`, "
-        "`checks`, `dangerous`, `detector` and 24 more"
+        "`checks`, `dangerous`, `detector` and 25 more"
     ),
     "? [a]\n: b": "1:3: expected text, found a list",
     "checks: [\n": "2:1: not YAML: did not find expected node content",

@@ -124,7 +124,8 @@ def test_what_is_no_command_is_ignored_with_a_word(
     assert ran.code == 0
     assert said in ran.out
     assert_one_sentence(ran)
-    assert stage.bot_requests() == []
+    # Outside a workflow the policy is read: it may take replies as commands.
+    assert len(stage.bot_requests()) == (action == "created")
     assert_nothing_began(stage)
 
 

@@ -25,6 +25,7 @@ def two_jobs(agent: str) -> str:
     text = re.sub(r"  workflow_call:\n(?:    .*\n)+", "", text)
     text = _FETCH.sub("", text)
     text = re.sub(r"uses: \./ # zizmor.*", _ACTION, text)
+    text = re.sub(r"\(inputs\.replies \|\| (contains\(.*'/agent'\))\)", r"\1", text)
     text = re.sub(r"          [\w-]+: \$\{\{ inputs\..*\n", "", text)
     text = re.sub(r"          (?:app-private-key|openai-api-key): .*\n", "", text)
     text = text.replace("anthropic-api-key: ${{ secrets.ANTHROPIC_API_KEY }}", "$INPUT: ${{ secrets.$KEY }}")

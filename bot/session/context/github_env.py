@@ -25,7 +25,8 @@ class GitHubEnvironment:
     `report_url` is the address of the run's report among its artifacts, empty if there is none.
 
     `repository` is the one that the run is in. `target` is the one that an entry of a maintenance plan names, which
-    may be another; empty in every other job. `policy_file` is where the policy is in a repository.
+    may be another; empty in every other job. `policy_file` is where the policy is in a repository. `replies`: the
+    workflow lets comments without a command in, or there is no workflow.
     """
 
     server_url: str
@@ -41,6 +42,7 @@ class GitHubEnvironment:
     minted: bool = False
     report_url: str = ""
     policy_file: str = POLICY_FILE
+    replies: bool = False
 
     @property
     def acts_for(self) -> str:
@@ -85,6 +87,7 @@ def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment
         target=_repository(environment.get("SLASH_AGENT_REPOSITORY", "").strip()),
         report_url=_report_url(environment.get("SLASH_AGENT_REPORT_URL", ""), run_url),
         policy_file=policy_file(environment.get("SLASH_AGENT_POLICY", "")),
+        replies=environment.get("SLASH_AGENT_REPLIES", "true") == "true",
     )
 
 

@@ -132,7 +132,9 @@ class _Job:
         if not payload or name not in READERS:
             return None
         instruction, task = given("SLASH_AGENT_INSTRUCTION", ""), given("SLASH_AGENT_TASK", "")
-        inputs = WorkflowInputs(where.repository, instruction, task, url=where.run_url, target=where.target)
+        inputs = WorkflowInputs(
+            where.repository, instruction, task, url=where.run_url, target=where.target, replies=where.replies
+        )
         return read_event(name, Path(payload), inputs)
 
     def thread(self) -> ThreadRef | None:

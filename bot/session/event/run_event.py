@@ -32,6 +32,7 @@ from bot.session.context.github_env import read_github_environment, signed_in
 from bot.session.event.event_context import EventContext, EventOptions, EventResult, Say, client_for
 from bot.session.event.no_result import report_no_result
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
+from bot.session.event.reply import check_reply
 from bot.verbs.record import Answer, Earlier
 from bot.verbs.registry import INSTANT, VERBS, needs
 
@@ -49,7 +50,7 @@ def run_event(
     where = read_github_environment(environment)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     inputs = WorkflowInputs(
-        where.repository, options.instruction, options.task, now, where.run_url, where.target
+        where.repository, options.instruction, options.task, now, where.run_url, where.target, where.replies
     )
     try:
         event_request = read_event(options.name, options.payload, inputs)
@@ -112,6 +113,8 @@ def _handle(context: EventContext) -> EventResult:
 def _decide(context: EventContext) -> Request:
     """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and an
     `approve` its plan."""
+    if context.event_request.cause is Cause.REPLY and context.policy.replies:
+        check_reply(context)
     request = context.build(context.event_request, context.policy)
     if VERBS[request.verb].earlier is None:
         return request
@@ -155,7 +158,7 @@ def _report_error(context: EventContext, error: AgentError, *, is_permitted: boo
         return
     if not is_permitted or (context.event_request.tier is not None and not context.event_request.number):
         return
-    if context.event_request.cause is Cause.COMMAND:
+    if context.event_request.cause in (Cause.COMMAND, Cause.REPLY):
         post_answer(context.host, context.thread_ref, text, context.watch)
     else:
         report_no_result(context, str(error), failed=True)
@@ -163,7 +166,7 @@ def _report_error(context: EventContext, error: AgentError, *, is_permitted: boo
 
 def _refuse(context: EventContext, refusal: RefusedError) -> EventResult:
     reason, command, trigger = str(refusal), context.event_request.command, context.event_request.trigger
-    if context.event_request.cause is not Cause.COMMAND:
+    if context.event_request.cause not in (Cause.COMMAND, Cause.REPLY):
         report_no_result(context, reason)
     elif refusal.in_thread and context.outsider_id:
         answer_outsider(context, REFUSED, lambda: reason)
