@@ -29,7 +29,7 @@ HERE = "https://github.com/octo/hello"
         ("git@acme.ghe.com:octo/hello", "acme.ghe.com", "octo/hello"),
         ("https://git.example.org:8443/octo/hello", "git.example.org:8443", "octo/hello"),
         ("https://me:secret@github.com/octo/hello", "github.com", "octo/hello"),
-        # addresses that read as GitHub's and lead elsewhere.
+        # Addresses that read as GitHub's and lead elsewhere.
         ("https://github.com@evil.example/octo/hello", "evil.example", "octo/hello"),
         ("https://github.com:x@evil.example/octo/hello", "evil.example", "octo/hello"),
         ("https://evil.example/github.com/octo/hello", "", ""),
@@ -43,7 +43,7 @@ HERE = "https://github.com/octo/hello"
         ("file:///octo/hello", "", ""),
     ],
 )
-def test_an_address_of_a_remote(tmp_path: Path, url: str, host: str, repository: str) -> None:
+def test_a136_an_address_of_a_remote(tmp_path: Path, url: str, host: str, repository: str) -> None:
     repo = make_repository(tmp_path / "repo", {"a": "a"})
     git(repo, "config", "remote.origin.url", url)
     found = [(one.host, one.repository, one.server_url) for one in github_remotes(repo)]

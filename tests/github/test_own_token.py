@@ -32,7 +32,7 @@ def gh(folder: Path, script: str) -> Path:
             {"GITHUB_ENTERPRISE_TOKEN": "of-server", "GH_HOST": "Git.Example.org"},
             "of-server",
         ),
-        # A-134: a remote's address names another host.
+        # A remote's address names another host.
         ("evil.example", TOKENS, ""),
         ("github.com.evil.example", TOKENS, ""),
         ("notghe.com", TOKENS, ""),
@@ -43,7 +43,7 @@ def gh(folder: Path, script: str) -> Path:
         ("github.com", {"GH_TOKEN": "of-git\nhub"}, ""),
     ],
 )
-def test_each_token_is_for_its_own_host(host: str, environment: dict[str, str], token: str) -> None:
+def test_a134_each_token_is_for_its_own_host(host: str, environment: dict[str, str], token: str) -> None:
     if token:
         assert own_token(host, environment, ()) == token
     else:
@@ -61,8 +61,8 @@ def test_gh_is_asked_for_the_token_of_that_host_alone_without_our_tokens(tmp_pat
     assert (tmp_path / "pwd").read_text() == "/\n"
 
 
-def test_a_gh_that_others_can_write_or_that_fails_gives_no_token(tmp_path: Path) -> None:
-    """A-135: a program called `gh` where others, or the checkout, can put one."""
+def test_a135_a_gh_that_others_can_write_or_that_fails_gives_no_token(tmp_path: Path) -> None:
+    """A program called `gh` where others, or the checkout, can put one."""
     theirs, failing = (
         gh(tmp_path / "theirs", "echo stolen"),
         gh(tmp_path / "failing", "echo none >&2; exit 1"),

@@ -112,8 +112,8 @@ def test_pr_opens_a_draft_that_fixes_the_issue_and_makes_no_branch_here(
     assert stage.get(f"issues/{stage.sample.issue}/comments") == before
 
 
-def test_pr_is_under_the_policy_of_the_base_branch(stage: Stage, clone: Path, run: Run) -> None:
-    """A-132: the policy of the checkout, committed or not, allows what the base branch's does not."""
+def test_a132_pr_is_under_the_policy_of_the_base_branch(stage: Stage, clone: Path, run: Run) -> None:
+    """The policy of the checkout, committed or not, allows what the base branch's does not."""
     denied = "rules: [{effect: deny, paths: ['**/format.py']}]\n"
     stage.forge.commit(stage.repo, {POLICY: START + denied})
     (clone / POLICY).write_text(START)
@@ -157,8 +157,10 @@ def test_commits_that_are_not_pushed_are_no_base_of_a_pull_request(clone: Path, 
     assert "is not part of main of riverbend/tidytime" in ran.err
 
 
-def test_ci_that_must_wait_is_not_started_by_a_push_from_here(stage: Stage, clone: Path, run: Run) -> None:
-    """A-133: the checkout's policy lets CI start, and the base branch's does not."""
+def test_a133_ci_that_must_wait_is_not_started_by_a_push_from_here(
+    stage: Stage, clone: Path, run: Run
+) -> None:
+    """The checkout's policy lets CI start, and the base branch's does not."""
     stage.forge.commit(stage.repo, {POLICY: UNCHECKED})
     ran, asked = run("--pr", "round it")
     assert (ran.code, asked, stage.pulls()) == (2, [], [])
