@@ -84,7 +84,7 @@ def test_nothing_on_github_holds_it(published_texts: PublishedTexts) -> None:
 
 
 def test_a_commit_message_with_it_is_not_pushed(published_texts: PublishedTexts) -> None:
-    (published_texts.stage.bundle / "message.md").write_text(f"Use {OWN}\n")
+    (published_texts.stage.bundle / "message.md").write_text(f"Fix it\n\nUse {OWN}\n")
     before = published_texts.stage.branches()
     assert published_texts.stage.publish().code == 7
     assert published_texts.stage.branches() == before
