@@ -33,7 +33,7 @@ MAX_BODY = 40_000
 
 MAX_LISTED = 50
 
-_DESCRIPTION = """Load the instructions of a skill that fits the task.
+_DESCRIPTION = """Load a skill that fits the task.
 {}"""
 
 _FOLLOW = "Follow the skill above to do the task. The task itself and the rules of this run come first."
@@ -151,6 +151,7 @@ class SkillTool:
             shortened = body[:MAX_BODY].rpartition("\n")[0] or body[:MAX_BODY]
             line = data.replace("\r\n", "\n").count("\n") - body.count("\n") + shortened.count("\n") + 1
             body = f"{shortened}\n[cut here; to go on: view {folder}/{skill.document} from about line {line}]"
+        body = _with_paths(body, skill, folder)
         parts = [f'<skill-loaded name="{skill.name}" folder="{folder}">', _CLOSING.sub("&lt;", body)]
         if skill.compatibility:
             parts.append(f"[made for: {_CLOSING.sub('&lt;', skill.compatibility)}]")
@@ -167,6 +168,16 @@ class SkillTool:
         return [f"{request}, which answers until the turn ends or another skill is loaded."]
 
 
+def _with_paths(body: str, skill: Skill, folder: str) -> str:
+    """Return `body` with the skill's files under the paths at which commands and tools find them."""
+    body = body.replace(_SKILL_FOLDER, folder)
+    names = sorted((file.path for file in skill.files if "." in file.path), key=len, reverse=True)
+    if not names:
+        return body
+    pattern = rf"(?<![\w./-])(?:\./)?({'|'.join(map(re.escape, names))})(?![\w/-])"
+    return re.sub(pattern, lambda match: f"{folder}/{match[1]}", body)
+
+
 def _file_list(skill: Skill, folder: str) -> list[str]:
     """Return the names of the skill's files; none of them is read."""
     if not skill.files:
@@ -177,6 +188,7 @@ def _file_list(skill: Skill, folder: str) -> list[str]:
     return ["", intro, *names[:MAX_LISTED], *more]
 
 
+_SKILL_FOLDER = "${CLAUDE_SKILL_DIR}"
 MAX_CHARACTERS = 8_000
 """All descriptions together, since they are sent with every request. Above it the longest are cut to one length."""
 

@@ -48,6 +48,23 @@ def text(name: str, body: str = "Do it.\n", more: str = "") -> str:
     return skill(f"name: {name}\ndescription: Says hello.\n{more}", body)
 
 
+@pytest.mark.parametrize(
+    "written, shown",
+    [
+        ("python scripts/run.py x", "python {}/scripts/run.py x"),
+        ("`./scripts/run.py`", "`{}/scripts/run.py`"),
+        ("see [more](FORMS.md)", "see [more]({}/FORMS.md)"),
+        ("bash ${CLAUDE_SKILL_DIR}/scripts/run.py", "bash {}/scripts/run.py"),
+        ("python .claude/skills/a/scripts/run.py", "python .claude/skills/a/scripts/run.py"),
+        ("other/scripts/run.py and scripts/run.pyc", "other/scripts/run.py and scripts/run.pyc"),
+    ],
+)
+def test_files_of_a_skill_are_where_its_text_names_them(tmp_path: Path, written: str, shown: str) -> None:
+    files = {"a/SKILL.md": text("a", f"{written}\n"), "a/scripts/run.py": "print()\n", "a/FORMS.md": "x\n"}
+    body = Bench(tmp_path, files).load("a").splitlines()[1]
+    assert body == shown.format(f"{SHOWN}/a")
+
+
 def test_the_result_is_a_line_and_the_body_comes_after_the_results(tmp_path: Path) -> None:
     bench = Bench(tmp_path, {"a/SKILL.md": text("a", "# Steps\n1. Look.\n"), "a/scripts/run.py": "print()\n"})
     outcome = bench.call("a")
