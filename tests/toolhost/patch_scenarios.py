@@ -228,7 +228,7 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {"a.py": b"def f():\n    return 2\n"},
     ),
     "an anchor that is not there": (
-        {"a.py": b"def function():\n    return 1\n"},
+        {"a.py": b"def function():\n    return 1\n    return 1\n"},
         ("*** Begin Patch\n*** Update File: a.py\n@@ def functions():\n-    return 1\n+    return 2\n"
         "*** End Patch"),
         'there is no line "def functions():" after the places before it. Alike are\n1|def function():',

@@ -230,11 +230,21 @@ def test_lines_that_are_above_their_anchor_only_are_refused(bench: Bench) -> Non
     assert "its lines are at line 1, not below the line after @@" in message
 
 
+@pytest.mark.parametrize("anchor", ["def f", "class Missing", "def first"])
+def test_lines_that_are_there_once_are_found_whatever_stands_after_the_at_signs(
+    bench: Bench, anchor: str
+) -> None:
+    text = "def first():\n    x = 1\ndef f_second():\n    y = 2\n"
+    fill(bench, {"a.py": text})
+    apply(bench, "*** Update File: a.py", f"@@ {anchor}", "-    y = 2", "+    y = 3")
+    assert (bench.root / "a.py").read_text() == text.replace("2", "3")
+
+
 def test_a_part_of_a_line_is_an_anchor_if_it_is_there_once(bench: Bench) -> None:
     text = "def first(a: int) -> int:\n    x\ndef second(a: int) -> int:\n    x\n"
     fill(bench, {"a.py": text})
     message = refuse(bench, "*** Update File: a.py", "@@ -> int", "-    x", "+    y")
-    assert "After @@ comes a line of the file, or a part of one that is there once" in message
+    assert "this section fits at several places (lines 2, 4)" in message
     apply(bench, "*** Update File: a.py", "@@ def second", "-    x", "+    y")
     assert (bench.root / "a.py").read_text() == text[:-2] + "y\n"
 

@@ -102,7 +102,9 @@ class _Anchored(NamedTuple):
 def _locate(lines: Lines, section: Section, taken: Sequence[Placement]) -> Placement | NoPlacement:
     anchored = _anchored(lines, section.anchors)
     if isinstance(anchored, NoPlacement):
-        return anchored
+        if not is_once(lines, section.old):
+            return anchored
+        anchored = _Anchored((0,), exact=True)  # a line that does not exist cannot contradict
     if not section.old:
         return _insertion(lines, section, anchored, taken)
     missed: NoPlacement | None = None
@@ -173,12 +175,12 @@ def _anchored(lines: Lines, anchors: Sequence[str]) -> _Anchored | NoPlacement:
 
 
 def _anchor_places(lines: Lines, anchor: str, start: int) -> tuple[list[int], bool]:
-    """The lines from `start` on that are the anchor, else the one that has it as a part; and whether they are exact."""
+    """The lines from `start` on that are the anchor, else those that have it as a part; and whether they are exact."""
     for flat, wanted in ((lines.plain, anchor), (lines.bare, _bare(anchor))):
         if places := [at for at in _all(flat, [wanted]) if at >= start]:
             return places, flat is lines.plain
     parts = [at for at, line in enumerate(lines.alike) if at >= start and _bare(anchor) in line]
-    return (parts, True) if len(parts) == 1 else ([], False)
+    return parts, len(parts) == 1
 
 
 def _insertion(
