@@ -82,7 +82,7 @@ def _instruction(request: Request, last: LastRun | None) -> str:
 
 
 def _fact_lines(request: Request, facts: TaskFacts) -> Iterator[str]:
-    yield f"repository root: {facts.root}, a git repository"
+    yield f"repository root: {facts.root}"
     if facts.date:
         yield f"today is {facts.date}"
     pull = request.pull

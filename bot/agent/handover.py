@@ -31,7 +31,7 @@ DESCRIBE_CHANGE = ToolSpec(
         "properties": {
             "title": {"type": "string", "maxLength": MAX_CHANGE_TITLE, "description": "imperative"},
             "summary": {"type": "string", "description": "cause and fix, Markdown"},
-            "notes": {"type": "string", "description": "risks, what is not verified"},
+            "notes": {"type": "string", "description": "risks"},
         },
         "required": ["title", "summary"],
     },
@@ -159,11 +159,7 @@ ASK_USER = ToolSpec(
     parameters={
         "type": "object",
         "properties": {
-            "question": {
-                "type": "string",
-                "maxLength": MAX_QUESTION,
-                "description": "with the answers you would accept",
-            },
+            "question": {"type": "string", "maxLength": MAX_QUESTION},
         },
         "required": ["question"],
     },

@@ -24,7 +24,7 @@ _BOXES: Mapping[str, str] = {"pending": "[ ]", "in_progress": "[>]", "completed"
 
 TODO = ToolSpec(
     name="todo",
-    description="Keep your list of steps: send all each time.",
+    description="Your list of steps, whole each time.",
     parameters={
         "type": "object",
         "properties": {

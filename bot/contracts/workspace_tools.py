@@ -27,12 +27,12 @@ MAX_WAIT = 100
 
 VIEW = ToolSpec(
     name="view",
-    description="Show a text file as `12|text`, of over 600 lines an outline unless offset or limit is set.",
+    description="Show a text file as `12|text`; over 600 lines, its outline unless offset or limit is set.",
     parameters={
         "type": "object",
         "properties": {
             "path": {"type": "string"},
-            "offset": {"type": "integer", "description": "first line"},
+            "offset": {"type": "integer"},
             "limit": {"type": "integer"},
         },
         "required": ["path"],
@@ -57,7 +57,7 @@ GLOB = ToolSpec(
 
 GREP = ToolSpec(
     name="grep",
-    description="Search files, except ignored ones, for lines that match a Perl-compatible regex.",
+    description="Search the lines of files that are not ignored by Perl-compatible regex.",
     parameters={
         "type": "object",
         "properties": {
@@ -90,7 +90,7 @@ EDIT = ToolSpec(
 
 WRITE = ToolSpec(
     name="write",
-    description="Write a whole file. View an existing one in full first.",
+    description="Write a whole file. View an existing one first.",
     parameters={
         "type": "object",
         "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
@@ -117,8 +117,8 @@ PATCH = ToolSpec(
 BASH = ToolSpec(
     name="bash",
     description=(
-        "Run a command without network or input. The working folder carries over, variables do not. Start a server in "
-        "the background: what still runs at the end is stopped."
+        "Run a command without network or input. The working folder carries over, variables do not. Servers need "
+        "background."
     ),
     parameters={
         "type": "object",
@@ -153,7 +153,7 @@ BASH_OUTPUT = ToolSpec(
 
 BASH_KILL = ToolSpec(
     name="bash_kill",
-    description="End a background command, or all of them.",
+    description="End a background command, or all.",
     parameters={"type": "object", "properties": {"id": {"type": "integer"}}},
     writes=True,
 )

@@ -58,7 +58,7 @@ def test_from_a_folder_inside_the_whole_repository_is_worked_on(cli: Cli, repo: 
     with ModelServer([shell("pwd"), *fix_steps()[:1], DONE]) as server:
         cli("fix", "--repo", repo / "tidytime", "--model", MODEL, "x", model=server)
         first, second = (request.json["messages"] for request in server.requests[:2])
-    assert f"repository root: {repo}, a git repository\n" in first[0]["content"][0]["text"]
+    assert f"repository root: {repo}\n" in first[0]["content"][0]["text"]
     assert second[-1]["content"][0]["content"].startswith(f"{repo}\n")
 
 
