@@ -134,8 +134,9 @@ def test_hosts_of_one_run_add_up(tmp_path: Path) -> None:
         policy = load_policy("diagnostics: {servers: {biome: {off: true}}}").diagnostics
         monitor = DiagnosticsMonitor(policy, journal)
         settings = [monitor.settings(), monitor.settings()]
-        assert settings[0] == settings[1] is not None
-        assert settings[0]["servers"]["biome"]["off"]
+        first, second = (one or {} for one in settings)
+        assert first["since"] == second["since"] == first["starting"] < second["starting"]
+        assert first["servers"]["biome"]["off"]
         first = ToolOutcome("x", metadata={FIELD: SAID, "path": "a"})
         assert dict(monitor.take_diagnostics(CallPosition(1, "c"), first).metadata) == {"path": "a"}
         second = {**SAID, "new_count": 4}

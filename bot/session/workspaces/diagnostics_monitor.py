@@ -75,8 +75,9 @@ class DiagnosticsMonitor:
     def settings(self) -> Mapping[str, Any] | None:
         """The settings of the next tool host over the agent's tree, or `None` without diagnostics."""
         settings = self._wanted and diagnostics_settings(self._wanted, self._permissions())
-        self._since = self._since or time.time_ns()
-        return {**settings, "since": self._since} if settings else None
+        starting = time.time_ns()
+        self._since = self._since or starting
+        return {**settings, "since": self._since, "starting": starting} if settings else None
 
     def take_diagnostics(self, position: CallPosition | None, outcome: ToolOutcome) -> ToolOutcome:
         """Journal the diagnostics of a call, and remove them from its metadata."""

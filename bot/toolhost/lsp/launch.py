@@ -34,13 +34,16 @@ BaseContent = Callable[[str], bytes | None]
 class Settings:
     """From the supervisor. `wait` is how long an edit waits, in seconds; `servers` the policy's settings of each, by
     name. `only_ours` is a clause that says why only our own programs may run, empty if others may; `refused` has such
-    clauses for single servers by name. `since` is when the agent began, in nanoseconds."""
+    clauses for single servers by name. `since` is when the agent began, in nanoseconds. Between `starting` and
+    `started` of this tool host no command ran: what is of that time, the sandbox placed."""
 
     wait: float = 2.0
     servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     only_ours: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
     since: int = field(default_factory=time.time_ns)
+    starting: int = 0
+    started: int = field(default_factory=time.time_ns)
 
 
 def find_launch(
@@ -85,7 +88,7 @@ def refusal(context: Context, settings: Settings, base: BaseContent, name: str, 
     root = Path(context.real_root)
     for word in (program, *launch.argv[1:], *launch.runs):
         for path in _links_and_file(root / word, root):
-            if _is_changed(path, context, settings.since, base):
+            if _is_changed(path, context, settings, base):
                 return f"{path.relative_to(root)} was changed in this run, and would be run"
     return ""
 
@@ -110,14 +113,16 @@ def environment_of(spec: Server, context: Context) -> dict[str, str]:
     return {**inherited, "XDG_CACHE_HOME": f"{context.tmp}/cache", **own}
 
 
-def _is_changed(path: Path, context: Context, since: int, base: BaseContent) -> bool:
+def _is_changed(path: Path, context: Context, settings: Settings, base: BaseContent) -> bool:
     name = str(path.relative_to(context.real_root))
     if name in context.originals:  # a tool wrote it
         return True
     content = base(name)
     try:
         if content is None:  # not in git: what setup wrote is older than the agent's start
-            return os.lstat(path).st_mtime_ns >= since
+            written = os.lstat(path).st_mtime_ns
+            placed = 0 < settings.starting <= written <= settings.started
+            return written >= settings.since and not placed
         return content != (os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes())
     except OSError:
         return True

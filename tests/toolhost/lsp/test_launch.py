@@ -92,6 +92,21 @@ def test_a_program_of_the_tree_is_started_as_the_run_found_it(context: Context, 
         assert refused((program,)) == why
 
 
+def test_links_that_the_sandbox_placed_while_the_host_started_are_no_change(context: Context) -> None:
+    old(context.root / "bin/b")
+    link = context.root / "bin/a"
+    link.symlink_to("b")
+    placed = link.lstat().st_mtime_ns
+
+    def refused(starting: int, started: int) -> bool:
+        settings = Settings(since=SINCE, starting=starting, started=started)
+        return bool(refusal(context, settings, lambda path: None, "biome", Launch(("bin/a",))))
+
+    assert not refused(placed - 1, placed + 1)
+    assert refused(placed - 2, placed - 1), "a command of this tool host"
+    assert refused(placed + 1, placed + 2), "a command of an earlier one"
+
+
 def test_what_is_refused_is_and_ours_never(context: Context) -> None:
     (context.root / "bin/ty").write_text("x")
     ours = (context.programs["ty"], "server")
