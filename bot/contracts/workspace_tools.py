@@ -41,13 +41,13 @@ VIEW = ToolSpec(
 
 LS = ToolSpec(
     name="ls",
-    description="List a folder as a tree, without ignored files.",
+    description="List a folder as a tree.",
     parameters={"type": "object", "properties": {"path": {"type": "string"}}},
 )
 
 GLOB = ToolSpec(
     name="glob",
-    description="Find files, newest first: `*.py` at any depth, or `src/**/*.{ts,tsx}`.",
+    description="Find files, newest first: `*.py` at any depth, `src/**/*.ts`.",
     parameters={
         "type": "object",
         "properties": {"pattern": {"type": "string"}, "path": {"type": "string"}},

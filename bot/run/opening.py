@@ -22,7 +22,7 @@ from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
 
 _ONE_COMMIT = "git history: this commit only"
-_OFF_LOAD = "long output and notes go into files under `$TMPDIR`: search those"
+_OFF_LOAD = "long output and notes go into `$TMPDIR`: search there"
 _NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its checks are still run"
 _NO_LAST_RUN = "The record of the last run is not available: the thread and the repository show its outcome."
 

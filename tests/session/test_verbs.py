@@ -67,7 +67,7 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
     assert "Round before splitting off the larger units." in done.first
     assert "Carry out the approved plan below, exactly." in done.first
     assert re.search(r"- today is \d{4}-\d\d-\d\d\n", done.first)
-    assert "- long output and notes go into files under `$TMPDIR`" in done.first
+    assert "- long output and notes go into `$TMPDIR`" in done.first
     assert "- git history: this commit only" in done.first
     assert f"This carries out the plan {plan.hash[:12]}." in done.outcome.notes
     published(stage)
