@@ -82,7 +82,7 @@ def test_words_that_name_a_thread(words: str, number: int) -> None:
         ({}, ThreadName(1), "has no remote on GitHub"),
     ],
 )  # fmt: skip
-def test_the_remote_that_a_thread_belongs_to(
+def test_a136_the_remote_that_a_thread_belongs_to(
     tmp_path: Path, remotes: dict[str, str], thread: ThreadName | None, name: str
 ) -> None:
     repo = make_repository(tmp_path / "repo", {"a": "a"})

@@ -21,10 +21,10 @@ from tests.support.warm import warm_venv
 pytestmark = pytest.mark.bubblewrap
 
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text()
-SECTION = PAGE.partition("## The first answer to a first mistake\n")[2].partition("\n## ")[0]
+SECTION = PAGE.partition("## Answers to common mistakes\n")[2].partition("\n## ")[0]
 COMMENT, CHECK, SUMMARY = "a comment", "a neutral check", "the job's summary"
 KEY = "sk-canary-7be2"
-FAST = ("a slip in the verb", "a stranger's pull request, reviewed by itself", "no key, for a review")
+FAST = ("a misspelled verb", "a stranger's pull request, with automatic reviews", "no key, for a review")
 
 
 class Row(NamedTuple):
@@ -188,21 +188,21 @@ SCENES: Mapping[str, Callable[[Stage], Scene]] = {
     "no key, for a review": lambda stage: Scene(**{**vars(_opened(stage, _pull(stage))), "key": ""}),
     "a wrong key": _wrong_key,
     "a verb that your tier may not use": _triager,
-    "a label that the policy maps, set by somebody who may not": _labelled,
+    "a label of the policy, set by a person without the right to its verb": _labelled,
     "the wrong event, such as an edited comment": lambda stage: Scene(
         {**stage.ask("/agent fix this"), "action": "edited"}
     ),
-    "a slip in the verb": lambda stage: Scene(stage.ask("/agent revew")),
-    "a slip in an option": lambda stage: Scene(stage.ask("/agent fix --modle x this")),
+    "a misspelled verb": lambda stage: Scene(stage.ask("/agent revew")),
+    "a misspelled option": lambda stage: Scene(stage.ask("/agent fix --modle x this")),
     "words before the command": lambda stage: Scene(stage.ask("please /agent fix this")),
     "a verb in the wrong place": lambda stage: Scene(stage.ask("/agent review")),
     "nothing to continue": lambda stage: Scene(stage.ask("/agent continue")),
     "a stranger's command": lambda stage: Scene(stage.ask("/agent fix this", REPORTER)),
-    "a stranger's pull request, reviewed by itself": lambda stage: _opened(
+    "a stranger's pull request, with automatic reviews": lambda stage: _opened(
         stage, fork_pull(stage, {"a.txt": "a\n"})
     ),
     "a command on lines of a fork's pull request": _fork_lines,
-    "a pull request by Dependabot, reviewed by itself": _dependabot,
+    "a pull request by Dependabot, with automatic reviews": _dependabot,
     "an empty repository": _empty,
     "a policy that is not YAML": lambda stage: Scene(stage.sample.event, policy="checks: [\n"),
     "an unknown key in the policy": lambda stage: Scene(stage.sample.event, policy="cheks: [make]\n"),
