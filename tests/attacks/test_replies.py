@@ -1,4 +1,4 @@
-"""Replies without `/agent`: who and what is not taken for a command (A-142: lines of a diff, A-143: a question)."""
+"""Replies without `/agent`: who and what is not taken for a command (A-144: lines of a diff, A-145: a question)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ LINES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("what", LINES)
-def test_a142_a_reply_on_lines_starts_a_run_only_in_a_thread_of_the_bots_own(stage: Stage, what: str) -> None:
+def test_a144_a_reply_on_lines_starts_a_run_only_in_a_thread_of_the_bots_own(stage: Stage, what: str) -> None:
     case = LINES[what]
     number = _prepared(stage, case)
     forge, repo = stage.forge, stage.repo
@@ -89,7 +89,7 @@ def test_a142_a_reply_on_lines_starts_a_run_only_in_a_thread_of_the_bots_own(sta
         assert stage.writes() == []
 
 
-def test_a142_a_reply_that_was_edited_after_its_event_is_refused(stage: Stage) -> None:
+def test_a144_a_reply_that_was_edited_after_its_event_is_refused(stage: Stage) -> None:
     number = _prepared(stage, Case())
     root = stage.forge.review_comment(stage.repo, number, APP, "a.txt", 1, body="This number is magic.")
     reply = stage.forge.reply(stage.repo, root, MAINTAINER, "Please use a constant here.")
@@ -108,7 +108,7 @@ QUESTIONS: dict[str, tuple[str, str, str, str]] = {
 
 
 @pytest.mark.parametrize("what", QUESTIONS)
-def test_a143_only_the_asker_answers_the_open_question(stage: Stage, what: str) -> None:
+def test_a145_only_the_asker_answers_the_open_question(stage: Stage, what: str) -> None:
     login, asker, after, words = QUESTIONS[what]
     _prepared(stage, Case())
     forge, repo, issue = stage.forge, stage.repo, stage.sample.issue
