@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+from bot.contracts.request import Actor, Request, Tier
+from bot.policy.load import load_policy
 from bot.publish.result import _QUESTION_HEAD
+from bot.publish.review.publish import replies_note
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
+from tests.support.threads import pull_request
 from tests.support.verb_runs import fork_pull
 
 APP, OTHER_BOT, ACTIONS = "our-app[bot]", "helper[bot]", "github-actions[bot]"
@@ -119,3 +123,11 @@ def test_a145_only_the_asker_answers_the_open_question(stage: Stage, what: str) 
         forge.comment(repo, issue, after, "Well.")
     ran = _run(stage, stage.ask("Truncate, please.", login), "issue_comment")
     assert words in ran.output, ran.output
+
+
+@pytest.mark.parametrize(("head", "policy", "count"), [("eve/lib", "replies: true\n", 1), ("eve/lib", "", 0)])
+def test_a_review_of_a_fork_names_the_place_where_a_command_works(head: str, policy: str, count: int) -> None:
+    pull = pull_request(head_repository=head)
+    request = Request("review", None, Actor("ann", 1, Tier.MAINTAINER), "ann/lib", "main", "", pull=pull)
+    notes = replies_note(load_policy(policy), request)
+    assert [("/agent in the conversation works" in note) for note in notes] == [True] * count

@@ -16,6 +16,7 @@ from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, Side
+from bot.contracts.request import Request
 from bot.contracts.review import Finding, Review, Severity
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewDraft
@@ -23,6 +24,7 @@ from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
 from bot.policy.protected import ProtectedFiles
 from bot.policy.publishing import ReviewPolicy
+from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import figures
 from bot.publish.check_run import CheckReport, post_check_run
 from bot.publish.context import PublishContext, check_now, check_request, make_bare
@@ -284,8 +286,17 @@ def _fetch_diff_at(context: PublishContext, head_sha: str, folder: Path) -> Revi
     diff = parse_diff(diff_between(git, ends.merge_base or ends.policy_sha, head_sha))
     reviewed = _review(context).head_sha
     moved = (f"The review was made at {reviewed[:12]}; the head has moved since.",)
-    notes = moved if head_sha != reviewed else ()
+    notes = (*(moved if head_sha != reviewed else ()), *replies_note(policy, request))
     return ReviewedDiff(head_sha, diff, policy.review, git, protected_files(policy), notes)
+
+
+def replies_note(policy: Policy, request: Request) -> tuple[str, ...]:
+    """Return the sentence on replies in the threads of a fork's pull request, whose events get no secrets."""
+    if not policy.replies or request.pull is None or not request.pull.from_fork(request.repository):
+        return ()
+    return (
+        "Replies in these threads do not reach the bot, since the head is in a fork: /agent in the conversation works.",
+    )
 
 
 def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHistory) -> Report:
