@@ -14,8 +14,8 @@ from bot.contracts.threads import Account, PushData, TextKind
 from bot.github.accounts import GHOST, account
 from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
-from bot.github.transport import PAGE, stamp
-from bot.github.values import CommitData, PullData
+from bot.github.transport import PAGE, stamp, unchanged
+from bot.github.values import PullData
 
 # Seconds after each look for a pull request that is being opened. A job that is cancelled has ten seconds in all.
 _OPENING = (1.0, 1.0, 2.0, 0.0)
@@ -83,10 +83,10 @@ class Pulls(RenderedTexts):
             if pull.head_branch == branch and pull.head_repository.lower() == repository.lower()
         ]
 
-    def pull_commits(self, repository: str, number: int) -> list[CommitData]:
+    def pull_commits(self, repository: str, number: int) -> list[Commit]:
         """Oldest first; GitHub names 250 at most."""
         commits = self._repository(repository).get_pull(number).get_commits()
-        return list(self._each(commits, _commit))
+        return list(self._each(commits, unchanged))
 
     def open_pull(
         self, repository: str, *, title: str, body: str, head: str, base: str, draft: bool
@@ -163,13 +163,6 @@ def _pull_data(pull: PullObject) -> PullData:
 def _name(end: PullRequestPart) -> str:
     """The name of the head's repository; empty if the fork was deleted."""
     return end.repo.full_name if end.repo else ""
-
-
-def _commit(commit: Commit) -> CommitData:
-    author, committer = commit.commit.author, commit.commit.committer
-    return CommitData(
-        commit.sha, (author.email or "") if author else "", (committer.email or "") if committer else ""
-    )
 
 
 def _pushes(data: Any) -> list[PushData]:

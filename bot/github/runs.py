@@ -11,7 +11,7 @@ from github.WorkflowRun import WorkflowRun
 
 from bot.github.downloads import Downloads
 from bot.github.errors import Failure, GitHubError
-from bot.github.transport import ObjectT, stamp
+from bot.github.transport import stamp, unchanged
 from bot.github.values import WorkflowRunData
 
 
@@ -37,14 +37,14 @@ class Runs(Downloads):
     def jobs(self, repository: str, run_id: int, *, every_attempt: bool = False) -> Iterator[WorkflowJob]:
         """The jobs of a run's last attempt, or of each; each job of a matrix counts."""
         run = self._workflow_run(repository, run_id)
-        return self._each(run.jobs("all" if every_attempt else "latest"), _unchanged)
+        return self._each(run.jobs("all" if every_attempt else "latest"), unchanged)
 
     def artifacts(self, repository: str, run_id: int) -> list[Artifact]:
-        return list(self._each(self._workflow_run(repository, run_id).get_artifacts(), _unchanged))
+        return list(self._each(self._workflow_run(repository, run_id).get_artifacts(), unchanged))
 
     def all_artifacts(self, repository: str) -> Iterator[Artifact]:
         """The artifacts of all runs, newest first."""
-        return self._each(self._repository(repository).get_artifacts(), _unchanged)
+        return self._each(self._repository(repository).get_artifacts(), unchanged)
 
     def download_artifact(self, repository: str, artifact_id: int, limit: int) -> bytes:
         """Return the zip file. Raises `GitHubError` if it is over `limit` bytes, if possible before the download."""
@@ -95,7 +95,3 @@ def _run(run: WorkflowRun) -> WorkflowRunData:
         url=run.html_url,
         created_at=stamp(run.created_at),
     )
-
-
-def _unchanged(found: ObjectT) -> ObjectT:
-    return found

@@ -312,6 +312,11 @@ def reading(path: str) -> str:
     return f"read {rest or 'the data'} of {names[0]}/{names[1]}"
 
 
+def unchanged(row: ObjectT) -> ObjectT:
+    """Return an object of PyGithub as it is."""
+    return row
+
+
 def stamp(moment: datetime | None) -> str:
     """RFC 3339 in UTC; empty for none."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if moment is not None else ""

@@ -33,15 +33,6 @@ class PullData:
 
 
 @dataclass(frozen=True, slots=True)
-class CommitData:
-    """One commit of a pull request, by the e-mail addresses that are in the commit itself."""
-
-    sha: str
-    author_email: str
-    committer_email: str
-
-
-@dataclass(frozen=True, slots=True)
 class ReviewData:
     """One review. `state` is GitHub's: `COMMENTED`, `CHANGES_REQUESTED`, `DISMISSED` …"""
 

@@ -44,7 +44,7 @@ def is_untouched(github: GitHub, repository: str, own: OwnPull, identity: Identi
         return True
     commits = github.pull_commits(repository, own.pull.number)
     email = author_of(github.me(), identity, own.pull.url).email
-    return [one.sha for one in commits] == [tip] and {
-        commits[0].author_email,
-        commits[0].committer_email,
-    } == {email}
+    if [one.sha for one in commits] != [tip]:
+        return False
+    people = (commits[0].commit.author, commits[0].commit.committer)
+    return {person.email if person else "" for person in people} == {email}
