@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 from bot.contracts.errors import AgentError, ExitCode, UsageError  # noqa: E402
 from bot.contracts.request import Tier  # noqa: E402
-from bot.environment.prepared import is_lock_file  # noqa: E402
+from bot.environment.prepared import commit_to_prepare  # noqa: E402
 from bot.events import admission  # noqa: E402
 from bot.events.event_request import ISSUE_COMMENT, REVIEW_COMMENT, Cause, EventRequest  # noqa: E402
 from bot.events.event_request import NoRequestError, WorkflowInputs  # noqa: E402
@@ -52,7 +52,6 @@ GO = "go"
 QUEUED = "**Queued**\n\n- starts when a runner is free and earlier requests in this thread are done"
 INPUTS = ("GITHUB_REPOSITORY", "SLASH_AGENT_INSTRUCTION", "SLASH_AGENT_TASK")
 A_DAY, PAGE = 86_400, 100
-MOST_PAGES = 30  # GitHub lists 3,000 files
 
 
 @dataclass(frozen=True)
@@ -267,36 +266,6 @@ def respond(
     except ApiError as error:
         actions.print(f"note: the comment could not be posted: {error}")
     return ""
-
-
-def commit_to_prepare(event_request: EventRequest, api: Api, environment: Mapping[str, str]) -> str:
-    """The commit or branch whose code may run in a job without secrets. Empty where that would be a fork's, or where
-    GitHub does not say. On servers that may not know `cache-mode` a head could write the cache, so it is the base."""
-    if not event_request.on_pull:
-        return event_request.repository.default_branch
-    pull_path = f"/repos/{event_request.repository.name}/pulls/{event_request.number}"
-    try:
-        _, pull = api.get(pull_path)
-        base, head = pull["base"], pull["head"]
-        if not changes_lock_files(api, pull_path):
-            return str(base["sha"])
-        own = (head["repo"] or {}).get("id") == base["repo"]["id"]
-        hosted = environment.get("GITHUB_SERVER_URL", "").endswith((".ghe.com", "https://github.com"))
-        return str(head["sha"]) if own and hosted else ""
-    except (ApiError, KeyError, TypeError):
-        return ""
-
-
-def changes_lock_files(api: Api, pull_path: str) -> bool:
-    """Whether a pull request changes a lock file. With more files than GitHub lists it counts as one that does."""
-    for page in range(1, MOST_PAGES + 1):
-        _, files = api.get(f"{pull_path}/files?per_page={PAGE}&page={page}")
-        paths = (path for file in files for path in (file["filename"], file.get("previous_filename", "")))
-        if any(map(is_lock_file, paths)):
-            return True
-        if len(files) < PAGE:
-            return False
-    return True
 
 
 def go_on(actions: Actions, comment: str, *, gate: bool) -> ExitCode:

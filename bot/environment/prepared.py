@@ -16,6 +16,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bot.ecosystems.registry import ecosystems
+from bot.events.event_request import EventRequest
+from bot.github.stdlib_api import Api, ApiError
+
+_PAGE, _MOST_PAGES = 100, 30
+"""GitHub lists 3,000 changed files of a pull request."""
 
 MOST_BYTES, MOST_CACHED = 2 << 30, 1 << 30
 """Of an artifact, and of an entry in the repository's cache, which holds 10 GiB in all."""
@@ -49,6 +54,36 @@ def lock_files_digest(listing: bytes) -> str:
 def is_lock_file(path: str) -> bool:
     name = path.rpartition("/")[2]
     return any(fnmatch.fnmatch(name, pattern) for one in ecosystems() for pattern in one.locks)
+
+
+def commit_to_prepare(event_request: EventRequest, api: Api, environment: Mapping[str, str]) -> str:
+    """The commit or branch whose code may run in a job without secrets. Empty where that would be a fork's, or where
+    GitHub does not say. On servers that may not know `cache-mode` a head could write the cache, so it is the base."""
+    if not event_request.on_pull:
+        return event_request.repository.default_branch
+    pull_path = f"/repos/{event_request.repository.name}/pulls/{event_request.number}"
+    try:
+        _, pull = api.get(pull_path)
+        base, head = pull["base"], pull["head"]
+        if not _changes_lock_files(api, pull_path):
+            return str(base["sha"])
+        own = (head["repo"] or {}).get("id") == base["repo"]["id"]
+        hosted = environment.get("GITHUB_SERVER_URL", "").endswith((".ghe.com", "https://github.com"))
+        return str(head["sha"]) if own and hosted else ""
+    except (ApiError, KeyError, TypeError):
+        return ""
+
+
+def _changes_lock_files(api: Api, pull_path: str) -> bool:
+    """Whether a pull request changes a lock file. With more files than GitHub lists it counts as one that does."""
+    for page in range(1, _MOST_PAGES + 1):
+        _, files = api.get(f"{pull_path}/files?per_page={_PAGE}&page={page}")
+        paths = (path for file in files for path in (file["filename"], file.get("previous_filename", "")))
+        if any(map(is_lock_file, paths)):
+            return True
+        if len(files) < _PAGE:
+            return False
+    return True
 
 
 def kept_in_home() -> Iterator[str]:
