@@ -17,6 +17,7 @@ _SYSTEM = re.compile(r"(sudo )?apt(-get)? (update|install)( [\w.+:~=-]+)*")
 _RUST_VERSION = re.compile(r"[\d.]+|beta|nightly[\d-]*")
 _SUPERFLUOUS = ("dtolnay/rust-toolchain@", "actions-rs/", "softprops/")
 """Actions that zizmor would do without."""
+_AS_IN_CI = "zizmor: ignore[adhoc-packages] as CI has it"
 _NOT_RESTORED = "steps.slash-agent-restored.outputs.cache-hit != 'true'"
 _PINNED = re.compile(r"[0-9a-f]{40}")
 
@@ -82,6 +83,10 @@ def _rendered(raw: Mapping[str, Any]) -> str:
     ignored = f"zizmor: ignore[{', '.join(rules)}] " if rules else ""
     if action:
         text = re.sub(r"(?m)^(.*\buses: .*)$", rf"\1 # {ignored}{comment or 'as CI has it'}", text, count=1)
+    else:
+        # CI installs what it likes; the comment may not become part of a script that goes on in the next line.
+        commented = re.sub(r"(?m)^([ -] run: .*)$", rf"\1 # {_AS_IN_CI}", text, count=1)
+        text = commented if yaml.safe_load(commented) == [step] else text
     return "".join(f"      {line}\n" if line else "\n" for line in text.splitlines())
 
 
