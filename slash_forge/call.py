@@ -56,6 +56,13 @@ class Call:
             raise self.caller.refusal()
         return repository
 
+    def actions(self, *, write: bool = False) -> Repository:
+        """The repository for what belongs to its workflows. A caller who writes needs the role, too."""
+        repository = self.repository("actions", "write" if write else "read")
+        if write:
+            self.require(repository, Role.WRITE)
+        return repository
+
     def thread(self, requested: Access = "read") -> tuple[Repository, Issue]:
         """The issue or pull request of the path. A pull request needs one of the two permissions."""
         repository = self.repository()

@@ -96,10 +96,10 @@ def add_thread(
     base = base_of(repository, pull, review.commit)
     thread = Thread(state.next_id(), draft.path, base, review.commit, draft.anchor, draft.hunk)
     pull.threads.append(thread)
-    return _add(state, repository, issue, pull, review, thread=thread, body=draft.body)
+    return add_comment(state, repository, issue, pull, review, thread=thread, body=draft.body)
 
 
-def add_reply(
+def add_comment(
     state: State,
     repository: Repository,
     issue: Issue,
@@ -109,23 +109,10 @@ def add_reply(
     thread: Thread,
     body: str,
 ) -> ReviewComment:
-    comment = _add(state, repository, issue, pull, review, thread=thread, body=body)
-    comment.reply_to = thread.comments[0].id
-    return comment
-
-
-def _add(
-    state: State,
-    repository: Repository,
-    issue: Issue,
-    pull: Pull,
-    review: Review,
-    *,
-    thread: Thread,
-    body: str,
-) -> ReviewComment:
+    """Add the first comment of a thread, or a reply."""
     now = review.submitted_at or state.now()
     comment = ReviewComment(state.next_id(), review.author, body, now, now, review, thread)
+    comment.reply_to = thread.comments[0].id if thread.comments else None
     thread.comments.append(comment)
     review.comments.append(comment)
     repository.review_comments[comment.id] = issue, pull, comment

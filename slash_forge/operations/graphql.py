@@ -104,14 +104,14 @@ def _issue(call: Call, repo: Repository, number: int) -> Object:
     if not call.caller.may(repo, "issues", "read"):
         raise _inaccessible()
     mentions = list(_mentions(call, repo, number))
-    events = connection("timelineItems", "IssueTimelineItemsConnection", mentions, _cross_reference)
-    fields = {
-        "id": node_id("Issue", issue.id),
-        "number": number,
-        "title": issue.title,
-        "timelineItems": events,
-    }
-    return Object("Issue", fields, _NODE)
+    events = connection(
+        "timelineItems",
+        "IssueTimelineItemsConnection",
+        mentions,
+        lambda pull: Object("CrossReferencedEvent", {"source": pull}, _NODE),
+    )
+    fields = {"id": node_id("Issue", issue.id), "number": number, "title": issue.title}
+    return Object("Issue", {**fields, "timelineItems": events}, _NODE)
 
 
 def _mentions(call: Call, repo: Repository, number: int) -> Iterator[Object]:
@@ -123,10 +123,6 @@ def _mentions(call: Call, repo: Repository, number: int) -> Iterator[Object]:
             texts = [issue.body or "", *(one.body for one in issue.comments)]
             if any(map(mention.search, texts)):
                 yield pull_request(call, other, issue, pull)
-
-
-def _cross_reference(pull: Object) -> Object:
-    return Object("CrossReferencedEvent", {"source": pull}, _NODE)
 
 
 def _inaccessible() -> QueryError:

@@ -60,10 +60,6 @@ def remove(call: Call) -> Reply:
     return _reply(call, repo, issue)
 
 
-_REPO = "/repos/{owner}/{repo}"
-_ON_ISSUE = f"{_REPO}/issues/{{issue_number}}/labels"
-
-
 DEFAULT_LABELS = (
     ("bug", "d73a4a", "Something isn't working"),
     ("documentation", "0075ca", "Improvements or additions to documentation"),
@@ -76,8 +72,7 @@ DEFAULT_LABELS = (
     ("wontfix", "ffffff", "This will not be worked on"),
 )
 
-
-_ISSUES = "/repos/{owner}/{repo}/issues"
+_ON_ISSUE = "/repos/{owner}/{repo}/issues/{issue_number}/labels"
 
 ROUTES: tuple[Route, ...] = (
     ("POST", _ON_ISSUE, add),

@@ -68,7 +68,7 @@ def _reply(call: Call, repo: Repository, issue: Issue, pull: Pull, *, number: in
     review = record.add_review(
         call.state, pull, call.user, body="", verdict="COMMENTED", commit=pull.head_sha
     )
-    comment = record.add_reply(call.state, repo, issue, pull, review, thread=match[2].thread, body=body)
+    comment = record.add_comment(call.state, repo, issue, pull, review, thread=match[2].thread, body=body)
     return _created(call, repo, issue, pull, comment)
 
 

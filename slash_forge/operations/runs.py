@@ -6,16 +6,14 @@ from slash_forge import errors, runs
 from slash_forge.call import Call, Reply, Route
 from slash_forge.runs import Artifact, Job, Run
 from slash_forge.shapes import actions as shapes
-from slash_forge.state import Repository, Role
+from slash_forge.state import Repository
 
 # GitHub returns no more runs than this if a filter is set.
 _MAX_FILTERED = 1000
 
 
 def find_run(call: Call, *, write: bool = False) -> tuple[Repository, Run]:
-    repo = call.repository("actions", "write" if write else "read")
-    if write:
-        call.require(repo, Role.WRITE)
+    repo = call.actions(write=write)
     run = repo.runs.get(call.number("run_id"))
     if run is None:
         raise errors.not_found()
@@ -60,12 +58,6 @@ def cancel(call: Call) -> Reply:
     return Reply(202, {})
 
 
-def _require_token(call: Call) -> None:
-    """Logs need a token even in a public repository."""
-    if call.caller.token is None:
-        raise errors.forbidden("Must have admin rights to Repository.")
-
-
 # -- jobs
 
 
@@ -77,12 +69,11 @@ def list_jobs(call: Call) -> Reply:
 
 def _find_job(call: Call) -> tuple[Repository, Job]:
     repo = call.repository("actions")
-    requested = call.number("job_id")
-    for run in repo.runs.values():
-        for job in run.jobs:
-            if job.id == requested:
-                return repo, job
-    raise errors.not_found()
+    jobs = (job for run in repo.runs.values() for job in run.jobs)
+    job = next((one for one in jobs if one.id == call.number("job_id")), None)
+    if job is None:
+        raise errors.not_found()
+    return repo, job
 
 
 def get_job(call: Call) -> Reply:
@@ -92,17 +83,13 @@ def get_job(call: Call) -> Reply:
 
 def job_logs(call: Call) -> Reply:
     _, job = _find_job(call)
-    _require_token(call)
+    if call.caller.token is None:  # logs need one even in a public repository
+        raise errors.forbidden("Must have admin rights to Repository.")
     if job.check.status != "completed":
         raise errors.not_found()
     if not job.log_kept:
         raise errors.ApiError(410, "Server Error")
     return call.redirect_to_store(runs.job_log(job).encode(), "text/plain; charset=utf-8")
-
-
-_RUNS = "/repos/{owner}/{repo}/actions/runs"
-_RUN = f"{_RUNS}/{{run_id}}"
-_JOB = "/repos/{owner}/{repo}/actions/jobs/{job_id}"
 
 
 def _artifact_list(call: Call, repo: Repository, matches: list[Artifact]) -> Reply:
@@ -122,18 +109,10 @@ def list_for_run(call: Call) -> Reply:
     return _artifact_list(call, repo, [one for one in repo.artifacts.values() if one.run is run])
 
 
-def _find_artifact(call: Call, *, write: bool = False) -> tuple[Repository, Artifact]:
-    repo = call.repository("actions", "write" if write else "read")
-    if write:
-        call.require(repo, Role.WRITE)
-    match = repo.artifacts.get(call.number("artifact_id"))
-    if match is None:
-        raise errors.not_found()
-    return repo, match
-
-
 def download(call: Call) -> Reply:
-    _, one = _find_artifact(call)
+    one = call.actions().artifacts.get(call.number("artifact_id"))
+    if one is None:
+        raise errors.not_found()
     if call.caller.token is None:
         raise errors.ApiError(401, "You must have the actions scope to download artifacts.")
     if call.params["archive_format"] != "zip":
@@ -144,16 +123,16 @@ def download(call: Call) -> Reply:
 
 
 _ACTIONS = "/repos/{owner}/{repo}/actions"
-_ONE = f"{_ACTIONS}/artifacts/{{artifact_id}}"
+_RUN, _JOB = f"{_ACTIONS}/runs/{{run_id}}", f"{_ACTIONS}/jobs/{{job_id}}"
 
 ROUTES: tuple[Route, ...] = (
-    ("GET", _RUNS, list_for_repo),
+    ("GET", f"{_ACTIONS}/runs", list_for_repo),
     ("GET", _RUN, get),
     ("POST", f"{_RUN}/cancel", cancel),
     ("GET", f"{_RUN}/jobs", list_jobs),
     ("GET", _JOB, get_job),
     ("GET", f"{_JOB}/logs", job_logs),
     ("GET", f"{_ACTIONS}/artifacts", list_artifacts_for_repo),
-    ("GET", f"{_ACTIONS}/runs/{{run_id}}/artifacts", list_for_run),
-    ("GET", f"{_ONE}/{{archive_format}}", download),
+    ("GET", f"{_RUN}/artifacts", list_for_run),
+    ("GET", f"{_ACTIONS}/artifacts/{{artifact_id}}/{{archive_format}}", download),
 )

@@ -16,9 +16,7 @@ _MAX_INPUTS = 25
 
 
 def _find_workflow(call: Call, *, write: bool = False) -> tuple[Repository, Workflow]:
-    repo = call.repository("actions", "write" if write else "read")
-    if write:
-        call.require(repo, Role.WRITE)
+    repo = call.actions(write=write)
     workflow = runs.find_workflow(call.state, repo, call.params["workflow_id"])
     if workflow is None:
         raise errors.not_found()
@@ -90,8 +88,8 @@ def _inputs(call: Call, declared: Mapping[str, Any]) -> Mapping[str, Any]:
 # -- settings
 
 
-def _administered(call: Call, *, write: bool = False) -> Repository:
-    repo = call.repository("administration", "write" if write else "read")
+def _administered(call: Call) -> Repository:
+    repo = call.repository("administration")
     if call.caller.token is not None and not call.caller.token.may("administration", "read"):
         # Settings need the permission even in a public repository.
         raise call.caller.refusal()
@@ -106,13 +104,8 @@ def get_permissions(call: Call) -> Reply:
 
 def get_workflow_permissions(call: Call) -> Reply:
     repo = _administered(call)
-    return Reply(
-        200,
-        {
-            "default_workflow_permissions": repo.default_workflow_permissions,
-            "can_approve_pull_request_reviews": repo.actions_may_open_pull_requests,
-        },
-    )
+    opens, default = repo.actions_may_open_pull_requests, repo.default_workflow_permissions
+    return Reply(200, {"default_workflow_permissions": default, "can_approve_pull_request_reviews": opens})
 
 
 _REPO = "/repos/{owner}/{repo}"

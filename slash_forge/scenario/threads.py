@@ -209,7 +209,7 @@ class Reviews(Base):
                 self._state, pull, author, body="", verdict="COMMENTED", commit=pull.head_sha, at=at
             )
             thread = comment.thread
-            return reviews.add_reply(
+            return reviews.add_comment(
                 self._state, repository, issue, pull, review, thread=thread, body=body
             ).id
 
