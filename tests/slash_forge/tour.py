@@ -22,6 +22,7 @@ GET /repos/{repo}/branches/agent/topic
 GET /repos/{repo}/compare/main...agent/topic
 GET /repos/{repo}/contents/
 GET /repos/{repo}/contents/calc.py
+GET /repos/{repo}/commits?sha=main
 GET /repos/{repo}/commits/main
 GET /repos/{repo}/git/ref/heads/agent/topic
 GET /repos/{repo}/git/commits/{sha}
