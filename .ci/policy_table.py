@@ -11,14 +11,13 @@ from bot.policy.read_policy import schema
 
 SCHEMA = schema()
 
-# The keys by who reads them, and when. "asking": before anything is installed; "run": the job that holds the model's
-# key; "publishing": the job that holds the token, which trusts nothing of the run; "maintenance": what is due on a
-# schedule.
+# The keys by the job that reads them. "event": the first step, before anything is installed; "run": the job with the
+# model's key; "publishing": the job with the token, which does not trust the run; "maintenance": the schedule.
 _READ_WHEN = {
     "all": "version",
-    "asking": "bots options replies thread_author triggers",
-    "asking, run": "budget",
-    "asking, run, publishing": "tiers review",
+    "event": "bots options replies thread_author triggers",
+    "event, run": "budget",
+    "event, run, publishing": "tiers review",
     "run": "on_deny checks setup bring run_services history model models model_settings agent attachments diagnostics"
     " dangerous sandbox",
     "run, publishing": "rules writes diff detector identity",
