@@ -148,20 +148,17 @@ def _report_error(context: EventContext, error: AgentError, *, is_permitted: boo
             # Only people who may mend the file see what is wrong with it.
             context.build(context.event_request, load_policy(None))
             is_permitted = True
-        if not is_permitted and close_progress(context.host, context.thread_ref, text):
-            return
+        if context.event_request.cause not in (Cause.COMMAND, Cause.REPLY):
+            report_no_result(context, str(error), failed=True)
+        elif is_permitted:
+            post_answer(context.host, context.thread_ref, text, context.watch)
+        else:
+            close_progress(context.host, context.thread_ref, text)
     except (NoRequestError, RefusedError):
         return
     except GitHubError as failure:
         if not isinstance(error, GitHubError):
             context.watch(f"note: the error could not be reported: {failure}")
-        return
-    if not is_permitted or (context.event_request.tier is not None and not context.event_request.number):
-        return
-    if context.event_request.cause in (Cause.COMMAND, Cause.REPLY):
-        post_answer(context.host, context.thread_ref, text, context.watch)
-    else:
-        report_no_result(context, str(error), failed=True)
 
 
 def _refuse(context: EventContext, refusal: RefusedError) -> EventResult:
