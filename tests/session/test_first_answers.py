@@ -205,6 +205,9 @@ SCENES: Mapping[str, Callable[[Stage], Scene]] = {
     "a pull request by Dependabot, with automatic reviews": _dependabot,
     "an empty repository": _empty,
     "a policy that is not YAML": lambda stage: Scene(stage.sample.event, policy="checks: [\n"),
+    "a policy that is not YAML, for a review": lambda stage: Scene(
+        **{**vars(_opened(stage, _pull(stage))), "policy": "checks: [\n"}
+    ),
     "an unknown key in the policy": lambda stage: Scene(stage.sample.event, policy="cheks: [make]\n"),
     "a merged pull request": _merged,
     "a locked conversation": _locked,
