@@ -6,9 +6,9 @@ A stream is any number of `Retrying`, then exactly one `Complete` or `Failed`. A
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Usage
@@ -63,24 +63,8 @@ class ModelInfo:
         ) / 1_000_000
 
 
-class ModelOverride(NamedTuple):
-    """The policy's settings for a model; `None` keeps the table's value. Units as in `ModelInfo`."""
-
-    context_window: int | None = None
-    max_output: int | None = None
-    input_price: float | None = None
-    output_price: float | None = None
-    cache_read_price: float | None = None
-    cache_write_price: float | None = None
-    vision: bool | None = None
-    thinking: ThinkingKind | None = None
-    streams_tools: bool | None = None
-    min_cacheable: int | None = None
-    allowed_tools: bool | None = None
-    forced_choice: bool | None = None
-    prefill: bool | None = None
-    timeout: int | None = None
-    efforts: tuple[str, ...] | None = None
+ModelOverride = Mapping[str, Any]
+"""The policy's settings for a model: values of `ModelInfo` by the names of its fields."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,8 @@ def _override(facts: ModelFacts) -> ModelOverride:
         for name in ("input", "output", "cache_read", "cache_write"):
             own = getattr(price, name)
             known[f"{name}_price"] = price.input if own is None else own
-    return ModelOverride(context_window=facts.window, **known)
+    known["context_window"] = facts.window
+    return {name: value for name, value in known.items() if value is not None}
 
 
 class Override:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bot.contracts.messages import Usage
 from bot.contracts.model import EFFORTS, ModelInfo, ModelOverride, ThinkingKind
@@ -219,9 +219,8 @@ def full_name_of(name: str) -> str:
 
 def apply_override(info: ModelInfo, override: ModelOverride) -> ModelInfo:
     """Return `info` with the policy's values. A model with window and prices counts as known."""
-    values: dict[str, Any] = {name: value for name, value in override._asdict().items() if value is not None}
-    known = info.known or {"context_window", "input_price", "output_price"} <= values.keys()
-    return replace(info, **values, known=known, output_capped="max_output" in values)
+    known = info.known or {"context_window", "input_price", "output_price"} <= override.keys()
+    return replace(info, **override, known=known, output_capped="max_output" in override)
 
 
 def guess_notes(info: ModelInfo) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from operator import attrgetter
 
 import pytest
 
-from bot.contracts.model import ModelOverride
 from bot.contracts.request import Tier
 from bot.policy.load import load_policy
 from bot.policy.model_settings import ModelSettings
@@ -79,22 +78,40 @@ READ = [
         MODEL,
         "models",
         {
-            "ollama/qwen3-coder": ModelOverride(
-                256_000, 32_000, 1.5, 6.0, 0.1, 2.0, True, "budget", True, 2048, False, False
-            )
+            "ollama/qwen3-coder": {
+                "context_window": 256_000,
+                "max_output": 32_000,
+                "input_price": 1.5,
+                "output_price": 6.0,
+                "cache_read_price": 0.1,
+                "cache_write_price": 2.0,
+                "vision": True,
+                "thinking": "budget",
+                "streams_tools": True,
+                "min_cacheable": 2048,
+                "allowed_tools": False,
+                "forced_choice": False,
+            }
         },
     ),
-    ("models: { openai/x: { window: 9 } }", "models", {"openai/x": ModelOverride(9)}),
+    ("models: { openai/x: { window: 9 } }", "models", {"openai/x": {"context_window": 9}}),
     # Without prices for the cache nothing of it is cheaper.
     (
         "models: { openai/x: { price: { input: 3, output: 9 } } }",
         "models",
-        {"openai/x": ModelOverride(None, None, 3.0, 9.0, 3.0, 3.0)},
+        {
+            "openai/x": {
+                "input_price": 3.0,
+                "output_price": 9.0,
+                "cache_read_price": 3.0,
+                "cache_write_price": 3.0,
+            }
+        },
     ),
     (
         "models: {vllm/x: {efforts: [low, high]}}",
         "models",
-        {"vllm/x": ModelOverride(efforts=("low", "high"))},
+        {"vllm/x": {"efforts": ("low", "high")}},
     ),
     (
         'options: {models: [anthropic/claude-haiku-4-5, "openai/*", "*/gpt-oss"]}',

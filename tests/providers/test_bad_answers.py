@@ -12,7 +12,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Text
-from bot.contracts.model import Event, Failed, ModelOverride, Retrying
+from bot.contracts.model import Event, Failed, Retrying
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider, apply_overrides
@@ -189,7 +189,7 @@ def test_a_request_that_may_still_be_answered_is_not_sent_again(model: str) -> N
     with ModelServer([Turn((Say("Hello"),), delay=30.0)] * 3) as server:
         provider = connect(model, server.environment(), policy=RetryPolicy(attempts=3, base=0.0))
         assert provider.info.timeout == 900, "if the policy says nothing"
-        provider = apply_overrides(provider, {model: ModelOverride(timeout=1)})
+        provider = apply_overrides(provider, {model: {"timeout": 1}})
         events = list(provider.stream(ask(), CancelToken()))
         provider.close()
         assert len(server.requests) == 1

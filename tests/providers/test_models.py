@@ -8,7 +8,6 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Usage
-from bot.contracts.model import ModelOverride
 from bot.providers.connect import connect
 from bot.providers.models import DEFAULTS, apply_override, cost, guess_notes, model_info
 from bot.providers.replay import ReplayProvider
@@ -67,16 +66,16 @@ def test_an_unknown_model_sees_nothing_is_asked_for_nothing_and_is_doubted() -> 
 
 
 def test_a_policy_overrides_what_it_says_and_no_more() -> None:
-    info = apply_override(model_info("claude-opus-5-5"), ModelOverride(context_window=200_000, vision=False))
+    info = apply_override(model_info("claude-opus-5-5"), {"context_window": 200_000, "vision": False})
     assert (info.context_window, info.vision, info.max_output) == (200_000, False, 128_000)
     assert info.known
 
 
 def test_whoever_gives_window_and_prices_knows_the_model() -> None:
     guess = model_info("qwen")
-    assert not apply_override(guess, ModelOverride(context_window=9)).known
+    assert not apply_override(guess, {"context_window": 9}).known
     known = apply_override(
-        guess, ModelOverride(context_window=9, input_price=1.0, output_price=2.0, cache_read_price=0.5)
+        guess, {"context_window": 9, "input_price": 1.0, "output_price": 2.0, "cache_read_price": 0.5}
     )
     assert guess_notes(known) == ()
     assert cost(Usage(1_000_000, 1_000_000, 0, 1_000_000), known) == pytest.approx(3.5)
@@ -85,9 +84,9 @@ def test_whoever_gives_window_and_prices_knows_the_model() -> None:
 def test_what_the_policy_says_reaches_the_wire() -> None:
     with ModelServer([Say("ok")]) as server:
         provider = connect("anthropic/claude-sonnet-5-5", server.environment())
-        override = ModelOverride(max_output=9_000, thinking="budget")
+        override = {"max_output": 9_000, "thinking": "budget"}
         provider = apply_overrides(
-            provider, {"anthropic/claude-sonnet-5-5": override, "openai/x": ModelOverride(1)}
+            provider, {"anthropic/claude-sonnet-5-5": override, "openai/x": {"context_window": 1}}
         )
         completed(list(provider.stream(ask(), CancelToken())))
         provider.close()
@@ -98,4 +97,4 @@ def test_what_the_policy_says_reaches_the_wire() -> None:
 
 def test_a_recording_is_what_it_was_whatever_the_policy_says() -> None:
     provider = ReplayProvider((), model_info("gpt-5"))
-    assert apply_overrides(provider, {"openai/gpt-5": ModelOverride(1)}) is provider
+    assert apply_overrides(provider, {"openai/gpt-5": {"context_window": 1}}) is provider

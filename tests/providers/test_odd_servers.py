@@ -11,7 +11,7 @@ import pytest
 
 from bot.agent.context_budget import max_response
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall
-from bot.contracts.model import ModelOverride, Retrying
+from bot.contracts.model import Retrying
 from bot.providers.models import apply_override, model_info
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Raw, Say
@@ -298,7 +298,7 @@ def test_no_room_is_asked_again(word: str) -> None:
 def test_one_without_a_limit_of_its_own_is_sent_the_policys() -> None:
     """https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md (`n_predict`: -1 is infinity)"""
     guessed = model_info("small")
-    capped = apply_override(guessed, ModelOverride(max_output=60))
+    capped = apply_override(guessed, {"max_output": 60})
     assert (max_response(guessed), max_response(capped)) == (0, 60)
     request = replace(ask(), max_output=max_response(capped))
     _, [received] = run(CHAT, [Say("Whole.")], request)

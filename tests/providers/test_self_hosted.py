@@ -13,7 +13,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Thinking, ToolCall, ToolResult, Usage
-from bot.contracts.model import ModelOverride, ModelRequest, Provider
+from bot.contracts.model import ModelRequest, Provider
 from bot.providers.connect import connect
 from bot.providers.failures import is_overflow
 from bot.providers.presets import VENDORS
@@ -207,8 +207,8 @@ def test_other_servers_get_a_prefill_only_if_the_policy_says_so() -> None:
         provider = connect("openai-chat/mine", {"OPENAI_BASE_URL": server.url})
         assert not provider.info.prefill
         allowed = {
-            provider.info.name: ModelOverride(prefill=True),
-            "openai-chat/mine": ModelOverride(prefill=True),
+            provider.info.name: {"prefill": True},
+            "openai-chat/mine": {"prefill": True},
         }
         assert apply_overrides(provider, allowed).info.prefill
 
