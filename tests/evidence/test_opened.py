@@ -7,7 +7,7 @@ import pytest
 from bot.contracts.evidence import TestCounts
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.check import Check
-from bot.evidence.left_out import left_out_note
+from bot.evidence.missing_environments import left_out_note
 from bot.evidence.opened import excused, no_evidence, sources
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult

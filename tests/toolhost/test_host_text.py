@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bot.toolhost.diff import compare
 from bot.toolhost.file_excerpt import window_of
-from bot.toolhost.matching import find, find_near_miss, occurrences, replace
 from bot.toolhost.text import NotTextError, Text, count_lines, decode, encode, to_lf
+from bot.toolhost.text_replacement import find, find_near_miss, occurrences, replace
 
 LINES = st.text(alphabet="ab \t\r\n", max_size=30)
 

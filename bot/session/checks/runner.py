@@ -26,7 +26,7 @@ from bot.evidence.check import (
 )
 from bot.evidence.check_command import report_command, rerun_command
 from bot.evidence.coverage import MeasuredCoverage
-from bot.evidence.left_out import left_out_note
+from bot.evidence.missing_environments import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.session.checks.host_reports import (

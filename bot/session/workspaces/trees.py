@@ -25,7 +25,7 @@ from bot.contracts.errors import NoSandboxError, UsageError
 from bot.contracts.host_programs import find_host_program
 from bot.contracts.request import Tier
 from bot.environment.detection import guarded_folder
-from bot.evidence.left_out import left_out_sentence
+from bot.evidence.missing_environments import left_out_sentence
 from bot.policy.running import ServiceSpec, SetupStep
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.contracts.tools import ToolFailure
-from bot.toolhost.commit import Change
 from bot.toolhost.context import Context
 from bot.toolhost.file_excerpt import excerpt
 from bot.toolhost.files import LoadedFile, load, relative, require_shown, resolve, why_not_current
-from bot.toolhost.matching import find_near_miss, first_difference
 from bot.toolhost.patch.draft import Draft
 from bot.toolhost.patch.grammar import Add, Delete, Operation, PatchError, Problem, Section, Update
 from bot.toolhost.patch.locate import Lines, NoPlacement, Placement, is_once, locate
 from bot.toolhost.text import Encoding, Text
+from bot.toolhost.text_replacement import find_near_miss, first_difference
+from bot.toolhost.write_changes import Change
 
 
 class _File:

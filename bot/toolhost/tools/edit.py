@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.commit import Change, Committed, commit
 from bot.toolhost.context import Context, flag_argument, text_argument
 from bot.toolhost.file_excerpt import changed_part, excerpt
 from bot.toolhost.files import (
@@ -19,8 +18,9 @@ from bot.toolhost.files import (
     view_call,
     why_not_current,
 )
-from bot.toolhost.matching import Match, find, find_near_miss, first_difference, replace
 from bot.toolhost.text import Text, split_lines, to_lf
+from bot.toolhost.text_replacement import Match, find, find_near_miss, first_difference, replace
+from bot.toolhost.write_changes import Change, Committed, commit
 
 _LISTED = 20
 _EXPLAINED = 5

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
-from bot.toolhost.commit import Change, commit
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.diff import Block, compare
 from bot.toolhost.patch.grammar import parse
 from bot.toolhost.patch.overlay import plan
 from bot.toolhost.text import to_lf
+from bot.toolhost.write_changes import Change, commit
 
 _RANGES = 4
 """Places of one file that the result names."""

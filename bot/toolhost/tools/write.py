@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.commit import Change, commit
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import LoadedFile, display_name, load, relative, require_shown, resolve, view_call
 from bot.toolhost.text import Text, count_lines, encode, line_ends, to_lf
 from bot.toolhost.tools.edit import edit_outcome
+from bot.toolhost.write_changes import Change, commit
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
