@@ -178,7 +178,9 @@ class CheckRunner:
         """Mark `run` as not runnable if it failed because the sandbox does not show the repository's own folder."""
         if run.state not in (CheckState.FAILED, CheckState.NOT_RUNNABLE):
             return run
-        if path := denied_path(output, self.origin):
+        # An error about a link names the link, in a folder of packages, and not its target.
+        packages = (one.path for one in self.workspace.dependencies.folders if one.path)
+        if path := next(filter(None, (denied_path(output, one) for one in (self.origin, *packages))), ""):
             return replace(run, state=CheckState.NOT_RUNNABLE, note=denied_path_note(path[:_LONGEST_PATH]))
         if "No module named" in run.note:
             return replace(run, note=f"{run.note}. {hidden_install_note(self.origin)}")
