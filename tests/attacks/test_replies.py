@@ -36,6 +36,8 @@ class Case:
     app: bool = True
     action: str = "created"
     fork: bool = False
+    role: str = ""
+    claim: str = ""
 
 
 def _run(stage: Stage, event: Any, name: str, app: bool = True) -> CommandResult:
@@ -63,6 +65,13 @@ LINES: dict[str, Case] = {
     "a verb": Case(body="explain why this is a problem"),
     "the policy's default": Case(policy="pull_request: {ci: start}\n", words="no `/agent` command"),
     "a stranger": Case(login=REPORTER, words="no `/agent` command"),
+    "a stranger who claims to be the owner": Case(
+        login=REPORTER, claim="OWNER", words="may not use `/agent fix` here"
+    ),
+    "a contributor": Case(login=REPORTER, role="triage", claim="COLLABORATOR", body="explain why"),
+    "a contributor who asks for more": Case(
+        login=REPORTER, role="triage", claim="COLLABORATOR", words="may not use `/agent fix` here"
+    ),
     "a bot": Case(login=OTHER_BOT, words="no `/agent` command"),
     "the bot itself": Case(login=APP, words="no `/agent` command"),
     "another bot's thread": Case(root=OTHER_BOT, words="did not begin its thread"),
@@ -84,8 +93,12 @@ def test_a144_a_reply_on_lines_starts_a_run_only_in_a_thread_of_the_bots_own(sta
     root = forge.review_comment(repo, number, case.root, "a.txt", 1, body="This number is magic.")
     for _ in range(case.earlier):
         forge.reply(repo, root, MAINTAINER, "Hm.")
+    if case.role:
+        forge.grant(repo, case.login, case.role)  # type: ignore[arg-type]  # a role by its name
     reply = forge.reply(repo, root, case.login, case.body)
     event = {**forge.review_comment_event(repo, reply), "action": case.action}
+    if case.claim:
+        event["comment"]["author_association"] = case.claim
     ran = _run(stage, event, "pull_request_review_comment")
     assert case.words in ran.output, ran.output
     assert (ran.code == 0) is (case.words != STARTS)
