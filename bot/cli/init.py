@@ -211,10 +211,11 @@ def _print_next(result: _Result, arguments: argparse.Namespace, printer: Printer
     printer.field("try it", f'slash-agent fix{at} "what to do"', copied=True)
     printer.field("GitHub", f"gh secret set {key}", copied=True)
     printer.field(
-        "", "Settings, Actions, General: allow Actions to create pull requests, with a GitHub App too. Push."
+        "",
+        "Settings, Actions, General: allow Actions to create pull requests, also with a GitHub App. Then push.",
     )
     printer.field("look", f"slash-agent doctor{at}", copied=True)
-    printer.field("", "It says what is still missing. Then write /agent help under an issue.")
+    printer.field("", "It lists what is still missing. Then write /agent help under an issue.")
 
 
 def _print_checks(result: _Result, printer: Printer) -> None:

@@ -55,8 +55,8 @@ def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = F
 
 
 _SOCKETS = (
-    "A program of yours that opens a socket in a folder of tools can be connected to from inside; bubblewrap 0.11 "
-    "prevents that."
+    "Commands can connect to a program outside that opens a socket in a folder of tools; bubblewrap 0.11 prevents "
+    "that."
 )
 
 
@@ -70,7 +70,7 @@ def sandbox(*, verbose: bool = False) -> list[Finding]:
         return [missing(name, str(error), remedy())]
     wall, confinement = chosen.sandbox_probe, chosen.confinement
     reached = sum(canary.inside for canary in wall.canaries)
-    canaries = f"{len(wall.canaries) - reached} of {len(wall.canaries)} canaries hold"
+    canaries = f"{len(wall.canaries) - reached} of {len(wall.canaries)} canaries out of reach"
     landlock = f"Landlock ABI {wall.abi}" if wall.abi else "no Landlock"
     message = f"{wall.back_end}, {canaries}. Tier {wall.tier}; kernel {wall.kernel}, {landlock}."
     if confinement.moves and not confinement.severs:

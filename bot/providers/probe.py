@@ -76,9 +76,9 @@ def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult
             True, False, f"{endpoint} refuses the key in {vendor.key_variable} (HTTP {status})."
         )
     if status >= 500:
-        return ProbeResult(False, False, f"{endpoint} is in trouble (HTTP {status}).")
+        return ProbeResult(False, False, f"{endpoint} fails (HTTP {status}).")
     # 404: servers of one's own need not list their models.
-    message = f"{endpoint} answers" + (" and takes the key." if endpoint.key else ".")
+    message = f"{endpoint} answers" + (" and accepts the key." if endpoint.key else ".")
     return ProbeResult(True, True, message, _listed_models(response.content))
 
 
