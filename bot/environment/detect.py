@@ -225,6 +225,8 @@ class _Detector:
                     builds.append(step.command)
                 if differs and step.checks and not step.left_out:
                     self._check(step, builds, begun, part=True)
+                elif differs and plain.checks and other.script:
+                    self._leave_out(other, step.left_out or _UNKNOWN)
                 elif differs and not step.checks and not (plain.checks and not other.raw):
                     break
 

@@ -324,6 +324,14 @@ def test_each_part_of_the_tests_is_a_check_where_the_set_up_is_that_of_the_first
     )
 
 
+def test_a_part_that_is_no_known_test_is_left_out_with_its_reason() -> None:
+    steps = "- run: npm run test-node:${{ matrix.part }}"
+    job = "strategy:\n  matrix: {part: [unit, docker]}"
+    detected = detection({"package.json": '{"scripts": {}}'}, workflow(steps, job=job))
+    assert commands(detected) == ["npm run test-node:unit"]
+    assert "nothing in it is known to test" in left_out(detected)["npm run test-node:docker"]
+
+
 CALLED = """
 on:
   workflow_call:
