@@ -139,8 +139,7 @@ class LanguageServer:
 
     def closed(self, name: str) -> None:
         with self._changed:
-            document = self.documents.pop(name, None)
-            if document is not None and document.server_text is not None:
+            if (document := self.documents.pop(name, None)) and document.server_text is not None:
                 self._notify("textDocument/didClose", {"textDocument": {"uri": self._uri(name)}})
 
     def files_changed(self, files: Iterable[SourceFile]) -> None:
@@ -184,8 +183,8 @@ class LanguageServer:
             change = {"textDocument": identifier, "contentChanges": [text]}
             self._notify("textDocument/didChange", change)
             self._notify("textDocument/didSave", {"textDocument": {"uri": identifier["uri"]}})
-        document.server_text, document.version, document.problems = wanted, document.version + 1, None
-        document.retries = 0
+        document.server_text, document.version = wanted, document.version + 1
+        document.problems, document.retries = None, 0
         if self._pulls:
             self._pull(document)
 
@@ -195,14 +194,12 @@ class LanguageServer:
 
     def _take(self, document: Document, items: object) -> None:
         """Take a result for the text that the server has."""
-        problems = parse_diagnostics(
-            items, tool=self.name, path=document.file.name, text=document.server_text or ""
-        )
+        text = document.server_text or ""
+        problems = parse_diagnostics(items, tool=self.name, path=document.file.name, text=text)
         if problems is None:
             return
         self.silent = False
-        if document.base is None:
-            document.base = problems
+        document.base = problems if document.base is None else document.base
         if document.server_text == document.file.now:
             document.problems = problems
         self._advance(document)

@@ -58,9 +58,8 @@ class Diagnosing:
         self._pending: dict[str, str] = {}
         """Files to check with the next result, and the names that they had before."""
 
-        self._late = frozenset[str]()
-        self._broken = False
-        self._waited = 0.0
+        self._broken, self._waited = False, 0.0
+        self._late: set[str] = set()
 
     def before(self, tool: str) -> None:
         """Prepare for an edit: the problems of files that were read must be known before it, since it changes the
@@ -104,9 +103,7 @@ class Diagnosing:
             self.changed_meanwhile(self._scanner.touched(is_checked))
         names = {name: old for name, old in self._pending.items() if is_checked(name)}
         self._pending = {}
-        if not names:
-            return None
-        return self._report(names)
+        return self._report(names) if names else None
 
     def _read(self, name: str) -> None:
         """Register a file that the agent read and may change later."""
@@ -122,8 +119,8 @@ class Diagnosing:
     def _report(self, names: Mapping[str, str]) -> Report | None:
         """Report the new problems in these files and in others that were read; `None` if no server takes one."""
         began = time.monotonic() - self._waited  # one limit for the waits before and after the edit
-        changed = [file for name, old in names.items() if (file := self._update(name, old)) is not None]
-        changed = changed[:MAX_FILES]
+        updated = (self._update(name, old) for name, old in names.items())
+        changed = [file for file in updated if file is not None][:MAX_FILES]
         if not changed:
             return None
         sent = self._send(changed, names)
@@ -142,10 +139,7 @@ class Diagnosing:
         answers = [
             (server.name, _answer(server, own)) for server, own in sent.items() if own or changes[server].new
         ]
-        late_before = self._late
-        self._late = self._late - {name for name, _ in answers} | {
-            name for name, answer in answers if answer is Answer.TIMED_OUT
-        }
+        late_before, self._late = self._late, {name for name, one in answers if one is Answer.TIMED_OUT}
         return Report(
             answers,
             change,
@@ -154,7 +148,7 @@ class Diagnosing:
             limit=self._settings.wait,
             notes=list(self._notes()),
             uses=self._uses(),
-            late_before=late_before,
+            late=[name for name in self._late if name not in late_before],
         )
 
     def _update(self, name: str, old_name: str) -> SourceFile | None:
@@ -207,9 +201,7 @@ class Diagnosing:
         missing = self._specs[server.name].missing
         known = [one for one in server.documents.values() if one.ready and not server.off_reason]
         both = [(one.base or (), one.problems or ()) for one in known]
-        return merge(
-            [compare(*([p for p in side if p.code not in missing] for side in sides)) for sides in both]
-        )
+        return merge([compare(*([p for p in one if p.code not in missing] for one in pair)) for pair in both])
 
     def _unreported(self, new: Sequence[Problem]) -> list[Problem]:
         """Those that were not reported before. One that was gone meanwhile is reported again."""

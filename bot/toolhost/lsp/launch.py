@@ -55,8 +55,7 @@ def find_launch(
         return ""
     root, configured = Path(context.real_root), str(wanted.get("command", ""))
     bins = tuple(folder for one in ecosystems() for folder in one.bins)
-    folder = (root / name).parent
-    place = Place(root, folder, context.environment, context.programs, bins, configured)
+    place = Place(root, (root / name).parent, context.environment, context.programs, bins, configured)
     launch = spec.find(place)
     if configured:
         launch = replace_command(configured, launch)
@@ -114,8 +113,7 @@ def environment_of(spec: Server, context: Context) -> dict[str, str]:
 
 
 def _is_changed(path: Path, context: Context, settings: Settings, base: BaseContent) -> bool:
-    name = str(path.relative_to(context.real_root))
-    if name in context.originals:  # a tool wrote it
+    if (name := str(path.relative_to(context.real_root))) in context.originals:  # a tool wrote it
         return True
     content = base(name)
     try:

@@ -64,8 +64,7 @@ def merge(changes: Collection[Change], first: Collection[str] = ()) -> Change:
 class Report:
     """`tools` has the answer of each server, `change` is of all files with results, `unreported` are those of its new
     problems that were not reported before. `waited` and its `limit` are in seconds. `notes` are sentences on servers
-    that are not available, `uses` are the servers of the run; those in `late_before` were late last time too, which
-    the text does not repeat."""
+    that are not available, `uses` are the servers of the run, `late` those that were in time before."""
 
     tools: Sequence[tuple[str, Answer]]
     change: Change
@@ -74,7 +73,7 @@ class Report:
     limit: float = 0.0
     notes: Sequence[str] = ()
     uses: Sequence[ServerUse] = ()
-    late_before: Collection[str] = ()
+    late: Sequence[str] = ()
 
     def text(self) -> str:
         """The text for the model, with a line for each note; empty without a finding and a note."""
@@ -95,8 +94,7 @@ class Report:
 
     def _findings(self) -> Iterator[str]:
         names = ", ".join(name for name, answer in self.tools if answer is Answer.COMPLETE)
-        timed_out = (name for name, answer in self.tools if answer is Answer.TIMED_OUT)
-        late = ", ".join(name for name in timed_out if name not in self.late_before)
+        late = ", ".join(self.late)
         unknown = f"{late} did not answer in {self.limit:.3g} s; state unknown" if late else ""
         new, fixed, remaining = self.change
         counts = f", {fixed} fixed" if fixed else ""

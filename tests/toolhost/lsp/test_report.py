@@ -60,9 +60,9 @@ def test_errors_come_first_then_the_changed_file_and_a_position_has_one_tool() -
     [
         (Report(BOTH, Change(remaining=3)), "Diagnostics: no new problems (ty, ruff)"),
         (Report(BOTH, Change(fixed=2)), "Diagnostics: no new problems (ty, ruff), 2 fixed"),
-        (Report(LATE, Change(), limit=2.0), "Diagnostics: ty did not answer in 2 s; state unknown"),
+        (Report(LATE, Change(), limit=2.0, late=["ty"]), "Diagnostics: ty did not answer in 2 s; state unknown"),
         (
-            Report((*LATE, BOTH[1]), Change(), limit=2.0),
+            Report((*LATE, BOTH[1]), Change(), limit=2.0, late=["ty"]),
             "Diagnostics: no new problems (ruff); ty did not answer in 2 s; state unknown",
         ),
         (Report((("ty", Answer.UNAVAILABLE),), Change()), ""),
