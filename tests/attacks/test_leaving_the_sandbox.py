@@ -151,6 +151,7 @@ dispatch: [owned.yml]
 review: {on: [], request_changes: true}
 thread_author: [review, explain, plan]
 triggers: {labels: {owned: fix}, assignee: mallory, failed_runs: true}
+replies: true
 maintenance: {open_pulls: 100}
 writes: {comment: 50, close: 25, verbs: [fix, review], labels: [owned]}
 diff: {binaries: ["**"], links: ["**"]}
