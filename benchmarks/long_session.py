@@ -29,7 +29,7 @@ USED = {
     "a list recalled": "Your list was not updated for",
     "a skill": "# House style",
     "a subagent's report": "They are shapes.",
-    "spilled output": "/spill/",
+    "spilled output": "/out/",
     "a kept error": "failing ",
     "the last turns named": "more answers of yours fit",
 }

@@ -88,7 +88,7 @@ def make_folders(own: Path, shown: Path | None, tmp: Path | None = None) -> Fold
     folders = Folders(own, base / "tmp", base / "spill", shown or own / "shown", tmp is not None)
     for folder in (folders.shown, *(() if tmp else (folders.spill, folders.tmp, folders.tmp / "home"))):
         folder.mkdir(mode=0o700, exist_ok=True)
-    if not tmp:
+    if not (tmp or (folders.tmp / OUTPUT).is_symlink()):
         (folders.tmp / OUTPUT).symlink_to(folders.spill)
     return folders
 

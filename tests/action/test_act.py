@@ -141,7 +141,9 @@ def test_a_cancelled_run_leaves_its_artifact(stage: Stage, installed: Path) -> N
     with ModelServer(script) as server:
         runner.append(act(stage, server, installed))
         ran = runner[0].run("agent.yml", stage.sample.event)
-    assert ran.jobs["run"] == "failure", ran.log
+    assert (
+        "Failure - Main Run the agent" in ran.log
+    )  # a job is red for the code alone, so the next step goes on
     assert len(ran.artifacts) == 2, ran.log
     assert all(name.startswith("slash-agent-") for name in ran.artifacts)
 

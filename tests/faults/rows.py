@@ -71,8 +71,8 @@ from tests.support.model_script import Call, Hangup, Raw, Say, Status, Step, Tur
 _EDITED = (VIEW, Turn(EDITS))
 _WAITING: tuple[Step, ...] = (*_EDITED, shell("sleep 600"))
 _IN_COMMAND = at_call("sleep 600")
-# The requests of `publish`, in order: two questions, branches, the base commit, the push, the pull request, the thread.
-_PUBLISH = range(1, 16)
+# The requests of `publish`, in order: questions, branches, the base commit, the push, the pull request, the thread.
+_PUBLISH = range(1, 17)
 
 
 def rows(
@@ -417,7 +417,7 @@ SIGNALS = (
         }
         | {
             ("SIGTERM", f"`publish`, its request {number}"): struck_at_github(signal.SIGTERM, number)
-            for number in _PUBLISH[2:11]
+            for number in _PUBLISH[2:13]
             if number != 4
         },
         exit=130, says="cancelled", work=Work.PUBLISH, thread="Publishing was cancelled",
@@ -426,7 +426,7 @@ SIGNALS = (
         "A signal",
         {
             ("SIGTERM", f"`publish`, its request {number}"): struck_at_github(signal.SIGTERM, number)
-            for number in (13, 14, 15)
+            for number in (14, 15, 16)
         },
         exit=130, says="cancelled", work=Work.PUBLISH, thread="**Done:**",
     ),

@@ -329,3 +329,7 @@ def test_a_tree_whose_name_has_spaces_quotes_and_umlauts(bench: Bench) -> None:
     assert bash(workspace, "cat a.txt").content.startswith("one\n")
     bash(workspace, "echo two >> a.txt")
     assert [change.path for change in workspace.scan().files] == ["a.txt"]
+
+
+def test_a_workspace_that_did_not_start_starts_again_in_its_folders(tmp_path: Path) -> None:
+    assert start.make_folders(tmp_path, None) == start.make_folders(tmp_path, None)
