@@ -44,7 +44,7 @@ def test_a_session_that_did_without_a_part_is_named(tmp_path: Path) -> None:
         b"list the shapes of turn",
         b"Your list was not updated for",
         b"They are shapes.",
-        b"/spill/",
+        b"/out/",
         b"failing ",
     ]
     bodies = [*words, b"Your next answer is the last", b"more answers of yours fit"]
