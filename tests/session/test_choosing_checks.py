@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.checkout.clone import Source, check_out
 from bot.contracts.errors import UsageError
 from bot.evidence.check import Check
-from bot.session.context.base import chosen_checks
+from bot.session.context.base import chosen_checks, detected_at
 from tests.session.conftest import Cli
 from tests.session.test_environment_run import fixed
 from tests.support.fix_script import shell
@@ -69,3 +70,18 @@ def test_no_checks_are_no_checkers_either(
     repo = make_repository(tmp_path / "app", {"a.py": "one = 1\n", "ruff.toml": ""})
     outcome = fixed(cli, repo, "auto", shell("echo 'two = 2' >> a.py"), options=options)
     assert bool(outcome["diagnostics"]) is are_compared
+
+
+def test_the_options_are_those_of_the_users_own_build_and_no_link_is_followed(tmp_path: Path) -> None:
+    """As of catchorg/Catch2, which builds its tests with an option only."""
+    files = {"CMakeLists.txt": 'enable_testing()\noption(DEV "Tests" OFF)\n', ".gitignore": "build\n"}
+    repo = make_repository(tmp_path / "app", files)
+    cache = repo / "build/CMakeCache.txt"
+    cache.parent.mkdir()
+    cache.write_text("DEV:BOOL=ON\n")
+    (tmp_path / "run").mkdir()
+    checkout = check_out(Source(str(repo / ".git"), "HEAD"), tmp_path / "run")
+    assert ["-DDEV=ON" in check.command for check in detected_at(checkout, repo).checks] == [True]
+    assert ["-DDEV=ON" in check.command for check in detected_at(checkout).checks] == [False]
+    cache.symlink_to(cache.rename(tmp_path / "elsewhere"))
+    assert ["-DDEV=ON" in check.command for check in detected_at(checkout, repo).checks] == [False]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,8 +28,6 @@ from bot.publish.convention.read import Conventions, read_conventions
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import RunSpec
 from bot.verbs.registry import VERBS
-
-_BUILDS_LEAVE = frozenset(path for one in ecosystems() for path in one.builds_leave)
 
 
 def base_policy(
@@ -148,18 +146,24 @@ def detected_at(checkout: Checkout, origin: Path | None = None, *, sockets: bool
     sha = checkout.policy_sha or checkout.base_sha
     paths = GitTrees(checkout).paths("" if sha == checkout.base_sha else sha)
     known = blobs_at(checkout.git, sha, files_read(paths))
+    left = _left_by_builds(origin, paths) if origin else {}
 
     def read(path: str) -> str | None:
         if path in known:
             return known[path].decode(errors="replace")
-        committed = GitTrees(checkout).read(path, sha)
-        if committed is None and origin and path in _BUILDS_LEAVE:
-            file = origin.resolve() / path
-            if file.is_file() and file.resolve() == file:
-                return file.read_text(errors="replace")
-        return committed
+        return left[path].read_text(errors="replace") if path in left else GitTrees(checkout).read(path, sha)
 
-    return detect(paths, read, sockets=sockets)
+    return detect({*paths, *left}, read, sockets=sockets)
+
+
+def _left_by_builds(origin: Path, paths: Collection[str]) -> dict[str, Path]:
+    """Return the files of builds in a checkout that are not among the `paths` of its commit. No link is followed."""
+    files = {path: origin.resolve() / path for one in ecosystems() for path in one.builds_leave}
+    return {
+        path: file
+        for path, file in files.items()
+        if path not in paths and file.is_file() and file.resolve() == file
+    }
 
 
 def chosen_checks(checks: tuple[Check, ...], options: Mapping[str, str]) -> tuple[Check, ...]:
