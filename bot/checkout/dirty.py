@@ -122,12 +122,12 @@ def _untracked(repo: Path, file: Path) -> list[str]:
         raise UsageError(f"--include {file}: there is no such file in {repo}.")
     is_folder = (repo / path).is_dir() and not (repo / path).is_symlink()
     ignored = () if is_folder else ("--ignored",)
-    found = [name for state, name in uncommitted_files(repo, *ignored, "--", path) if state in ("??", "!!")]
-    if nested := next((name for name in found if name.endswith("/")), ""):
+    files = [name for state, name in uncommitted_files(repo, *ignored, "--", path) if state in ("??", "!!")]
+    if nested := next((name for name in files if name.endswith("/")), ""):
         raise UsageError(
             f"--include {file}: {nested} is a repository of its own, which no commit here can hold."
         )
-    return found
+    return files
 
 
 def _check_names(git: Git, work_tree: Path, paths: Sequence[str]) -> None:

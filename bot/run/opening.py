@@ -80,7 +80,7 @@ def _facts(run: Run, parts: Parts, attached: Attachments) -> TaskFacts:
 
 
 def _title(run: Run) -> Iterator[str]:
-    if rule := run.conventions.told():
+    if rule := run.conventions.for_model():
         yield rule
 
 

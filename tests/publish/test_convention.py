@@ -167,7 +167,7 @@ def _subjects(conventional: int, other: int, form: str = "fix(parser): take line
 )
 def test_the_newest_subjects_show_a_convention(subjects: list[str], told: str) -> None:
     seen = observed(subjects)
-    assert told in Conventions((seen,) if seen else ()).told()
+    assert told in Conventions((seen,) if seen else ()).for_model()
     assert bool(told) == bool(seen)
 
 

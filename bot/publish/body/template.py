@@ -129,22 +129,22 @@ def _announces(text: str) -> bool:
 def _filled(section: _Section, ours: str | None) -> str:
     if ours is None:
         return _blocks(section.heading, section.text)
-    before, after = _kept(section.text)
+    before, after = _unfilled_parts(section.text)
     return _blocks(section.heading, before, ours, after)
 
 
-def _kept(text: str) -> tuple[str, str]:
+def _unfilled_parts(text: str) -> tuple[str, str]:
     """Return what stays of a section that we fill: the comments at its beginning, and below our text the other comments
     and the checkboxes, each with the lines that belong to it."""
     begin = 0
     while match := _LEADING_COMMENT.match(text, begin):
         begin = match.end()
-    kept: list[str] = []
+    unfilled: list[str] = []
     position = begin
     for comment in _COMMENT.finditer(text, begin):
-        kept += [*_checkboxes(text[position : comment.start()]), comment.group()]
+        unfilled += [*_checkboxes(text[position : comment.start()]), comment.group()]
         position = comment.end()
-    return text[:begin], "\n".join([*kept, *_checkboxes(text[position:])])
+    return text[:begin], "\n".join([*unfilled, *_checkboxes(text[position:])])
 
 
 def _checkboxes(text: str) -> Iterator[str]:

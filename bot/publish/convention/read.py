@@ -38,7 +38,7 @@ class Conventions:
         """Characters of a line of a commit's body, 0 without a limit."""
         return min((one.body_width for one in self.all if one.body_width), default=0)
 
-    def told(self) -> str:
+    def for_model(self) -> str:
         """Return a fact for the model; empty without a convention."""
         if not self.all:
             return ""
