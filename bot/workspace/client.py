@@ -296,7 +296,10 @@ class Workspace:
         if closed := self._ended:
             self._end(closed)
             return WorkspaceError(closed)
-        sentence = f"The tool host failed {when}: {error}. It and all its processes were ended."
+        with self._ending:
+            words = "" if self._ended else self._process.last_words()
+        reason = f"{error} ({words})" if words else str(error)
+        sentence = f"The tool host failed {when}: {reason}. It and all its processes were ended."
         self._end(sentence)
         return HostEndedError(sentence)
 

@@ -18,6 +18,7 @@ from functools import partial
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError
 from bot.contracts.formatting import cut_short
+from bot.contracts.plain_text import printable_name
 from bot.toolhost.descendants import below, children, lives, state
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
 
@@ -98,14 +99,14 @@ class HostProcess:
         return pids[0]
 
     def last_words(self) -> str:
-        """The last line on its standard error, for the error of a failed start."""
+        """The last line on its standard error: why it ended, if it could tell."""
         os.set_blocking(self._errors, False)
         try:
             text = os.read(self._errors, 1 << 16).decode("utf-8", "replace")
         except BlockingIOError:
             return ""
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return cut_short(lines[-1], 500) if lines else ""
+        return printable_name(cut_short(lines[-1], 500)) if lines else ""
 
     def is_stopped(self) -> bool:
         """Whether a signal stopped the tool host. A command can send one if no namespace is between them."""

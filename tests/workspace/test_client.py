@@ -102,6 +102,7 @@ def test_a_start_that_answers_with(
 CALLS = {
     "silence": ("time.sleep(60)", "no answer within the time limit"),
     "its end": ("sys.exit()", "the tool host ended"),
+    "its end and the reason": ("sys.exit('no \\x1bthreads')", r"ended \(no \\x1bthreads\)"),
     "a result for another call": ("result(id=99)", "belongs to no call"),
     "a result that is not text": ("result(content=None)", "'content' of a message has the wrong type"),
     "a field too many": ("result(extra=1)", "other fields"),
