@@ -14,7 +14,7 @@ from bot.ecosystems.uses import uses
 
 _CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")
 _CMAKE_OPTION = re.compile(r'(?im)^[ \t]*option\s*\(\s*(\w+)\s+"[^"]*"\s*(\w*)\s*\)')
-_CMAKE_CACHED = re.compile(r"(?m)^(\w+):(?:BOOL|STRING|UNINITIALIZED)=([\w.+-]+)$")
+_CMAKE_CACHED = re.compile(r"(?m)^(\w+):(?:BOOL|STRING|UNINITIALIZED|INTERNAL)=([\w.+-]+)$")
 _CMAKE_CACHES = tuple(
     f"{folder}/CMakeCache.txt" for folder in ("build", "_build", "out", "cmake-build-debug")
 )
@@ -25,15 +25,17 @@ def _checks(files: Files) -> Iterator[str]:
     lists = files.text("CMakeLists.txt") or "" if "CMakeLists.txt" in files.paths else ""
     if _CMAKE_TESTS.search(lists):
         options = " ".join(("cmake -S . -B build", *_cmake_options(lists, files)))
-        yield f"{options} && cmake --build build && ctest --test-dir build --output-on-failure"
+        yield f"{options} && cmake --build build -j 4 && ctest --test-dir build --output-on-failure"
     elif "meson.build" in files.paths:
         yield "meson setup build && meson test -C build"
 
 
 def _cmake_options(lists: str, files: Files) -> Iterator[str]:
-    """The options with which the user configured a build: the build type, and options of the project that differ from
-    their defaults."""
+    """The options with which the user configured a build: the generator and build type, and options of the project
+    that differ from their defaults."""
     cached = dict(_CMAKE_CACHED.findall(next(filter(None, map(files.text, _CMAKE_CACHES)), "")))
+    if generator := cached.get("CMAKE_GENERATOR"):  # names of two words are older and the default
+        yield f"-G {generator}"
     if kind := cached.get("CMAKE_BUILD_TYPE"):
         yield f"-DCMAKE_BUILD_TYPE={kind}"
     for name, default in _CMAKE_OPTION.findall(lists):

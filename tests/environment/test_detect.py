@@ -48,15 +48,16 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
         ({"pom.xml": "<project/>"}, ["mvn -B test"]),
         (
             {"CMakeLists.txt": "enable_testing()\n"},
-            ["cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"],
+            ["cmake -S . -B build && cmake --build build -j 4 && ctest --test-dir build --output-on-failure"],
         ),
         (
             {
                 "CMakeLists.txt": 'enable_testing()\noption(DEV "Tests" OFF)\noption(DOCS "Docs" ON)\noption(X "x")\n',
-                "build/CMakeCache.txt": "DEV:BOOL=ON\nDOCS:BOOL=ON\nX:BOOL=$(id)\nY:BOOL=ON\n",
+                "build/CMakeCache.txt": "DEV:BOOL=ON\nCMAKE_GENERATOR:INTERNAL=Ninja\nDOCS:BOOL=ON\nX:BOOL=$(id)\nY:BOOL=ON\n",
             },
             [
-                "cmake -S . -B build -DDEV=ON && cmake --build build && ctest --test-dir build --output-on-failure"
+                "cmake -S . -B build -G Ninja -DDEV=ON && cmake --build build -j 4"
+                " && ctest --test-dir build --output-on-failure"
             ],
         ),
         ({"Makefile": "all:\n\ntest: all\n\t./t\n"}, ["make test"]),
