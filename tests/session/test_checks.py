@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import threading
 from collections.abc import Iterator
@@ -72,6 +73,29 @@ def test_a_check_over_its_time_is_stopped(workspace: Workspace) -> None:
 
 def test_a_command_that_is_not_there_is_not_runnable(workspace: Workspace) -> None:
     assert states(workspace, "no-such-program --test") == [CheckState.NOT_RUNNABLE]
+
+
+@pytest.mark.parametrize(
+    ("second", "lack"),
+    [
+        ("import no_such_module", "a tool or dependency is missing here"),
+        ("def test_b(): raise OSError('Temporary failure in name resolution')", "the sandbox has no network"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("first", "has_result"), [("def test_a(): pass", True), ("", False)], ids=["one passes", "none"]
+)
+def test_a_suite_whose_tests_pass_in_part_has_a_result(
+    workspace: Workspace, first: str, has_result: bool, second: str, lack: str
+) -> None:
+    """As of encode/httpx: four of its 1,417 tests need a network."""
+    tests = (
+        f"printf '%s\\n' {shlex.quote(first)} > test_1.py; printf '%s\\n' {shlex.quote(second)} > test_2.py"
+    )
+    command = "python3 -m pytest -q --continue-on-collection-errors"
+    [ran] = run_checks(workspace, [Check("t", f"{tests}\n{command}", 60)], CancelToken())
+    assert (ran.run.state is CheckState.FAILED) is has_result
+    assert ran.run.note.startswith(lack)
 
 
 def test_a_cancelled_round_runs_nothing_more(workspace: Workspace) -> None:

@@ -17,6 +17,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.test_command import CheckCommand
 from bot.environment.scripts import reports_of
 from bot.evidence.check import (
+    MISSING,
     Check,
     classify_run,
     denied_path,
@@ -204,7 +205,7 @@ class CheckRunner:
         except InvalidReport as error:
             suite = SuiteResult("", whole=False, note=f"the tests are not believed: {error}")
         opened = parse_opened(answer.get("opened"), self.options.watch)
-        execution = replace(execution, suite=suite, opened=opened)
+        execution = _judged_by_tests(replace(execution, suite=suite, opened=opened))
         if self.options.changed_lines is None or answer.get("measured") is not True:
             return execution
         return replace(execution, coverage=self._measure_coverage(reports))
@@ -250,6 +251,15 @@ class CheckRunner:
             return {**answer, "stamps": parse_stamps(answer.get("stamps", {}))}
         except (AgentError, InvalidReport):
             return {}
+
+
+def _judged_by_tests(execution: CheckExecution) -> CheckExecution:
+    """Return a run whose tests passed in part as failed, if for others a network or a dependency was missing."""
+    run, counts = execution.run, execution.suite.counts if execution.suite else None
+    lacks = run.state is CheckState.NO_SOCKETS or run.note.startswith(MISSING)
+    if lacks and counts is not None and counts.passed:
+        return replace(execution, run=replace(run, state=CheckState.FAILED))
+    return execution
 
 
 def _is_option_refused(run: CheckRun, outcome: ToolOutcome | None, report: str) -> bool:
