@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,12 +23,14 @@ from bot.cli.options import (
     add_path,
     check_minutes,
     check_options,
+    confirm,
     local_run_fields,
 )
 from bot.cli.result import Result, git_at, print_end
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer
+from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import Viewer
-from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.errors import ExitCode, PublishError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import EndEvent, NoteEvent
@@ -117,7 +120,9 @@ class LocalVerb:
         publishes, model = options.publishes, options.model
 
         def from_github(request: Request) -> FromGitHub:
-            return request_from_github(at, request, thread, publishes=publishes, model=model)
+            return request_from_github(
+                at, request, thread, publishes=publishes, model=model, asks=_has_person()
+            )
 
         return at, replace(options, from_github=from_github)
 
@@ -136,13 +141,26 @@ def _separate_run(arguments: argparse.Namespace) -> None:
     arguments.resume = Path(arguments.resume) if arguments.resume else None
 
 
+def _has_person() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def _publish(result: FixResult, at: CheckoutOnGitHub, viewer: Viewer) -> FixResult:
     """Publish a change. Without one there is nothing to open, and the outcome has the reason."""
     if not result.outcome.files:
         return result
     from bot.session.event.from_checkout import publish_from_checkout
 
-    published = publish_from_checkout(result.bundle, at, lambda text: viewer.tell(NoteEvent(text)))
+    def approve() -> bool:
+        if not _has_person():
+            return False
+        viewer.close()
+        Printer(sys.stderr, os.environ).diff((result.bundle / PATCH).read_text(errors="replace"))
+        if not confirm(f"Push this to {at.remote.repository}? CI starts on it at once, as your push.", ""):
+            raise PublishError("Nothing was pushed, as you said.")
+        return True
+
+    published = publish_from_checkout(result.bundle, at, lambda text: viewer.tell(NoteEvent(text)), approve)
     note = " ".join(filter(None, (result.note, *published.notes)))
     return replace(result, branch=published.branch, pull_url=published.pr_url, note=note)
 

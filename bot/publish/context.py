@@ -50,7 +50,8 @@ class PublishContext:
 
     `github` only prints its writes if it is a dry run. `say` writes to the log. `may_write` overrides
     the policy's. `workflow` returns a client with the workflow's own token, and that token; after it was
-    called, `app` is the client that was used before. `ci_waits`: CI on the change waits for approval.
+    called, `app` is the client that was used before. `ci_waits`: CI on the change waits for approval. `approved`: a
+    person looked at the change, so CI may start on it.
     """
 
     bundle: Bundle
@@ -63,6 +64,7 @@ class PublishContext:
     workflow: Callable[[], tuple[GitHub, str]] | None = None
     app: GitHub | None = None
     ci_waits: bool = False
+    approved: bool = False
 
     @property
     def outcome(self) -> Outcome:

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from slash_forge.bundled import MAINTAINER, TITLE
-from tests.session.conftest import Cli, CommandResult
+from tests.session.conftest import Cli, CommandResult, command
 from tests.support.fix_script import fix_steps
 from tests.support.model_server import ModelServer
 from tests.support.repositories import POLICY, UNCHECKED, commit_all, git
 from tests.support.stage import MODEL, Stage
+from tests.support.terminals import Terminal
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -165,6 +166,28 @@ def test_a133_ci_that_must_wait_is_not_started_by_a_push_from_here(
     ran, asked = run("--pr", "round it")
     assert (ran.code, asked, stage.pulls()) == (2, [], [])
     assert "lets CI wait until somebody has looked at a change" in ran.err
+
+
+@pytest.mark.parametrize(("answer", "code", "pulls"), [("y", 0, 1), ("", 6, 0)])
+def test_a133_at_a_terminal_the_person_decides_after_the_change_is_printed(
+    stage: Stage, clone: Path, cli: Cli, answer: str, code: int, pulls: int
+) -> None:
+    stage.forge.commit(stage.repo, {POLICY: UNCHECKED})
+    own = {
+        "GH_HOST": stage.forge.url.partition("://")[2],
+        "GH_ENTERPRISE_TOKEN": stage.sample.maintainer_token,
+    }
+    argv = command("fix", "--repo", clone, "--model", MODEL, "--pr", "round it")
+    with ModelServer(fix_steps()) as server:
+        environment = cli.environment(**server.environment(), **own)
+        with Terminal(argv, environment) as terminal:
+            terminal.wait_for("Push this to riverbend/tidytime? CI starts on it at once, as your push. [y/N]")
+            assert "+++ b/tidytime/format.py" in terminal.text
+            assert list(stage.branches()) == ["main"]
+            terminal.type(f"{answer}\n")
+            assert terminal.end() == code, terminal.text
+    assert len(stage.pulls()) == pulls
+    assert ("Nothing was pushed, as you said." in terminal.text) is (pulls == 0)
 
 
 @pytest.fixture

@@ -20,10 +20,11 @@ _NO_RUNS = (
 
 
 def with_ci_wait(context: PublishContext, policy: Policy) -> PublishContext:
-    """Return `context` with the workflow's own token, if there is one, unless the policy says `ci: start`.
+    """Return `context` with the workflow's own token, if there is one, unless the policy says `ci: start` or a person
+    approved the change.
 
     The authors of the text that the model read are not looked up: they can delete it before this job runs."""
-    if policy.pull_request.ci == "start":
+    if policy.pull_request.ci == "start" or context.approved:
         return context
     context = replace(context, ci_waits=True)
     if context.workflow is None or not context.starts_runs or context.github.dry_run is not None:

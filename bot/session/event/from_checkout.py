@@ -77,10 +77,17 @@ def checkout_on_github(
 
 
 def request_from_github(
-    at: CheckoutOnGitHub, request: Request, thread: ThreadName | None, *, publishes: bool, model: str
+    at: CheckoutOnGitHub,
+    request: Request,
+    thread: ThreadName | None,
+    *,
+    publishes: bool,
+    model: str,
+    asks: bool,
 ) -> FromGitHub:
     """Return `request` with the text of `thread`, and if it `publishes` for the person's own account and the remote's
-    default branch, where the policy must allow `model`. Raises `UsageError` and `GitHubError`."""
+    default branch, where the policy must allow `model`. `asks`: a person can look at the change before it is pushed.
+    Raises `UsageError` and `GitHubError`."""
     github, policy_text = at.github, None
     if thread is not None:
         request = _with_thread(at, github, request, thread.number)
@@ -90,7 +97,7 @@ def request_from_github(
                 f"#{request.thread.number} is a pull request already, and --pr opens another one: leave out --pr, and "
                 "push the branch that the run makes."
             )
-        request, policy_text = _for_publishing(at, github, request, model)
+        request, policy_text = _for_publishing(at, github, request, model, asks=asks)
     load = github_attachments(at.where) if request.thread else None
     return FromGitHub(request, policy_text, load)
 
@@ -151,7 +158,7 @@ def _unreadable(error: GitHubError, what: str, host: str) -> GitHubError:
 
 
 def _for_publishing(
-    at: CheckoutOnGitHub, github: GitHub, request: Request, model: str
+    at: CheckoutOnGitHub, github: GitHub, request: Request, model: str, *, asks: bool
 ) -> tuple[Request, str | None]:
     """Return the request of the token's account, and the policy of the base branch."""
     name, head = at.remote.repository, resolve(at.repo, "HEAD").sha
@@ -180,11 +187,12 @@ def _for_publishing(
         raise UsageError(f"The policy of {name} does not allow `{request.verb}` for the tier {actor.tier}.")
     if refusal := option_refusal(policy, {"model": model}):
         raise UsageError(refusal)
-    if policy.pull_request.ci != "start":
+    if policy.pull_request.ci != "start" and not asks:
         raise UsageError(
             f"The policy of {name} lets CI wait until somebody has looked at a change, and a push with your own token "
-            "starts it at once: set `pull_request: {ci: start}` in the policy on its default branch, or leave out --pr "
-            "and push the branch yourself."
+            "starts it at once: run this in a terminal, which prints the change and asks you before the push, set "
+            "`pull_request: {ci: start}` in the policy on its default branch, or leave out --pr and push the branch "
+            "yourself."
         )
     if not is_in_base:
         raise UsageError(
@@ -194,12 +202,16 @@ def _for_publishing(
     return replace(request, actor=actor, repository=name, base_ref=base), text
 
 
-def publish_from_checkout(bundle: Path, at: CheckoutOnGitHub, say: Callable[[str], None]) -> PublishResult:
-    """Publish the bundle of a run as `slash-agent publish` does, with the token of `at`. Raises `AgentError` with the
-    place of the change, which is kept."""
+def publish_from_checkout(
+    bundle: Path, at: CheckoutOnGitHub, say: Callable[[str], None], approve: Callable[[], bool]
+) -> PublishResult:
+    """Publish the bundle of a run as `slash-agent publish` does, with the token of `at`. `approve` returns whether a
+    person approved the push, and raises `PublishError` if they refused. Raises `AgentError` with the place of the
+    change, which is kept."""
     kept, apply = f"The change is kept in {bundle}", f"git -C {quote(str(at.repo))} apply"
     try:
-        return publish_bundle(bundle, at.environment, dry_run=False, say=say).published
+        approved = approve()
+        return publish_bundle(bundle, at.environment, dry_run=False, say=say, approved=approved).published
     except KeyboardInterrupt:
         say(kept)
         raise

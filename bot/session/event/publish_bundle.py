@@ -59,14 +59,15 @@ def publish_bundle(
     dry_run: bool,
     say: Callable[[str], None],
     mask: Callable[[str], None] = lambda secret: None,
+    approved: bool = False,
 ) -> BundlePublished:
     """Publish the bundle in `folder`. Raises `AgentError`; the bundle stays unchanged. `mask` gets each secret that is
-    created.
+    created. `approved`: a person looked at the change, so CI may start on it.
 
     In a job of the event that began the run, actor, request and thread come from the event: a bundle that differs is
     not published. Without an event, GitHub is asked for the permission of the account that the bundle names.
     """
-    job = _Job(environment, read_github_environment(environment), dry_run, say, mask)
+    job = _Job(environment, read_github_environment(environment), dry_run, say, mask, approved)
     try:
         bundle = read_bundle(folder)
     except UsageError as error:
@@ -117,6 +118,7 @@ class _Job:
     dry_run: bool
     say: Callable[[str], None]
     mask: Callable[[str], None]
+    approved: bool = False
 
     def signed_in(self, where: GitHubEnvironment, repository: str, access: Access) -> GitHubEnvironment:
         where = signed_in(where, repository, access)
@@ -204,6 +206,7 @@ def _publish_as(job: _Job, bundle: Bundle, name: str) -> BundlePublished:
             links=Links(run=where.run_url, report=where.report_url),
             say=say,
             workflow=workflow if has_own else None,
+            approved=job.approved,
         )
         published = publish(context, where.acts_for)
     return BundlePublished(bundle.outcome, published, finder)
