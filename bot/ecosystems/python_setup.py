@@ -14,6 +14,8 @@ from bot.ecosystems.suite_files import named_as_test
 VENV = ".venv"
 _MANAGERS = ("uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox")
 _GROUPS = ("test", "tests", "testing", "dev", "develop")
+# A test that is a function at the top of a module; `test_suite` builds the suite of a unittest module.
+_PYTEST = re.compile(r"(?m)^(?:import|from) +pytest\b|^(?:async +)?def +test(?!_suite\b)")
 _REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
 _VERSION_TOOLS = {
     "setuptools-scm": (
@@ -44,7 +46,7 @@ def _uses_pytest(tests: Sequence[str], files: Files) -> bool:
     named = ("pyproject.toml", "setup.cfg", "tox.ini", "requirements-dev.txt", "requirements.txt")
     some = tests[:: max(1, len(tests) // 8)][:8]  # each read is a process of git's
     return any("pytest" in (files.text(name) or "") for name in named) or any(
-        "import pytest" in (files.text(name) or "") for name in some
+        _PYTEST.search(files.text(name) or "") for name in some
     )
 
 

@@ -31,6 +31,8 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
         ({"test_a.py": "import unittest"}, ["python3 -m unittest"]),
         ({"tests/test_a.py": "import unittest"}, ["python3 -m unittest discover -s tests"]),
         ({"tests/test_a.py": "import pytest"}, ["python3 -m pytest -q"]),
+        ({"tests/test_a.py": "import app\n\nasync def test_a(): pass\n"}, ["python3 -m pytest -q"]),
+        ({"test_a.py": "import unittest\n\ndef test_suite(): pass\n"}, ["python3 -m unittest"]),
         ({"tests/test_a.py": "", "conftest.py": ""}, ["python3 -m pytest -q"]),
         ({"src/app/tests/test_a.py": "", "src/app/tests/conftest.py": ""}, ["python3 -m pytest -q"]),
         ({"a_test.py": "", "pyproject.toml": "[tool.pytest.ini_options]"}, ["python3 -m pytest -q"]),
