@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.checkout.github_remotes import origin_repository
+from bot.checkout.local import repository_root
 from bot.cli.options import add_flag, add_repo, add_text, repositories_of
 from bot.cli.terminal.printer import Printer, Style
 from bot.cli.trials import ADVICE, result_text, try_with_progress
@@ -83,6 +84,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _local_findings(root: Path, arguments: argparse.Namespace) -> Iterator[Finding]:
     """Return the findings on this machine, with the result of each check in place of the checks' names."""
+    try:
+        repository_root(root)
+    except AgentError as error:
+        fix = "run it in a checkout of your repository, or name one with --repo DIR"
+        yield Finding(State.WARNING, "repository", f"{error}.", fix)
     for finding in check_local(root, os.environ, verbose=arguments.verbose):
         if finding.name != "checks" or finding.state is not State.UNKNOWN or arguments.no_try:
             yield finding

@@ -270,6 +270,7 @@ def test_checks_are_not_run_if_nobody_wants_it_or_there_is_no_commit(stage: Stag
         [found] = [one for one in ran.json if one["name"].startswith("check")]
         assert found["state"] == State.UNKNOWN
         assert why in found["said"]
+        assert "is not in a git repository" in ran.json[0]["said"]
 
 
 @pytest.mark.bubblewrap
