@@ -141,8 +141,10 @@ def test_a81_a_check_whose_sandbox_was_killed_is_run_again(cli: Cli, tmp_path: P
     repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})
 
     def kill() -> None:
-        if eventually(lambda: any(cli.home.glob(".local/state/slash-agent/runs/*/tree-checks-after-1/mark"))):
-            for pid in running("workspace-checks-after-1/spill\0"):
+        runs = cli.home / ".local/state/slash-agent/runs"
+        if eventually(lambda: any(runs.glob("*/tree-checks-after-1/mark"))):
+            [folder] = runs.iterdir()  # never those of other runs on this machine
+            for pid in running(f"{folder}/workspace-checks-after-1/spill\0"):
                 os.kill(pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
