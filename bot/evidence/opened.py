@@ -12,9 +12,10 @@ from bot.contracts.plain_text import printable_name
 from bot.ecosystems.record import Ecosystem
 from bot.ecosystems.registry import ecosystems_of
 from bot.ecosystems.suite_files import role_of
+from bot.ecosystems.uses import Use
 from bot.evidence.check import OTHER_CODE, Check
 from bot.evidence.reruns import CheckExecution
-from bot.evidence.summary import languages_of, may_run_tests
+from bot.evidence.summary import languages_of, may_run_tests, uses_of
 
 _UNKNOWN = (
     "which files its tests open could not be watched, so it is not known whether they ran the changed code: raise "
@@ -34,23 +35,33 @@ def no_evidence(
 ) -> Iterator[tuple[int, str]]:
     """Yield the number of each check whose tests pass without having opened a changed source of its language, and the
     reason. `changed` are those `sources`, `ran` the checks of one round. A source that another check of the round
-    opened counts as well, since a build need not read it again; one that a linter read does not."""
-    opened = {
+    opened counts as well, since a build need not read it again; one that a linter read does not. If a suite failed
+    before its first test, the tests of another command, perhaps of one package, must have opened a source themselves.
+    """
+    by_any = {
         path
         for check, execution in ran
         if may_run_tests(check.command) and execution.opened
         for path in execution.opened
     }
     languages = ecosystems_of(changed)
-    unopened = [one for one in languages if opened.isdisjoint(_of(one, changed))]
+    one_is_silent = any(_fails_in_silence(check, execution) for check, execution in ran)
     for number, (check, execution) in enumerate(ran):
         counts = execution.suite.counts if execution.suite else None
         if execution.run.state is not CheckState.PASSED or not counts or not counts.passed + counts.failed:
             continue
         named = languages_of(check.command)
         about = [one for one in languages if not named or one.name in named]
-        if about and all(one in unopened for one in about):
+        opened = (execution.opened or frozenset()) if one_is_silent else by_any
+        if about and all(opened.isdisjoint(_of(one, changed)) for one in about):
             yield number, _reason(about[0], changed) if execution.opened is not None else _UNKNOWN
+
+
+def _fails_in_silence(check: Check, execution: CheckExecution) -> bool:
+    """Whether a command that tests fails, and no test that ran is known."""
+    counts = execution.suite.counts if execution.suite else None
+    ran = counts is not None and counts.passed + counts.failed > 0
+    return execution.run.state is CheckState.FAILED and Use.TESTS in uses_of(check.command) and not ran
 
 
 def excused(execution: CheckExecution, reason: str) -> CheckExecution:

@@ -72,11 +72,9 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
     if not known:
         return _unverified(outcome, outcome.checks)
     near = [check for check in outcome.checks if is_near(check, outcome)]
-    silent_tests = [check for check in near if check not in known and fails_in_silence(check)]
-    if not bad and (silent_tests or not any(check in known and counts_tests(check) for check in near)):
-        # A formatter that passes does not speak for tests, nor do the tests of another language, nor those of one
-        # package for a suite that ended before its first test.
-        tests = silent_tests or [check for check in near if may_run_tests(check.command)]
+    if not bad and not any(check in known and counts_tests(check) for check in near):
+        # A formatter that passes does not speak for tests, nor do the tests of another language.
+        tests = [check for check in near if may_run_tests(check.command)]
         summary = _unverified(outcome, tests or outcome.checks)
         other = "other " if len(known) < len(outcome.checks) else ""
         return replace(summary, headline=", ".join([summary.headline, *_counted(known, other)]))
@@ -109,19 +107,9 @@ def fails_without_base(check: CheckResult) -> bool:
     )
 
 
-def fails_in_silence(check: CheckResult) -> bool:
-    """Whether a command that tests fails, and no test that ran is known."""
-    return (
-        check.after.state is CheckState.FAILED
-        and not check.flaky
-        and Use.TESTS in _uses(check.command)
-        and not counts_tests(check)
-    )
-
-
 def may_run_tests(command: str) -> bool:
     """Whether the command is not known to be only a linter or a type checker."""
-    uses = _uses(command)
+    uses = uses_of(command)
     return not uses or not uses <= {Use.LINT, Use.TYPES}
 
 
@@ -145,7 +133,8 @@ def languages_of(command: str) -> set[str]:
     return named if named <= {one.name for one in ecosystems() if one.suffixes} else set()
 
 
-def _uses(command: str) -> set[Use]:
+def uses_of(command: str) -> set[Use]:
+    """Return what the statements of a command are for, as far as known."""
     return {use for part in statements(command) for use in part.uses}
 
 

@@ -61,6 +61,13 @@ def test_what_a_linter_opened_says_nothing_of_tests_and_what_a_build_opened_does
     assert excuses(ran("make build", *CHANGED, counts=None), ran("pytest")) == {}
 
 
+def test_beside_a_suite_that_failed_before_its_first_test_tests_must_open_a_source_themselves() -> None:
+    """As of junegunn/fzf: the tests of one package passed, and the result was green for a change of another."""
+    suite = ran("make test", *CHANGED, state=CheckState.FAILED, counts=None)
+    assert list(excuses(suite, ran("pytest tests/other"))) == [1]
+    assert excuses(suite, ran("pytest", "src/app.py")) == {}
+
+
 def test_what_fails_or_counts_no_tests_stays_as_it_is() -> None:
     failed, uncounted = ran("pytest", state=CheckState.FAILED), ran("pytest", counts=None)
     assert excuses(failed, uncounted, ran("pytest", counts=TestCounts(0, 0, 2))) == {}
