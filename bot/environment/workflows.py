@@ -28,8 +28,9 @@ _EVENTS = ("pull_request", "push", "merge_group", _CALL, "pull_request_target")
 _LOCAL = re.compile(r"\./(\.github/workflows/[\w.-]+\.ya?ml)")
 _OUTPUT = re.compile(r"\$\{\{\s*steps\.([\w-]+)\.outputs\.[\w-]+\s*\}\}")
 _OTHER_JOB = re.compile(
-    r"(?i)release|deploy|publish|docker|image|wheels|changelog|label|stale|scorecard|codeql|fuzz|benchmark|nightly"
-    r"|\bpages\b|backport|dependabot|preview|miri|sanitizer|wasm|cross|downstream|windows|macos|upload|nix|brew"
+    r"(?i)(?<![a-z])(?:(?:pre)?release|deploy|publish|docker|image|wheels|changelog|label|stale|scorecard|codeql|nightly"
+    r"|pages\b|backport|dependabot|preview|miri|sanitizer|wasm|cross|downstream|windows|macos|upload|nix|(?:home)?brew)"
+    r"|fuzz|benchmark"
 )
 _NEEDS_EVENT = re.compile(r"refs/tags|secrets\.|'schedule'|'release'|'workflow_dispatch'")
 _IGNORED_VARIABLES = re.compile(

@@ -256,6 +256,22 @@ def test_what_is_not_about_changes_is_no_check(text: str) -> None:
     assert commands(detection(PYTEST, text)) == ["python3 -m pytest -q"]
 
 
+@pytest.mark.parametrize(
+    ("name", "is_taken"),
+    [
+        ("test-unix", True),
+        ("across-versions", True),
+        ("test-nix", False),
+        ("cross", False),
+        ("cifuzz", False),
+    ],
+)
+def test_a_job_that_checks_no_change_is_known_by_a_word_of_its_name(name: str, is_taken: bool) -> None:
+    """As of spf13/cobra: `nix` is in the name of its job `test-unix`."""
+    text = workflow("- run: pytest --other").replace("  test:", f"  {name}:")
+    assert (commands(detection(PYTEST, text)) == ["pytest --other"]) is is_taken
+
+
 def test_a_folder_that_the_repository_is_checked_out_into_is_its_root() -> None:
     steps = "- uses: actions/checkout@v5\n  with: {path: app}\n- run: pytest\n  working-directory: app/inner"
     assert commands(detection(PYTEST, workflow(steps))) == ["cd inner && pytest"]
