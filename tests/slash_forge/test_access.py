@@ -10,7 +10,7 @@ from github import Github
 from github.Repository import Repository
 
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO, Connect, Wire, refusal
+from tests.slash_forge.conftest import REPO, Connect, Wire
 
 WireTo = Callable[..., Wire]
 
@@ -26,15 +26,6 @@ def test_every_way_to_send_a_token_works(forge: Forge, wire: WireTo, scheme: str
     pair = base64.b64encode(f"x-access-token:{token}".encode()).decode()
     authorization = f"basic {pair}" if scheme == "basic" else scheme.format(token)
     assert wire().api("GET", "/user", Authorization=authorization).json["login"] == "ada"
-
-
-def test_nobody_reads_what_is_public_and_writes_nothing(forge: Forge, wire: WireTo) -> None:
-    number = forge.create_issue(REPO, "eve", "x")
-    ask = wire()
-    assert ask.api("GET", f"/repos/{REPO}").status == 200
-    assert ask.api("GET", "/user").status == 401
-    answer = ask.api("POST", f"/repos/{REPO}/issues/{number}/comments", {"body": "x"})
-    assert (answer.status, answer.json["message"]) == (401, "Requires authentication")
 
 
 # -- private repositories
@@ -54,14 +45,6 @@ def test_a_private_repository_is_not_there_for_others(
     for token in ("", forge.token("eve"), forge.token(permissions={"contents": "write"}, repo=REPO)):
         answer = wire(token).api("GET", f"/repos/{private}{path}")
         assert (answer.status, answer.json["message"]) == (404, "Not Found")
-
-
-def test_a_token_without_the_permission_cannot_read_it(forge: Forge, wire: WireTo, private: str) -> None:
-    number = forge.create_issue(private, "acme", "x")
-    ask = wire(forge.token(permissions={"contents": "read"}, repo=private))
-    assert ask.api("GET", f"/repos/{private}").status == 200
-    answer = ask.api("GET", f"/repos/{private}/issues/{number}")
-    assert (answer.status, answer.json["message"]) == (403, "Resource not accessible by integration")
 
 
 # -- tokens with permissions
@@ -122,21 +105,6 @@ def test_permission_knows_four_words_and_role_name_all(
     answer = repo.requester.requestJsonAndCheck("GET", f"{repo.url}/collaborators/zoe/permission")[1]
     assert (answer["permission"], answer["role_name"], answer["user"]["id"]) == (permission, granted, number)
     assert answer["user"]["permissions"]["push"] == (permission in ("admin", "write"))
-
-
-@pytest.mark.parametrize("login", ["nobody-here", "github-actions[bot]"])
-def test_who_is_not_a_user_has_no_permission(repo: Repository, login: str) -> None:
-    with refusal(404, "is not a user"):
-        repo.get_collaborator_permission(login)
-
-
-def test_an_organisations_member_is_no_collaborator_by_that(
-    forge: Forge, repo: Repository, connect: Connect
-) -> None:
-    forge.add_organisation("guild", members=["eve"])
-    name = forge.create_repository("guild", "tool", private=True)
-    token = forge.token(permissions={"issues": "write"}, repo=name)
-    assert connect(token).get_repo(name).get_collaborator_permission("eve") == "none"
 
 
 # -- limits

@@ -77,18 +77,6 @@ def test_runs_are_listed_newest_first_and_filtered(forge: Forge, ask: Ask) -> No
     assert [one["id"] for one in matches] == [new]
 
 
-def test_a_run_of_a_pull_request_names_it_unless_it_is_a_forks(forge: Forge, ask: Ask) -> None:
-    forge.commit(REPO, {"x": "y"}, branch="topic")
-    ours = forge.add_run(REPO, event="pull_request", pull=forge.open_pull(REPO, "ada", "topic"))
-    forge.commit(forge.fork(REPO, "eve"), {"x": "z"}, branch="fix")
-    theirs = forge.add_run(REPO, event="pull_request", pull=forge.open_pull(REPO, "eve", "eve:fix"))
-    result = ask("GET", f"/actions/runs/{ours}").json
-    assert [one["number"] for one in result["pull_requests"]] == [1]
-    result = ask("GET", f"/actions/runs/{theirs}").json
-    assert (result["pull_requests"], result["head_repository"]["full_name"]) == ([], "eve/lib")
-    assert (result["head_branch"], result["head_sha"]) == ("fix", forge.branch_sha("eve/lib", "fix"))
-
-
 def test_a_run_is_cancelled_once(forge: Forge, ask: Ask) -> None:
     run = forge.add_run(REPO, conclusion=None)
     job = forge.add_job(REPO, run, conclusion=None)
@@ -123,15 +111,6 @@ def test_logs_are_a_redirect_that_takes_no_token(
     assert wire()("GET", f"{path}0").status == 404
     forge.expire_logs(REPO, run)
     assert ask("GET", f"/actions/jobs/{job}/logs").status == 410
-
-
-def test_logs_and_artifacts_are_not_for_nobody(forge: Forge, wire: WireTo) -> None:
-    run = forge.add_run(REPO)
-    job, one = forge.add_job(REPO, run), forge.add_artifact(REPO, run, "bundle", {"a": b"b"})
-    anonymous = wire()
-    assert anonymous.api("GET", f"/repos/{REPO}/actions/jobs/{job}/logs").status == 403
-    assert anonymous.api("GET", f"/repos/{REPO}/actions/artifacts/{one}/zip").status == 401
-    assert anonymous.api("GET", f"/repos/{REPO}/actions/jobs/{job}").status == 200
 
 
 # -- artifacts
@@ -204,17 +183,3 @@ def test_a_dispatch_that_cannot_be_is_refused(
 
 
 # -- settings
-
-
-def test_what_actions_may_is_for_administrators(forge: Forge, wire: WireTo, ask: Ask) -> None:
-    path = f"/repos/{REPO}/actions/permissions/workflow"
-    admin = wire(forge.token("acme"))
-    assert admin.api("GET", path).json == {
-        "default_workflow_permissions": "read",
-        "can_approve_pull_request_reviews": True,
-    }
-    assert (
-        ask("GET", "/actions/permissions/workflow").json["message"]
-        == "Resource not accessible by integration"
-    )
-    assert wire(forge.token("ada")).api("GET", path).status == 403

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slash_forge.diffs import FileDiff, changed_files, file_diff, moved_line
+from slash_forge.diffs import FileDiff, changed_files, moved_line
 from slash_forge.git import BareRepository, Signature
 
 WHO = Signature("Ada", "ada@example.org", 1_700_000_000)
@@ -64,22 +64,6 @@ def test_a_line_that_moved_still_says_the_same(
             assert after[now - 1] == line
     if before == after:
         assert all(moved_line(git, old, new, "a.txt", line) == line for line in range(1, len(before) + 1))
-
-
-def test_what_has_no_text_diff_has_no_lines(git: BareRepository) -> None:
-    one = git.write_files(None, {"bin": b"\0\1", "same": b"x\n"}, "x\n", WHO)
-    two = git.write_files(None, {"bin": b"\0\2", "same": b"x\n"}, "x\n", WHO)
-    assert file_diff(git, one, two, "bin") is None
-    assert file_diff(git, one, two, "same") is None
-    assert moved_line(git, one, two, "bin", 1) is None
-    assert moved_line(git, one, two, "same", 1) == 1
-
-
-def test_a_file_that_was_renamed_lost_its_lines(git: BareRepository) -> None:
-    text = "".join(f"{line}\n" for line in range(20)).encode()
-    one = git.write_files(None, {"old": text}, "x\n", WHO)
-    two = git.write_files(None, {"new": text}, "x\n", WHO)
-    assert moved_line(git, one, two, "old", 3) is None
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,6 @@ def test_the_next_matching_requests_fail_and_then_no_more(forge: Forge, wire: Wi
     assert forge.faults_waiting == 0
 
 
-def test_a_failed_request_has_no_effect(forge: Forge, wire: WireTo, repo: Repository, bot_token: str) -> None:
-    number = forge.create_issue(REPO, "eve", "x")
-    forge.fail_next("POST", "/comments", 403, body={"message": "You have exceeded a secondary rate limit"})
-    answer = wire(bot_token).api("POST", f"/repos/{REPO}/issues/{number}/comments", {"body": "x"})
-    assert answer.json["message"] == "You have exceeded a secondary rate limit"
-    assert repo.get_issue(number).comments == 0
-
-
 @pytest.mark.parametrize(("after_effect", "comments"), [(False, 0), (True, 1)])
 def test_a_dropped_connection_loses_the_answer_or_the_request(
     forge: Forge, wire: WireTo, repo: Repository, bot_token: str, after_effect: bool, comments: int
@@ -61,22 +53,6 @@ def test_requests_are_recorded_without_their_credentials(forge: Forge, wire: Wir
     assert bot_token not in repr(forge.requests)
     # The query was only there to be recorded; GitHub's description knows no such parameter.
     forge.requests.pop()
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "words"),
-    [
-        (b"{", 400, "Problems parsing JSON"),
-        (b"[1]", 422, "not an object"),
-        (b'{"title": []}', 422, "not a string"),
-    ],
-)
-def test_a_body_that_makes_no_sense_is_refused(
-    wire: WireTo, bot_token: str, body: bytes, status: int, words: str
-) -> None:
-    answer = wire(bot_token).api("POST", f"/repos/{REPO}/issues", body)
-    assert answer.status == status
-    assert words in answer.json["message"]
 
 
 def test_many_clients_at_once_get_numbers_of_their_own(forge: Forge, bot_token: str) -> None:

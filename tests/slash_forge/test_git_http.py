@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO, Run, Wire, with_token
+from tests.slash_forge.conftest import REPO, Run, with_token
 
 
 @pytest.fixture
@@ -35,29 +32,6 @@ def test_a_push_larger_than_the_post_buffer_comes_in_chunks(forge: Forge, git: R
     git("push", "-q", "origin", "HEAD:refs/heads/topic", cwd=work)
     assert forge.branch_sha(REPO, "topic") == sha
     assert any(e.request_headers.get("transfer-encoding") == "chunked" for e in forge.requests)
-
-
-def test_a_commit_is_fetched_by_its_id(forge: Forge, git: Run, tmp_path: Path) -> None:
-    first = str(forge.branch_sha(REPO))
-    forge.commit(REPO, {"second.txt": "x\n"})
-    git("init", "-q", "copy")
-    git("fetch", "-q", "--depth=1", forge.clone_url(REPO), first, cwd=tmp_path / "copy")
-    assert git("rev-parse", "FETCH_HEAD", cwd=tmp_path / "copy").stdout.strip() == first
-
-
-def test_the_header_that_actions_checkout_sets_is_enough(
-    forge: Forge, git: Run, bot_token: str, work: Path
-) -> None:
-    sha = commit(git, work)
-    pair = base64.b64encode(f"x-access-token:{bot_token}".encode()).decode()
-    header = f"http.{forge.url}/.extraheader=AUTHORIZATION: basic {pair}"
-    git("-c", header, "push", "-q", forge.clone_url(REPO), "HEAD:refs/heads/topic", cwd=work)
-    assert forge.branch_sha(REPO, "topic") == sha
-
-
-def test_credentials_are_asked_for_first(forge: Forge, wire: Callable[[], Wire]) -> None:
-    answer = wire()("GET", f"/{REPO}.git/info/refs?service=git-receive-pack")
-    assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="GitHub"')
 
 
 @pytest.mark.parametrize(
@@ -96,32 +70,3 @@ def test_a_workflow_needs_a_permission_of_its_own(forge: Forge, git: Run, work: 
     token = forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # plain strings
     git("push", "-q", with_token(forge.clone_url(REPO), token), "HEAD:topic", cwd=work)
     assert forge.branch_sha(REPO, "topic") == sha
-
-
-def test_a_compressed_request_is_understood(forge: Forge, wire: Callable[[], Wire]) -> None:
-    command = b"0014command=ls-refs\n0000"
-    answer = wire()(
-        "POST",
-        f"/{REPO}.git/git-upload-pack",
-        gzip.compress(command),
-        {
-            "Content-Type": "application/x-git-upload-pack-request",
-            "Content-Encoding": "gzip",
-            "Git-Protocol": "version=2",
-        },
-    )
-    assert answer.status == 200
-    assert b"refs/heads/main" in answer.body
-
-
-def test_an_existing_repository_is_taken_over_with_its_history(
-    forge: Forge, git: Run, tmp_path: Path
-) -> None:
-    git("init", "-q", "-b", "trunk", "old")
-    old = tmp_path / "old"
-    commit(git, old, "one.txt")
-    sha = commit(git, old, "two.txt")
-    git("tag", "v1", cwd=old)
-    name = forge.create_repository("acme", "old", old, default_branch="trunk")
-    assert forge.branch_sha(name) == sha
-    assert "refs/tags/v1" in git("ls-remote", forge.clone_url(name)).stdout

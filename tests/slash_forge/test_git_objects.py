@@ -42,25 +42,6 @@ def test_who_names_an_author_is_not_signed_for(forge: Forge, repo: Repository, c
     assert not own.verification.verified
 
 
-def test_what_is_not_there_makes_no_commit(forge: Forge, repo: Repository, wire: Callable[..., Wire]) -> None:
-    ask = wire(forge.token(permissions={"contents": "write"}, repo=REPO))
-    none = "0" * 40
-    for path, body in (
-        ("blobs", {"content": "x", "encoding": "base64"}),
-        ("trees", {"tree": []}),
-        ("trees", {"tree": [{"path": "a", "mode": "1", "content": "x"}]}),
-        ("trees", {"tree": [{"path": "a", "mode": "100644", "sha": none}]}),
-        ("trees", {"tree": [{"path": "../a", "mode": "100644", "content": "x"}]}),
-        ("trees", {"tree": [{"path": ".git/a", "mode": "100644", "content": "x"}]}),
-        ("trees", {"tree": [{"mode": "100644", "content": "x"}]}),
-        ("trees", {"base_tree": none, "tree": [{"path": "a", "mode": "100644", "content": "x"}]}),
-        ("commits", {"message": "x", "tree": none}),
-        ("commits", {"message": "x", "tree": forge.branch_sha(REPO)}),
-    ):
-        assert ask.api("POST", f"/repos/{REPO}/git/{path}", body).status == 422, (path, body)
-    assert wire(forge.token("tom")).api("POST", f"/repos/{REPO}/git/blobs", {"content": "x"}).status == 404
-
-
 # -- what guards a branch
 
 

@@ -45,22 +45,3 @@ def test_a_conflict_has_no_merge(forge: Forge, repo: Repository, pull: PullReque
     assert merge_ref(forge, git, pull.number) == ""
     result = repo.get_pull(pull.number)
     assert (result.mergeable, result.mergeable_state) == (False, "dirty")
-
-
-def test_merging_closes_it_and_the_issue_it_names(forge: Forge, repo: Repository, pull: PullRequest) -> None:
-    sha = forge.merge(REPO, pull.number, "ada")
-    assert sha == forge.branch_sha(REPO)
-    result = repo.get_pull(pull.number)
-    assert (result.merged, result.state, result.merge_commit_sha) == (True, "closed", sha)
-    assert repo.get_issue(1).state == "closed"
-    commit = repo.get_commit(sha)
-    assert commit.commit.message == "Merge pull request #2 from acme/topic\n\nAdd"
-    assert [parent.sha for parent in commit.parents][1] == pull.head.sha
-
-
-def test_squashing_makes_one_commit(forge: Forge, repo: Repository, pull: PullRequest) -> None:
-    forge.commit(REPO, {"more.txt": "x\n"}, branch="topic")
-    commit = repo.get_commit(forge.merge(REPO, pull.number, "ada", "squash"))
-    assert (commit.commit.message, len(commit.parents)) == ("Add (#2)", 1)
-    result = repo.get_pull(pull.number)
-    assert (result.merged, result.changed_files) == (True, 2)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slash_forge.git import BareRepository, GitFailed, Signature, environment
+from slash_forge.git import BareRepository, Signature, environment
 
 WHO = Signature("Ada", "ada@example.org", 1_700_000_000)
 ODD = Signature(' "Ada\n<L>".', "<ada@example.org>", 1_700_000_001)
@@ -87,23 +87,3 @@ def test_a_moved_ref_is_where_git_looks_for_it(git: BareRepository, name: str) -
     git.run("pack-refs", "--all")
     assert git.branches() == {f"refs/heads/{name}": sha}
     assert git.branch(name) == git.resolve(name) == sha
-
-
-def test_a_ref_that_another_is_in_the_way_of_is_refused(git: BareRepository) -> None:
-    sha = git.write_files(None, FILES, "First\n", WHO)
-    git.move_ref("refs/heads/a/b", sha)
-    for name in ("refs/heads/a", "refs/heads/a/b/c"):
-        with pytest.raises(GitFailed):
-            git.move_ref(name, sha)
-    git.delete_ref("refs/heads/a/b")
-    git.move_ref("refs/heads/a", sha)
-    assert git.branches() == {"refs/heads/a": sha}
-
-
-def test_a_lock_is_no_branch(git: BareRepository) -> None:
-    sha = git.write_files(None, FILES, "First\n", WHO)
-    git.move_ref("refs/heads/main", sha)
-    (git.path / "refs" / "heads" / "main.lock").write_text(f"{sha}\n")
-    assert git.branches() == {"refs/heads/main": sha}
-    with pytest.raises(GitFailed):
-        git.move_ref("refs/heads/main", sha)

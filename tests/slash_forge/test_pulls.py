@@ -12,8 +12,6 @@ from github.Repository import Repository
 from slash_forge import Forge
 from tests.slash_forge.conftest import REPO, Run, Wire, refusal, with_token
 
-AsUser = Callable[[str], Repository]
-
 FIXED = "def add(a, b):\n    return a + b\n"
 
 
@@ -26,23 +24,6 @@ def branch(forge: Forge) -> str:
 @pytest.fixture
 def pull(repo: Repository, branch: str) -> PullRequest:
     return repo.create_pull(base="main", head=branch, title="Add", body="Fixes #1", draft=True)
-
-
-def test_a_draft_pull_request_tells_what_it_would_merge(forge: Forge, pull: PullRequest) -> None:
-    assert (pull.draft, pull.state, pull.merged, pull.mergeable, pull.mergeable_state) == (
-        True,
-        "open",
-        False,
-        True,
-        "draft",
-    )
-    assert (pull.commits, pull.additions, pull.deletions, pull.changed_files) == (1, 1, 1, 1)
-    assert (pull.head.ref, pull.head.sha) == (
-        "agent/issue-1-fix",
-        forge.branch_sha(REPO, "agent/issue-1-fix"),
-    )
-    assert (pull.base.ref, pull.base.sha) == ("main", forge.branch_sha(REPO))
-    assert pull.html_url == f"{forge.url}/{REPO}/pull/{pull.number}"
 
 
 def test_every_kind_of_change_has_its_status(forge: Forge, repo: Repository) -> None:
@@ -94,39 +75,12 @@ def test_a_file_that_becomes_a_link_keeps_the_patches_of_its_neighbours(
     assert files["z.txt"].patch == "@@ -1 +1 @@\n-z\n+changed"
 
 
-def test_it_follows_its_branch(forge: Forge, repo: Repository, pull: PullRequest, git: Run) -> None:
-    before = pull.head.sha
-    after = forge.commit(REPO, {"more.txt": "x\n"}, branch=pull.head.ref)
-    result = repo.get_pull(pull.number)
-    assert before != after == result.head.sha
-    assert (result.commits, result.changed_files) == (2, 2)
-    listing = git("ls-remote", forge.clone_url(REPO), f"refs/pull/{pull.number}/head").stdout
-    assert listing.split() == [after, f"refs/pull/{pull.number}/head"]
-
-
-def test_a_branch_that_is_deleted_closes_it(forge: Forge, repo: Repository, pull: PullRequest) -> None:
-    repo.get_git_ref(f"heads/{pull.head.ref}").delete()
-    assert repo.get_pull(pull.number).state == "closed"
-
-
 def test_a_head_pushed_back_to_its_base_closes_it_unmerged(
     forge: Forge, repo: Repository, pull: PullRequest
 ) -> None:
     repo.get_git_ref(f"heads/{pull.head.ref}").edit(str(forge.branch_sha(REPO)), force=True)
     result = repo.get_pull(pull.number)
     assert (result.state, result.merged) == ("closed", False)
-
-
-def test_the_list_filters_by_head_base_and_state(forge: Forge, repo: Repository, pull: PullRequest) -> None:
-    forge.commit(REPO, {"x": "x"}, branch="other")
-    other = repo.create_pull(base="main", head="other", title="Other", body="")
-    head = f"acme:{pull.head.ref}"
-    assert [one.number for one in repo.get_pulls(head=head)] == [pull.number]
-    assert [one.number for one in repo.get_pulls(head="nobody:other")] == []
-    assert [one.number for one in repo.get_pulls(base="next")] == []
-    other.edit(state="closed")
-    assert [one.number for one in repo.get_pulls()] == [pull.number]
-    assert [one.number for one in repo.get_pulls(state="all")] == [other.number, pull.number]
 
 
 # -- refusals
@@ -172,15 +126,3 @@ def test_a_setting_keeps_actions_from_opening_any(forge: Forge, repo: Repository
 
 
 # -- forks
-
-
-def test_a_fork_opens_one_in_its_parent(
-    forge: Forge, connect: Callable[[str], object], as_user: AsUser, git: Run
-) -> None:
-    fork = forge.fork(REPO, "eve")
-    sha = forge.commit(fork, {"calc.py": FIXED}, branch="fix", author="eve")
-    pull = as_user("eve").create_pull(base="main", head="eve:fix", title="From outside", body="")
-    assert (pull.head.repo.full_name, pull.head.label, pull.head.sha) == ("eve/lib", "eve:fix", sha)
-    assert pull.maintainer_can_modify
-    assert [file.filename for file in pull.get_files()] == ["calc.py"]
-    assert sha in git("ls-remote", forge.clone_url(REPO), "refs/pull/1/head").stdout

@@ -63,15 +63,6 @@ def test_a_branch_is_found_whatever_its_name(forge: Forge, repo: Repository, nam
     assert repo.get_git_ref(f"heads/{name}").object.sha == sha
 
 
-def test_a_commit_tells_its_files_and_its_author(forge: Forge, repo: Repository) -> None:
-    sha = forge.commit(REPO, {"calc.py": "x = 1\n"}, message="Shorten", author="ada")
-    commit = repo.get_commit("main")
-    assert (commit.sha, commit.commit.message, commit.author.login) == (sha, "Shorten", "ada")
-    assert (commit.stats.additions, commit.stats.deletions) == (1, 2)
-    assert [file.filename for file in commit.files] == ["calc.py"]
-    assert repo.get_git_commit(sha).tree.sha == commit.commit.tree.sha
-
-
 def test_an_empty_repository_says_that_it_is(forge: Forge, connect: Connect) -> None:
     name = forge.create_repository("acme", "empty")
     empty = connect(forge.token("acme")).get_repo(name)
@@ -84,41 +75,7 @@ def test_an_empty_repository_says_that_it_is(forge: Forge, connect: Connect) -> 
 # -- comparisons
 
 
-def test_a_comparison_counts_both_sides(forge: Forge, repo: Repository) -> None:
-    base = str(forge.branch_sha(REPO))
-    forge.commit(REPO, {"topic.txt": "x\n"}, branch="agent/topic")
-    forge.commit(REPO, {"main.txt": "x\n"})
-    compared = repo.compare("main", "agent/topic")
-    assert (compared.status, compared.ahead_by, compared.behind_by) == ("diverged", 1, 1)
-    assert compared.merge_base_commit.sha == base
-    assert [file.filename for file in compared.files] == ["topic.txt"]
-    assert repo.compare("main", "main").status == "identical"
-    assert repo.compare(base, "main").status == "ahead"
-    assert repo.compare("main", base).status == "behind"
-    with refusal(404):
-        repo.compare("main", "nowhere")
-
-
 # -- contents
-
-
-def test_a_file_is_read_at_a_ref(forge: Forge, repo: Repository) -> None:
-    old = str(forge.branch_sha(REPO))
-    forge.commit(REPO, {"calc.py": "new\n"}, branch="topic")
-    assert repo.get_contents("calc.py", ref="topic").decoded_content == b"new\n"
-    assert b"a - b" in repo.get_contents("calc.py", ref=old).decoded_content
-    with refusal(404, "No commit found for the ref nowhere"):
-        repo.get_contents("calc.py", ref="nowhere")
-
-
-def test_a_folder_is_a_list(forge: Forge, repo: Repository) -> None:
-    forge.commit(REPO, {"docs/a b.md": "x", "docs/deep/c.md": "y"})
-    assert {(one.path, one.type) for one in repo.get_contents("docs")} == {
-        ("docs/a b.md", "file"),
-        ("docs/deep", "dir"),
-    }
-    assert {one.path for one in repo.get_contents("")} == {"README.md", "calc.py", "docs"}
-    assert repo.get_contents("docs/a b.md").decoded_content == b"x"
 
 
 @pytest.mark.parametrize("path", ["missing.txt", "calc.py/below", "../calc.py", "*.py"])

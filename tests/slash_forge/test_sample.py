@@ -48,15 +48,6 @@ def test_exactly_one_test_fails_and_the_suite_is_quick(checkout: Path) -> None:
     assert after.ru_utime - before.ru_utime < 5
 
 
-def test_rounding_first_fixes_it(checkout: Path) -> None:
-    source = checkout / "tidytime" / "format.py"
-    text = source.read_text()
-    fixed = text.replace("remaining = abs(seconds)", "remaining = round(abs(seconds))")
-    assert text != fixed
-    source.write_text(fixed)
-    assert unittest(checkout).returncode == 0
-
-
 def test_it_begins_at_the_same_commit_every_time() -> None:
     commits = set()
     for _ in range(2):
