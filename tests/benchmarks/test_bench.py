@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,10 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import figures
 from benchmarks.figures import FIGURES, Bench, Scale
-from benchmarks.memory import Peak, tree
+from benchmarks.memory import tree
 from benchmarks.pairs import measure_pairs
-from benchmarks.session import ROOT, SessionFailedError, hold, ours
-from benchmarks.subject import FILES, large_checkout, small_repository
-from benchmarks.table import Row, render
-from tests.support.workspaces import eventually
+from benchmarks.session import ROOT
+from benchmarks.table import Row
 
 TINY = Scale(
     runs=1,
@@ -88,14 +85,6 @@ def test_pairs_are_taken_in_abba_order_after_one_that_is_not_counted() -> None:
     assert (pairs.ratio, pairs.difference, pairs.our_median) == (4, 15, 20)
 
 
-def test_a_table_is_markdown_with_one_line_a_row() -> None:
-    text = render([Row("turn", "3 ms", "bare 1 ms", "3.00 ×", "at most 5 ms", True)])
-    head, rule, line = text.splitlines()
-    assert head.startswith("| figure") and set(rule) == set("| -")
-    assert line.split("|")[1:3] == [" turn   ", " 3 ms "]
-    assert line.endswith("| met |")
-
-
 def test_the_command_prints_the_table_and_writes_it_as_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,27 +96,6 @@ def test_the_command_prints_the_table_and_writes_it_as_json(
     assert "| missed |" in capsys.readouterr().out
     assert json.loads(out.read_text())["rows"][0]["ours"] == "9 ms"
     assert command.main(["--only", "turn", "--strict"]) == 1
-
-
-def test_a_program_that_fails_is_not_measured(tmp_path: Path) -> None:
-    program = ours("openai", small_repository(tmp_path / "repository"))
-    broken = type(program)("broken", [sys.executable, "-c", "raise SystemExit('no such thing')"], tmp_path)
-    with pytest.raises(SessionFailedError, match="ended with 1 after 0 requests: no such thing"):
-        hold(broken, 0)
-
-
-def test_peak_memory_sees_what_a_program_held_for_a_moment() -> None:
-    """It holds it until that was seen, or a minute was not enough."""
-    code = "import sys; held = b'x' * (64 << 20); sys.stdin.read(); del held"
-    peak = Peak()
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        release = process.stdin.close
-        seen = threading.Thread(target=lambda: (eventually(lambda: peak.mib > 64), release()))
-        seen.start()
-        peak.watch(process.pid)
-        seen.join()
-    assert 64 < peak.mib < 120
 
 
 def test_the_process_tree_leaves_out_what_the_tool_host_started() -> None:
@@ -145,25 +113,6 @@ def test_the_process_tree_leaves_out_what_the_tool_host_started() -> None:
         assert len(with_commands) == 2
         os.kill(with_commands[1], 9)
         process.communicate(b"\n")
-
-
-def test_the_small_repository_has_under_a_hundred_files(tmp_path: Path) -> None:
-    tracked = subprocess.run(
-        ["git", "ls-files"],
-        cwd=small_repository(tmp_path / "small"),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert len(tracked.stdout.splitlines()) == FILES < 100
-
-
-def test_a_large_tree_has_as_many_files_as_were_asked_for(tmp_path: Path) -> None:
-    checkout = large_checkout(tmp_path / "large", 250)
-    tracked = checkout.git.run("ls-tree", "-r", "--name-only", checkout.base_sha).splitlines()
-    assert len(tracked) == 250
-    assert len((checkout.tree / "source/area_0/group_0/file_0.txt").read_bytes()) == 4096
-    assert (checkout.tree / "build" / "part_0.txt").is_file()
 
 
 def test_the_page_has_a_row_for_every_target() -> None:

@@ -28,17 +28,6 @@ def test_what_a_request_repeats_is_not_new() -> None:
     assert figures.total == 6 + 11 + 14
 
 
-def test_a_changed_message_is_new_with_all_that_follows() -> None:
-    assert measured([body("one", "two"), body("ONE", "two")]).new == 2 + 6 + 6
-
-
-def test_refused_edits_are_counted() -> None:
-    refused = {"role": "tool", "tool_call_id": "1", "content": "error: patch failed: a.py:3"}
-    request = body("fix it")
-    request["messages"] += [refused, {"role": "tool", "tool_call_id": "2", "content": "done"}]
-    assert measured([request]).failures == 1
-
-
 @pytest.mark.slow
 def test_ours_gets_through_a_task(task: Task, tmp_path: Path) -> None:
     figures = equal_steps(task, OURS, tmp_path / "run", tmp_path)

@@ -13,8 +13,8 @@ import pytest
 from benchmarks.peers import __main__ as command
 from benchmarks.peers.catalogue import PEERS, Peer, Place, Started
 from benchmarks.peers.install import NotInstalledError
-from benchmarks.peers.measure import Figures, NotRunError, measure
-from benchmarks.peers.wire import Script, conversation, fill
+from benchmarks.peers.measure import measure
+from benchmarks.peers.wire import Script, conversation
 from benchmarks.session import ROOT
 from benchmarks.subject import small_repository
 from tests.support.model_server import ModelServer
@@ -48,23 +48,6 @@ def events(answer: bytes) -> list[Any]:
     return [json.loads(line) for line in lines if line != b"[DONE]"]
 
 
-def test_responses_ends_with_the_call_in_a_completed_response() -> None:
-    tool = {
-        "type": "function",
-        "name": "exec_command",
-        "parameters": {"properties": {"cmd": {"type": "string"}}},
-    }
-    with ModelServer(Script(1)) as server:
-        last = events(post(server, "/v1/responses", {"input": [], "tools": [tool]}))[-1]
-    item = last["response"]["output"][0]
-    assert (last["type"], item["type"], item["name"]) == (
-        "response.completed",
-        "function_call",
-        "exec_command",
-    )
-    assert json.loads(item["arguments"]) == {"cmd": "echo hi # 0"}
-
-
 @pytest.mark.parametrize("stream", [True, False])
 def test_chat_completions_are_streamed_or_whole_as_asked(stream: bool) -> None:
     tool = {"type": "function", "function": {"name": "bash", "parameters": SCHEMA}}
@@ -75,14 +58,6 @@ def test_chat_completions_are_streamed_or_whole_as_asked(stream: bool) -> None:
     assert "echo hi # 0" in text
 
 
-def test_messages_are_streamed() -> None:
-    tool = {"name": "bash", "input_schema": SCHEMA}
-    with ModelServer(Script(1)) as server:
-        said = events(post(server, "/v1/messages", {"messages": [], "tools": [tool]}))
-    assert said[-1]["type"] == "message_stop"
-    assert any(each.get("content_block", {}).get("name") == "bash" for each in said)
-
-
 def test_gemini_is_streamed_with_its_arguments_as_an_object() -> None:
     declared = {"name": "run_shell_command", "parametersJsonSchema": SCHEMA}
     body = {"contents": [], "tools": [{"functionDeclarations": [declared]}]}
@@ -90,34 +65,6 @@ def test_gemini_is_streamed_with_its_arguments_as_an_object() -> None:
         answer = post(server, "/v1beta/models/scripted:streamGenerateContent?alt=sse", body)
     call = events(answer)[0]["candidates"][0]["content"]["parts"][0]["functionCall"]
     assert (call["name"], call["args"]) == ("run_shell_command", {"command": "echo hi # 0"})
-
-
-def test_a_session_is_so_many_commands_then_the_last_one_then_words() -> None:
-    tool = {"type": "function", "function": {"name": "bash", "parameters": SCHEMA}}
-    with ModelServer(Script(2, "exit")) as server:
-        said = [post(server, "/v1/chat/completions", {"messages": [], "tools": [tool]}) for _ in range(4)]
-    texts = [json.loads(each)["choices"][0]["message"] for each in said]
-    commands = [json.loads(each["tool_calls"][0]["function"]["arguments"])["command"] for each in texts[:3]]
-    assert commands == ["echo hi # 0", "echo hi # 1", "exit"]
-    assert texts[3]["content"] == "Done."
-
-
-def test_a_request_without_a_shell_gets_words_and_is_not_counted() -> None:
-    with ModelServer(Script(1)) as server:
-        answer = json.loads(post(server, "/v1/chat/completions", {"messages": []}))
-        assert answer["choices"][0]["message"]["content"] == "Shapes"
-        assert json.loads(post(server, "/v1/telemetry", {})) == {"data": [], "models": [], "totalTokens": 1}
-
-
-def test_required_arguments_are_filled_by_their_type() -> None:
-    kinds = {"command": "array", "description": "string", "timeout": "INTEGER", "background": "boolean"}
-    schema = {"properties": {name: {"type": kind} for name, kind in kinds.items()}, "required": list(kinds)}
-    assert fill(schema, "ls") == {
-        "command": ["bash", "-c", "ls"],
-        "description": "Say hi",
-        "timeout": 1000,
-        "background": False,
-    }
 
 
 def test_a_moved_cache_mark_does_not_break_the_prefix_and_a_changed_word_does() -> None:
@@ -158,12 +105,6 @@ def test_a_peer_is_measured(places: tuple[Path, Path, Path]) -> None:
     assert found.first_bytes > 100
 
 
-@pytest.mark.slow
-def test_a_peer_that_breaks_says_its_last_words(places: tuple[Path, Path, Path]) -> None:
-    with pytest.raises(NotRunError, match="it made 0 of 4 requests: no key"):
-        measure(small_agent(SCHEMA, code="raise SystemExit('no key')"), *places, turns=3, runs=1)
-
-
 def test_a_peer_that_cannot_be_had_is_a_row_that_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -175,11 +116,6 @@ def test_a_peer_that_cannot_be_had_is_a_row_that_says_why(
     assert command.main(["--only", "codex", "--json", str(out)]) == 0
     assert "| codex (Rust) | 0.169.0 | not measured: npm is not here |" in capsys.readouterr().out
     assert json.loads(out.read_text())["rows"][0]["why"] == "npm is not here"
-
-
-def test_a_line_has_a_cell_for_each_column() -> None:
-    found = Figures(first_request=1.234, turn=None, peak_mib=80.4, first_bytes=6867, prefix="50/50")
-    assert command.line(PEERS[0], found)[2:] == ("1.23", "none", "80", "6,867", "50/50")
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)

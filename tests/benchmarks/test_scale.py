@@ -12,8 +12,6 @@ from benchmarks.scale import (
     SIZES,
     TASKS,
     TOKEN_CALLS,
-    app_calls_an_hour,
-    simulate,
     tables,
 )
 from bot.maintenance.task_file import read_task
@@ -69,22 +67,3 @@ def test_a_look_costs_as_many_calls_as_are_counted(tmp_path: Path) -> None:
     assert len(of_list) <= LIST_CALLS
     assert len(of_tokens) == TOKEN_CALLS
     assert len(paths) - len(of_list) - len(of_tokens) <= LOOK_CALLS
-
-
-def test_an_app_is_granted_more_by_repository_up_to_an_end() -> None:
-    assert [app_calls_an_hour(n) for n in (1, 20, 21, 170, 1_000)] == [5_000, 5_000, 5_050, 12_500, 12_500]
-
-
-def test_few_runners_make_runs_wait() -> None:
-    assert simulate(2_000, runners=500).waited == 0
-    assert simulate(2_000, runners=5).waited > 60
-
-
-def test_the_shipped_tasks_make_so_many_runs_a_day() -> None:
-    """One a day, three a week and one a month that is scattered over 28 days."""
-    assert abs(simulate(2_800, runners=500).runs - 2_800 * (1 + 3 / 7 + 1 / 28)) < 150
-
-
-def test_a_long_list_is_spread_over_the_day_and_a_short_one_looked_at_each_hour() -> None:
-    short, long = simulate(100, 500), simulate(101, 500)
-    assert long.central_calls < short.central_calls / 4
