@@ -36,9 +36,10 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# SECONDS=600 for ten minutes a target; TARGETS="redactor sanitiser" for some.
+# EXAMPLES=100000 for more of them; TARGETS="redactor or sanitiser" for some tests.
 fuzz: $(STAMP)
-	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) $(TARGETS)
+	SLASH_AGENT_TEST_RANDOM=1 SLASH_AGENT_TEST_EXAMPLES=$(or $(EXAMPLES),10000) \
+	$(BIN)/python -m pytest -q --durations=0 tests/fuzz -k "$(TARGETS)"
 
 # Changes of the gate, the policy and the sandbox that no test notices: a part after the other, for hours; no part of CI. In a
 # copy of HEAD, with the tests that start no process. Of bot/workspace these reach next to nothing: name its tests. One module:

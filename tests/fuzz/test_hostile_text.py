@@ -1,19 +1,18 @@
-"""What is fuzzed. Each takes what it needs from `data`, and a folder that is empty at first, and asserts.
-
-To add one: write it here and name it in `TARGETS`. `make test` tries each for a moment, `make fuzz` for as long as you
-let it.
-"""
+"""What reads hostile text, with texts made of the pieces that mean something to it. `make test` tries a few, the same
+ones each time; `make fuzz` tries others, as many as `EXAMPLES` says."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 import re
 import tomllib
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.errors import UsageError
@@ -38,7 +37,20 @@ from tests.policy.shell_rows import LOOKING, PLAIN, RUNNING
 from tests.policy.test_json_schema import agree
 from tests.policy.test_shell_truth import PIECES, hold
 
-Target = Callable[[st.DataObject, Path], None]
+examples = settings(
+    max_examples=int(os.environ.get("SLASH_AGENT_TEST_EXAMPLES", "15")),
+    suppress_health_check=[
+        *settings().suppress_health_check,
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz")
+
 
 _SHELL_ROWS = [*RUNNING, *LOOKING, *PLAIN]
 _HTML = [
@@ -86,12 +98,16 @@ _DATA = [
 ]  # fmt: skip
 
 
-def shell_grammar(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_shell_grammar(folder: Path, data: st.DataObject) -> None:
     """What is proven simple runs just its words, in real bash."""
     hold(data.draw(st.lists(st.sampled_from(PIECES), min_size=1, max_size=20)), folder)
 
 
-def shell_text(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_shell_text(data: st.DataObject) -> None:
     """No text ends the process, and rows of the table put together stay what they are: opaque, or simple as named."""
     row = data.draw(st.sampled_from(_SHELL_ROWS))
     at = data.draw(st.integers(0, len(row)))
@@ -101,14 +117,18 @@ def shell_text(data: st.DataObject, folder: Path) -> None:
         assert not set(words[0]) & set(";|&\n'\"$`(){}<>\\#=! \t[]*~")
 
 
-def policy_file(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_policy_file(data: st.DataObject) -> None:
     """What the published schema refuses the loader refuses, and no text makes it raise anything else."""
     agree(random.Random(data.draw(st.integers(0, 2**64))))
     with contextlib.suppress(PolicyError):
         load_policy(data.draw(st.text(max_size=100)))
 
 
-def path_rules(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_path_rules(data: st.DataObject) -> None:
     """A glob made from a path by putting wildcards into it matches that path."""
     names = data.draw(
         st.lists(st.text(st.sampled_from("abé.*?["), min_size=1, max_size=6), min_size=1, max_size=5)
@@ -123,14 +143,18 @@ def path_rules(data: st.DataObject, folder: Path) -> None:
     assert globs.matches("/".join(pieces), path)
 
 
-def sanitiser(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_sanitiser(data: st.DataObject) -> None:
     """What was cleaned is clean: doing it again changes nothing."""
     piece = st.sampled_from(_HTML) | st.text(max_size=3)
     once = clean("".join(data.draw(st.lists(piece, max_size=40)))).text
     assert clean(once).text == once
 
 
-def hidden_text(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_hidden_text(data: st.DataObject) -> None:
     """Of words in elements that nobody sees those alone are left that GitHub shows, since they stand in code there."""
     drawn = data.draw(st.lists(st.sampled_from(_MARKDOWN), max_size=16))
     text = "".join(piece.replace("WORD", f"w{at}w") for at, piece in enumerate(drawn))
@@ -138,7 +162,9 @@ def hidden_text(data: st.DataObject, folder: Path) -> None:
     assert set(_WORD.findall(page_text(html).text)) <= set(_WORD.findall(seen(html)))
 
 
-def redactor(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_redactor(data: st.DataObject) -> None:
     """The value is not in what comes out."""
     value = data.draw(st.text(st.sampled_from("aAbB01-_+/="), min_size=16, max_size=48))
     known = Redactor({"KEY": value})
@@ -149,14 +175,18 @@ def redactor(data: st.DataObject, folder: Path) -> None:
     assert value.encode() not in known.mask(text)
 
 
-def patch_parser(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_patch_parser(data: st.DataObject) -> None:
     """A patch is read, or all that is wrong with it is said."""
     piece = st.sampled_from(_PATCH) | st.text(max_size=4)
     with contextlib.suppress(PatchError):
         assert parse("".join(data.draw(st.lists(piece, max_size=20))))
 
 
-def event_parser(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_event_parser(folder: Path, data: st.DataObject) -> None:
     """A payload is read, or one sentence says which field is not as it must be."""
     leaf = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just("/agent fix this")
     key = st.sampled_from(_FIELDS)
@@ -171,7 +201,9 @@ def event_parser(data: st.DataObject, folder: Path) -> None:
         read_event(data.draw(st.sampled_from(_EVENTS)), file)
 
 
-def proxy_requests(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_proxy_requests(data: st.DataObject) -> None:
     """Whatever a client sends first, a host is a plain name with a port, or nothing."""
     target = "".join(data.draw(st.lists(st.sampled_from(_CONNECT) | st.text(max_size=3), max_size=6)))
     removals = authority(target)
@@ -184,7 +216,9 @@ def proxy_requests(data: st.DataObject, folder: Path) -> None:
         assert server_name(sent)
 
 
-def parser_child(data: st.DataObject, folder: Path) -> None:
+@examples
+@given(st.data())
+def test_parser_child(data: st.DataObject) -> None:
     """No text of a repository's file raises anything but `ParseError`, and values are plain; whatever a text did to the
     child, the next one is parsed."""
     function = data.draw(st.sampled_from(_PARSERS))
@@ -196,18 +230,3 @@ def parser_child(data: st.DataObject, folder: Path) -> None:
             value = parser.parse(function, text)
             assert json.dumps(plain(value)) == json.dumps(value)
         assert parser.parse(json.loads, "[1]") == [1]
-
-
-TARGETS: Mapping[str, Target] = {
-    "shell-grammar": shell_grammar,
-    "shell-text": shell_text,
-    "policy-file": policy_file,
-    "path-rules": path_rules,
-    "sanitiser": sanitiser,
-    "hidden-text": hidden_text,
-    "redactor": redactor,
-    "patch-parser": patch_parser,
-    "event-parser": event_parser,
-    "proxy-requests": proxy_requests,
-    "parser-child": parser_child,
-}
