@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 import urllib.request
-from pathlib import Path
 
 import pytest
 
-from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, ToolCall, ToolResult
-from bot.providers.connect import connect
 from tests.support.model_script import Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import MODELS, ask, completed, failed, run, user
 from tests.support.workspaces import eventually
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_a_request_beyond_the_script_is_refused_for_good() -> None:
@@ -59,25 +50,3 @@ def test_requests_are_recorded_word_for_word_with_their_times() -> None:
     assert first.json == {"a": 1}
     assert first.arrived_ns < second.arrived_ns
     assert all(one.arrived_ns < one.answered_ns for one in (first, second))
-
-
-def test_on_its_own_it_prints_its_url_and_at_the_end_the_timings() -> None:
-    command = [sys.executable, "-m", "tests.support.model_server", "--script", "echo-hi:2"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        url = json.loads(process.stdout.readline())["openai_url"]
-        provider = connect("openai/x", {"OPENAI_BASE_URL": url})
-        messages = [user("go")]
-        texts = []
-        while not texts:
-            end = completed(list(provider.stream(ask(*messages), CancelToken())))
-            answers = tuple(ToolResult(call.id, call.name, "hi") for call in end.message.calls)
-            messages += [end.message, Message("tool", answers)]
-            texts = [end.message.text] if end.message.text else []
-        provider.close()
-        process.send_signal(signal.SIGTERM)
-        timings = json.loads(process.stdout.readline())["requests"]
-    assert process.returncode == 0
-    assert texts == ["Done."]
-    assert [row["path"] for row in timings] == ["/v1/chat/completions"] * 3
-    assert all(row["arrived_ns"] < row["answered_ns"] for row in timings)

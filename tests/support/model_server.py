@@ -5,36 +5,30 @@
         server.requests[0].json["messages"]
 
 A script is a list of steps, one a request, or a function from `ScriptRequest` to a step. A request beyond the list is
-answered with 400, which no client retries. On its own, for benches:
-
-    python -m tests.support.model_server --script echo-hi:50
-
-prints its URL as a line of JSON, and at SIGTERM one line with the timings.
+answered with 400, which no client retries.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
-import os
-import signal
 import socket
 import ssl
+import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from socketserver import ThreadingTCPServer
 from types import TracebackType
 from typing import Any
 
 from tests.support.model_script import (
     Answer,
-    Call,
     Hangup,
     Raw,
-    Say,
     Script,
     ScriptRequest,
     Status,
@@ -45,8 +39,6 @@ from tests.support.model_script import (
     messages_frames,
     responses_frames,
 )
-
-_SHELLS = ("bash", "shell", "exec_command", "run_shell_command", "execute_command", "terminal")
 
 
 @dataclass
@@ -60,31 +52,37 @@ class Received:
     body: bytes
     arrived_ns: int
     answered_ns: int = 0
-    connection: int = 0
     json: Any = field(default=None)
 
 
-class ModelServer:
+class ModelServer(ThreadingTCPServer):
     """Listens from the moment it is made; `close` (or leaving the `with` block) ends every connection."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 64
 
     def __init__(
         self, script: Sequence[Step] | Script, port: int = 0, *, certificate: Path | None = None
     ) -> None:
         """With `certificate` (a PEM file with its key) the server speaks TLS; `url` does not say so."""
-        self._tls: ssl.SSLContext | None = None
-        if certificate is not None:
-            self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self._tls.load_cert_chain(certificate)
         self._script: Script = script if callable(script) else _from_list(script)
         self.requests: list[Received] = []
+        self.connections = 0
+        """How many connections were ever accepted."""
+        self.closing = threading.Event()
         self._lock = threading.Lock()
-        self._closing = threading.Event()
-        self._connections: dict[int, socket.socket] = {}
-        self._accepted = 0
-        self._listener = socket.create_server(("127.0.0.1", port), backlog=64)
-        self.port: int = self._listener.getsockname()[1]
+        self._sockets: set[socket.socket] = set()
+        super().__init__(("127.0.0.1", port), _Handler)
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+        self.port: int = self.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._thread = threading.Thread(target=self._accept, daemon=True, name="model-server")
+        self._thread = threading.Thread(
+            target=self.serve_forever, args=(0.02,), daemon=True, name="model-server"
+        )
         self._thread.start()
 
     def __enter__(self) -> ModelServer:
@@ -94,11 +92,6 @@ class ModelServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    @property
-    def connections(self) -> int:
-        """How many connections were ever accepted."""
-        return self._accepted
 
     def environment(self, key: str = "test-key") -> dict[str, str]:
         """The variables that point the vendors' adapters here."""
@@ -110,97 +103,109 @@ class ModelServer:
         }
 
     def close(self) -> None:
-        self._closing.set()
-        _shut(self._listener)
+        self.closing.set()
+        self.shutdown()
+        self._thread.join()
+        self.socket.close()
         with self._lock:
-            connections = list(self._connections.values())
-        for connection in connections:
-            _shut(connection)
-        self._thread.join(timeout=5)
+            for connection in self._sockets:
+                with contextlib.suppress(OSError):  # not connected any more
+                    connection.shutdown(socket.SHUT_RDWR)
 
-    def _accept(self) -> None:
-        while not self._closing.is_set():
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            with self._lock:
-                number = self._accepted
-                self._accepted += 1
-                self._connections[number] = connection
-            threading.Thread(target=self._serve, args=(connection, number), daemon=True).start()
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            self.connections += 1
+            self._sockets.add(request)
+        super().process_request(request, client_address)
 
-    def _serve(self, connection: socket.socket, number: int) -> None:
-        buffer = b""
-        try:
-            if self._tls is not None:
-                connection = self._tls.wrap_socket(connection, server_side=True)
-                with self._lock:
-                    self._connections[number] = connection
-            while not self._closing.is_set():
-                received, buffer = _read_request(connection, buffer, number)
-                if received is None or not self._answer(connection, received):
-                    return
-        except OSError:
-            return
-        finally:
-            _shut(connection)
-            with self._lock:
-                self._connections.pop(number, None)
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._sockets.discard(request)
+        super().shutdown_request(request)
 
-    def _answer(self, connection: socket.socket, received: Received) -> bool:
-        """Answer one request; false when the connection is over."""
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):  # the client may go away
+            super().handle_error(request, client_address)
+
+    def answer_to(self, received: Received) -> tuple[int, Answer]:
+        """The number of the request, from 0, and the script's answer."""
         with self._lock:
             self.requests.append(received)
             number = len(self.requests) - 1
             try:
                 received.json = json.loads(received.body or b"null")
-                answer = as_answer(self._script(ScriptRequest(number, received.path, received.json or {})))
+                return number, as_answer(
+                    self._script(ScriptRequest(number, received.path, received.json or {}))
+                )
             except Exception as error:
-                answer = Status(400, f"the script failed: {type(error).__name__}: {error}")
-        return self._send(connection, received, answer, number)
+                return number, Status(400, f"the script failed: {type(error).__name__}: {error}")
 
-    def _send(self, connection: socket.socket, received: Received, answer: Answer, number: int) -> bool:
-        if isinstance(answer, Hangup):
-            return False
-        if isinstance(answer, Status):
-            _end(
-                connection,
-                received,
-                _plain(answer.code, _error_body(answer), "application/json", answer.headers),
-            )
-            return True
-        if isinstance(answer, Raw):
-            _end(connection, received, _plain(200, answer.body, answer.content_type, answer.headers))
-            return True
-        if answer.delay:
-            self._closing.wait(answer.delay)
-        body = _frames(received, answer, number)
-        return self._stream(connection, received, body, answer)
 
-    def _stream(self, connection: socket.socket, received: Received, body: bytes, turn: Turn) -> bool:
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: ModelServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    received: Received
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
+        raw = self.raw_requestline + f"{head}\r\n".encode("latin-1") + body
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.received = Received(self.path, headers, raw, body, time.monotonic_ns())
+        number, answer = self.server.answer_to(self.received)
+        match answer:
+            case Hangup():
+                self.close_connection = True
+            case Status():
+                self._send(answer.code, _error_body(answer), "application/json", answer.headers)
+            case Raw():
+                self._send(200, answer.body, answer.content_type, answer.headers)
+            case Turn():
+                self.server.closing.wait(answer.delay)
+                self._stream(_frames(self.received, answer, number), answer)
+
+    do_GET = do_POST
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Requests are recorded, not printed."""
+
+    def _send(self, code: int, body: bytes, content_type: str, headers: Mapping[str, str]) -> None:
+        self.send_response_only(code, "Scripted")
+        for name, value in {
+            "Content-Type": content_type,
+            "Content-Length": str(len(body)),
+            **headers,
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self._write_last(body)
+
+    def _stream(self, body: bytes, turn: Turn) -> None:
         """The body as one chunked response; cut or stalled where the turn says so."""
-        head = (
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-            b"Cache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"
-        )
+        self.send_response_only(200)
+        for name, value in {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}.items():
+            self.send_header(name, value)
         limit = min(at for at in (turn.drop, turn.stall, len(body)) if at is not None)
         ends = [*sorted({cut for cut in turn.cuts if 0 < cut < limit}), limit]
         packets = [body[start:end] for start, end in zip([0, *ends], ends, strict=False) if start < end]
         chunks = [b"%x\r\n%s\r\n" % (len(packet), packet) for packet in packets]
         if turn.drop is None and turn.stall is None:
             chunks.append(b"0\r\n\r\n")
-        if turn.cuts:
-            connection.sendall(head)
-            for chunk in chunks[:-1]:
-                connection.sendall(chunk)
-            _end(connection, received, b"".join(chunks[-1:]))
         else:
-            _end(connection, received, head + b"".join(chunks))
+            self.close_connection = True
+        self.end_headers()
+        for chunk in chunks[:-1] if turn.cuts else ():
+            self.wfile.write(chunk)
+        self._write_last(b"".join(chunks[-1:] if turn.cuts else chunks))
         if turn.stall is not None:
-            self._closing.wait()
-        return turn.drop is None and turn.stall is None
+            self.server.closing.wait()
+
+    def _write_last(self, data: bytes) -> None:
+        self.received.answered_ns = time.monotonic_ns()
+        self.wfile.write(data)
 
 
 def _from_list(steps: Sequence[Step]) -> Script:
@@ -228,106 +233,3 @@ def _error_body(status: Status) -> bytes:
         return b""
     error = {"type": status.kind, "message": status.message, "code": status.kind}
     return json.dumps({"type": "error", "error": error}).encode()
-
-
-def _plain(code: int, body: bytes, content_type: str, headers: Any) -> bytes:
-    lines = [f"HTTP/1.1 {code} Scripted", f"Content-Type: {content_type}", f"Content-Length: {len(body)}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
-
-
-def _end(connection: socket.socket, received: Received, last: bytes) -> None:
-    received.answered_ns = time.monotonic_ns()
-    connection.sendall(last)
-
-
-def _read_request(connection: socket.socket, buffer: bytes, number: int) -> tuple[Received | None, bytes]:
-    while b"\r\n\r\n" not in buffer:
-        data = connection.recv(1 << 16)
-        if not data:
-            return None, b""
-        buffer += data
-    head, _, rest = buffer.partition(b"\r\n\r\n")
-    first, *lines = head.decode("latin-1").split("\r\n")
-    headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
-    length = int(headers.get("content-length", "0"))
-    pieces = [rest]
-    have = len(rest)
-    while have < length:
-        data = connection.recv(1 << 20)
-        if not data:
-            return None, b""
-        pieces.append(data)
-        have += len(data)
-    arrived = time.monotonic_ns()
-    everything = b"".join(pieces)
-    body = everything[:length]
-    received = Received(
-        first.split(" ")[1], headers, head + b"\r\n\r\n" + body, body, arrived, connection=number
-    )
-    return received, everything[length:]
-
-
-def _shut(endpoint: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # not connected any more: closing is what matters
-        endpoint.shutdown(socket.SHUT_RDWR)
-    endpoint.close()
-
-
-def echo_hi(turns: int) -> Script:
-    """`turns` calls of the request's own shell tool with `echo hi`, then a last word."""
-
-    def script(request: ScriptRequest) -> Step:
-        calls = len(request.results)
-        if calls >= turns:
-            return Say("Done.")
-        tools = request.tools
-        name = next((shell for shell in _SHELLS if shell in tools), None)
-        if name is None:
-            return Say("There is no shell tool here.")
-        schema = tools[name]
-        arguments: dict[str, Any] = {}
-        for key in schema.get("required", ["command"]):
-            kind = schema.get("properties", {}).get(key, {}).get("type", "string")
-            arguments[key] = {"array": ["echo", "hi"], "integer": 10, "number": 10, "boolean": False}.get(
-                kind, "echo hi"
-            )
-        return Call(name, arguments, id=f"call_{calls}")
-
-    return script
-
-
-_SCRIPTS = {"echo-hi": echo_hi}
-
-
-def timings(server: ModelServer) -> list[dict[str, Any]]:
-    """Per request: path, bytes of the body, arrival and end of the answer in monotonic nanoseconds."""
-    return [
-        {
-            "path": received.path,
-            "bytes": len(received.body),
-            "arrived_ns": received.arrived_ns,
-            "answered_ns": received.answered_ns,
-        }
-        for received in list(server.requests)
-    ]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="A scripted model on loopback.")
-    parser.add_argument("--script", default="echo-hi:50", metavar="NAME:N", help=f"one of {sorted(_SCRIPTS)}")
-    parser.add_argument("--port", type=int, default=0)
-    options = parser.parse_args()
-    name, _, number = options.script.partition(":")
-    # A pipe, not an Event: a handler that sets an Event deadlocks when it interrupts the wait's own locking.
-    woken, wake = os.pipe()
-    for signum in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signum, lambda *_: os.write(wake, b"!"))
-    with ModelServer(_SCRIPTS[name](int(number or "50")), options.port) as server:
-        print(json.dumps({"url": server.url, "openai_url": f"{server.url}/v1"}), flush=True)
-        os.read(woken, 1)
-        print(json.dumps({"requests": timings(server)}), flush=True)
-
-
-if __name__ == "__main__":
-    main()
