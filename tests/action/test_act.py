@@ -200,17 +200,6 @@ def test_what_a_push_kept_is_restored_and_nothing_is_installed_again(stage: Stag
     assert ran.jobs["publish"] == "success"
 
 
-def test_a122_a_stranger_starts_no_job_but_the_gate(stage: Stage) -> None:
-    files = {".github/workflows/ci.yml": json.dumps(CI | {"jobs": {"test": {"runs-on": "ubuntu-24.04", "steps": [
-        {"run": "pip install a"}, {"run": "python -m unittest"}]}}})}  # fmt: skip
-    text = workflow_text("anthropic", detect({**files, "test_a.py": ""}, files.get))
-    with ModelServer([DONE]) as server:
-        ran = act(stage, server, warm_venv()).run(
-            "agent.yml", stage.ask("/agent fix this", REPORTER), text=text
-        )
-    assert ran.jobs == {"gate": "success"}, ran.log
-
-
 def artifacts_of(*names: str) -> set[str]:
     """What the entries of a maintenance plan leave, by the names of the entries."""
     return {

@@ -130,12 +130,6 @@ def test_a_maintainer_sees_a_reaction_and_the_progress_comment(stage: Stage) -> 
     assert len(result.calls) <= 4
 
 
-def test_a_job_that_is_done_again_says_nothing_again(stage: Stage) -> None:
-    first(stage)
-    assert first(stage, GITHUB_RUN_ATTEMPT="2").goes_on
-    assert len(stage.bot_comments()) == 1
-
-
 @pytest.mark.parametrize("body", ["/agent status", "/agent help", "/agent stop"])
 def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: str) -> None:
     result = first(stage, stage.ask(body))
@@ -404,15 +398,6 @@ def test_a_flood_buys_no_answer(stage: Stage) -> None:
     silent(stage, stage.ask("/agent fix this", REPORTER), "got an answer of this kind today")
 
 
-def test_a_policy_on_another_branch_opens_no_door(stage: Stage) -> None:
-    stage.forge.commit(
-        stage.repo,
-        {".github/agent.yml": "version: 1\ntiers:\n  outsider: {verbs: [review]}\n"},
-        branch="open",
-    )
-    assert not first(stage, stage.ask("/agent --base open review", REPORTER)).goes_on
-
-
 def test_the_payload_makes_nobody_a_maintainer(stage: Stage) -> None:
     event = stage.ask("/agent fix this", REPORTER)
     event["comment"]["author_association"] = "OWNER"
@@ -452,20 +437,6 @@ def test_without_a_token_the_input_is_named(stage: Stage) -> None:
     result = first(stage, SLASH_AGENT_GITHUB_TOKEN="")
     assert result.code == 2
     assert "github-token" in result.output
-
-
-@pytest.mark.parametrize(
-    ("body", "more", "said"),
-    [
-        ("/agent fix this", {"SLASH_AGENT_MODE": "gate"}, "queued"),
-        ("/agent fix this", {"SLASH_AGENT_GITHUB_TOKEN": ""}, "failed"),
-        ("Thanks!", {}, "no_change"),
-    ],
-)
-def test_the_jobs_page_says_how_it_ended(stage: Stage, body: str, more: dict[str, str], said: str) -> None:
-    summary = stage.folder / "summary"
-    first(stage, stage.ask(body), GITHUB_STEP_SUMMARY=str(summary), **more)
-    assert summary.read_text().startswith(f"**Slash Agent: {said}**")
 
 
 # -- how fast

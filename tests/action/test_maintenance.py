@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from tests.action.test_act import artifacts_of
 from tests.support.act import Act
 from tests.support.apps import make_app
 from tests.support.fix_script import DONE
-from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
+from tests.support.model_script import Call, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.runner import WORKFLOWS
 from tests.support.stage import Stage
@@ -79,27 +78,6 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
     assert pulls(stage, SHUT) == []
     secret = [line for line in app.key.splitlines() if not line.startswith("-----")]
     assert not [line for line in [KEY, *secret] if line in result.log]
-
-
-@pytest.mark.act
-@pytest.mark.bubblewrap
-@pytest.mark.node
-def test_an_entry_that_is_cancelled_leaves_its_artifact(stage: Stage, installed: Path) -> None:
-    stage.forge.commit(stage.repo, {".github/agent/links.md": TASK.format(name="a link")})
-    event = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
-    runner: list[Act] = []
-
-    def script(asked: ScriptRequest) -> Step:
-        if not asked.results:
-            return Call("write", {"path": "what.txt", "content": "half\n"})
-        runner[0].cancel()
-        return Turn((Say("Nobody reads this."),), delay=5)
-
-    with ModelServer(script) as server:
-        runner.append(Act(stage, {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url}, installed))
-        result = runner[0].run("maintenance.yml", event, "schedule")
-    assert result.jobs["run"] == "failure", result.log
-    assert result.artifacts == artifacts_of("riverbend.tidytime.links"), result.log
 
 
 def test_each_entry_has_its_own_time_limit() -> None:

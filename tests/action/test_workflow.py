@@ -33,16 +33,6 @@ def runner(stage: Stage) -> Callable[[ModelServer], Runner]:
     return make
 
 
-@pytest.fixture
-def cold_runner(stage: Stage, installed: Path) -> Callable[[ModelServer], Runner]:
-    """With the installed program, for what looks for its process."""
-
-    def make(server: ModelServer) -> Runner:
-        return Runner(stage, installed, {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url})
-
-    return make
-
-
 Make = Callable[[ModelServer], Runner]
 
 
@@ -52,25 +42,6 @@ def results(jobs: Mapping[str, Job]) -> dict[str, str]:
 
 def logs(jobs: Mapping[str, Job]) -> list[str]:
     return [job.log for job in jobs.values()]
-
-
-@pytest.mark.slow
-def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_runner: Make) -> None:
-    with ModelServer(fix_steps()) as server:
-        jobs = cold_runner(server).workflow(stage.sample.event)
-        assert server.requests[0].headers["x-api-key"] == KEY
-    done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
-    assert results(jobs) == done, logs(jobs)
-    [pull] = stage.pulls()
-    assert pull["draft"]
-    assert [person["login"] for person in pull["requested_reviewers"]] == [MAINTAINER]
-    assert f"pull request [#{pull['number']} " in stage.bot_comments()[0]
-    assert "/actions/runs/4711" in pull["body"]
-    # The runner keeps these lines to itself, and from then on shows stars for what they hold.
-    texts = "".join(job.log + job.summary for job in jobs.values())
-    assert KEY not in "".join(line for line in texts.splitlines() if not line.startswith("::add-mask::"))
-    assert jobs["run"].summary.startswith("## Slash Agent: changed, not verified\n")
-    assert pull["html_url"] in jobs["publish"].summary
 
 
 def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) -> None:
