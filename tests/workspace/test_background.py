@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.background import MOST
 from bot.workspace.client import Workspace
-from bot.workspace.sandbox.backends import bubblewrap
 from tests.support.workspaces import Bench, bash, eventually, running
 
 
@@ -131,18 +128,6 @@ def test_two_looks_at_one_that_is_silent_differ(workspace: Workspace, mark: str)
     assert look(workspace, number).content != first
 
 
-def test_long_output_is_shown_by_head_and_tail_and_can_be_paged(workspace: Workspace) -> None:
-    outcome = start(workspace, "seq 100000")
-    spill, number = outcome.metadata["spill"], outcome.metadata["background"]
-    look(workspace, number, wait=60)
-    text = look(workspace, number, offset=1).content
-    assert text.startswith("1\n2\n3\n")
-    assert text.endswith("99999\n100000\n[exit code 0]")
-    assert len(text) < 31_000
-    page = workspace.call("view", {"path": spill, "offset": 50_000, "limit": 1}, CancelToken())
-    assert "50000|50000" in page.content
-
-
 def test_commands_beside_it_leave_it_alone(workspace: Workspace, mark: str) -> None:
     """The sweep after a command must not take what is in the background for the command's."""
     number = begin(workspace, f"setsid sleep {mark} & ( ( sleep {mark} & ) & ) ; sleep {mark}")
@@ -183,46 +168,6 @@ def test_killing_it_kills_all_that_came_from_it(workspace: Workspace, mark: str)
         assert living(mark) == left, style
         assert re.search(r"\[killed after \d+\.\d s\]$", outcome.content), style
         assert outcome.metadata["running"] == len(left), style
-
-
-@pytest.mark.parametrize("sandbox", ["off", pytest.param("strict", marks=pytest.mark.bubblewrap)])
-def test_nothing_of_it_outlives_the_workspace(bench: Bench, sandbox: str, mark: str) -> None:
-    workspace = bench.start(bubblewrap() if sandbox == "strict" else None)
-    for command in daemons(mark).values():
-        start(workspace, command)
-    assert eventually(lambda: living(mark) == list(DAEMONS))
-    workspace.close()
-    if sandbox == "strict":
-        assert living(mark) == []
-    assert eventually(lambda: living(mark) == []), living(mark)
-
-
-SUPERVISOR = """
-import os, sys
-from pathlib import Path
-from bot.contracts.cancel import CancelToken
-from bot.workspace.sandbox.backends import candidates
-from bot.workspace.client import Answer, Workspace
-from bot.workspace.start import StartOptions
-folder = Path(sys.argv[1])
-options = StartOptions(folder / "tree", folder, os.environ)
-workspace = Workspace.start(candidates(sys.argv[2])[0][0], options, lambda _: Answer(True))
-for command in sys.argv[3:]:
-    workspace.call("bash", {"command": command, "background": True}, CancelToken())
-print("up", flush=True)
-sys.stdin.readline()
-"""
-
-
-@pytest.mark.parametrize("sandbox", ["off", pytest.param("strict", marks=pytest.mark.bubblewrap)])
-def test_nothing_of_it_outlives_a_supervisor_that_was_killed(bench: Bench, sandbox: str, mark: str) -> None:
-    arguments = [sys.executable, "-c", SUPERVISOR, str(bench.folder), sandbox, *daemons(mark).values()]
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as supervisor:
-        assert supervisor.stdout is not None
-        assert supervisor.stdout.readline() == b"up\n"
-        assert eventually(lambda: living(mark) == list(DAEMONS))
-        supervisor.kill()
-    assert eventually(lambda: living(mark) == []), living(mark)
 
 
 def test_what_it_leaves_behind_ends_with_it(workspace: Workspace, mark: str) -> None:
@@ -284,30 +229,3 @@ def test_exit_codes_of_both_kinds_are_their_own(workspace: Workspace) -> None:
         assert bash(workspace, "sleep 0.05; exit 5").metadata["exit_code"] == 5
     for number in numbers:
         assert look(workspace, number, wait=60).metadata["exit_code"] == 7
-
-
-def test_a_very_long_command_works_in_the_background(workspace: Workspace) -> None:
-    number = begin(workspace, f"echo {'x' * 300_000} | wc -c")
-    assert "300001\n" in look(workspace, number, offset=1, wait=60).content
-
-
-def test_a_program_that_prints_without_end_is_bounded(workspace: Workspace) -> None:
-    outcome = start(workspace, "yes 'a line that is printed without end'")
-    spill, number = Path(outcome.metadata["spill"]), outcome.metadata["background"]
-    assert eventually(lambda: look(workspace, number).metadata["bytes"] > 60_000_000)
-    assert "a line that is printed without end" in look(workspace, number).content
-    kill(workspace, number)
-    assert spill.stat().st_size < 54_000_000
-
-
-def test_what_it_wrote_is_found_by_the_scan(workspace: Workspace) -> None:
-    look(workspace, begin(workspace, "echo two >> a.txt"), wait=60)
-    assert {change.path for change in workspace.scan().files} == {"a.txt"}
-
-
-def test_an_edit_of_what_it_changed_mentions_that(workspace: Workspace) -> None:
-    workspace.call("view", {"path": "a.txt"}, CancelToken())
-    look(workspace, begin(workspace, "echo two >> a.txt; echo three >> a.txt"), wait=60)
-    outcome = workspace.call("edit", {"path": "a.txt", "old": "one", "new": "two"}, CancelToken())
-    assert not outcome.is_error
-    assert "changed since it was viewed" in outcome.content

@@ -14,7 +14,7 @@ import pytest
 from bot.contracts.errors import NoSandboxError
 from bot.toolhost.descendants import children
 from bot.workspace.egress.access import EgressAccess
-from bot.workspace.process import HostProcess, WorkspaceError
+from bot.workspace.process import WorkspaceError
 from bot.workspace.sandbox import hidden_paths, landlock
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
@@ -51,14 +51,6 @@ def test_all_of_a_toolchain_is_granted_but_its_credentials(tmp_path: Path) -> No
     assert not {str(cargo), str(cargo / "credentials.toml")} & set(run)
 
 
-def test_a_toolchain_without_credentials_is_granted_whole(tmp_path: Path) -> None:
-    (tmp_path / ".pyenv/shims").mkdir(parents=True)
-    assert (
-        str(tmp_path / ".pyenv")
-        in plan(Mounts(tmp_path / "t", "/x", toolchains=(tmp_path / ".pyenv",)))["run"]
-    )
-
-
 def test_nothing_is_granted_through_a_link_beside_a_hole(tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
@@ -80,14 +72,6 @@ def test_the_folder_that_the_tree_stands_for_is_not_granted_with_what_it_lies_in
     run = set(plan(mounts)["run"])
     assert {str(tools / "shims"), str(tools / "work/other"), str(repository / ".venv")} <= run
     assert not {str(tools), str(tools / "work"), str(repository)} & run
-
-
-def test_where_the_tree_lies_in_that_folder_it_is_granted(tmp_path: Path) -> None:
-    (tmp_path / ".pyenv/work/tree").mkdir(parents=True)
-    mounts = Mounts(
-        tmp_path / ".pyenv/work/tree", str(tmp_path / ".pyenv/work"), toolchains=(tmp_path / ".pyenv",)
-    )
-    assert str(tmp_path / ".pyenv") in plan(mounts)["run"]
 
 
 def test_beside_a_folder_that_cannot_be_listed_nothing_is_granted(
@@ -205,15 +189,3 @@ def test_asking_for_a_way_out_is_an_error(bench: Bench) -> None:
         NoSandboxError, match=r"gives this run egress \(python\).*Landlock ABI \d+\) has none"
     ):
         bench.start(here(), egress=EgressAccess(("python",)))
-
-
-def test_a_program_that_is_no_host_of_ours_may_end_when_it_has_read_all(tmp_path: Path) -> None:
-    process = HostProcess(
-        here(), ["/bin/sh", "-c", "cat; sleep 0.2; echo end"], Mounts(tmp_path, str(tmp_path)), {}
-    )
-    said, given = process.pipes
-    os.write(given, b"read\n")
-    os.close(given)
-    with open(said, "rb") as answer:
-        assert answer.read() == b"read\nend\n"
-    process.kill()

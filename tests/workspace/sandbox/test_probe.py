@@ -7,7 +7,6 @@ import os
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -152,14 +151,6 @@ def test_nothing_is_left_of_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(NoSandboxError):
             probe(NoWall())
         assert list(Path(folder).iterdir()) == []
-
-
-def test_a_probe_takes_little(capsys: pytest.CaptureFixture[str]) -> None:
-    """Under 100 ms where nothing else runs; here only a bound that no load breaks. `make bench` has the figure."""
-    began = time.monotonic()
-    with pytest.raises(NoSandboxError):
-        probe(NoWall())
-    assert time.monotonic() - began < 20
 
 
 def test_what_ends_as_soon_as_it_is_asked_to_was_there_all_the_same(tmp_path: Path) -> None:

@@ -25,21 +25,46 @@ def made(folder: Path) -> Path:
     return folder
 
 
-def test_the_system_s_folders_need_no_mount() -> None:
-    found = toolchains.find("/usr/bin:/bin")
-    assert found.folders == ()
-    assert found.path.startswith("/usr/bin:/bin:")
+NPM = "lib/node_modules/npm/package.json"
 
 
-def test_the_usual_folders_are_on_the_path_even_when_it_is_empty() -> None:
-    assert {"/usr/bin", "/bin", "/usr/local/bin"} <= set(toolchains.find("").path.split(":"))
+@pytest.mark.parametrize(
+    ("files", "entry", "shown"),
+    [
+        (".pyenv/versions/x", ".pyenv/shims", [".pyenv"]),
+        ("project/.venv/pyvenv.cfg", "project/.venv/bin", ["project/.venv"]),
+        ("tools/conda-meta/history", "tools/bin", ["tools"]),
+        ("tools/lib/python3.12/os.py", "tools/bin", ["tools"]),
+        (f"tools/{NPM}", "tools/bin", ["tools"]),
+        (f"tools/{NPM}", "tools/sbin", ["tools/sbin"]),
+        (f".local/{NPM}", ".local/bin", [".local/bin"]),
+        (NPM, "bin", ["bin"]),
+        ("project/x", "project/bin", ["project/bin"]),
+        ("x", "", []),
+    ],
+)
+def test_an_entry_of_path_shows_the_installation_that_it_belongs_to(
+    home: Path, files: str, entry: str, shown: list[str]
+) -> None:
+    """Whole, where it is one, and nothing of a person's own beside it."""
+    for folder in ((home / files).parent, home / entry):
+        folder.mkdir(parents=True, exist_ok=True)
+    (home / files).touch()
+    found = toolchains.find(f"{home / entry}:/usr/bin")
+    assert found.folders == tuple(home / one for one in shown)
+    assert found.path.startswith(f"{home / entry}:/usr/bin:" if shown else "/usr/bin:")
+    assert {"/bin", "/usr/local/bin"} <= set(found.path.split(":"))
 
 
-def test_a_version_manager_is_shown_whole(home: Path) -> None:
-    shims = made(home / ".pyenv/shims")
-    found = toolchains.find(f"{shims}:/usr/bin")
-    assert found.folders == (home / ".pyenv",)
-    assert found.path.startswith(f"{shims}:")
+@pytest.mark.parametrize("base", ["python/bin", ".ssh"])
+def test_a_virtual_environment_brings_the_python_that_it_was_made_with_and_no_other_folder(
+    home: Path, base: str
+) -> None:
+    made(home / "python/lib/python3.12").joinpath("os.py").touch()
+    environment = made(home / "project/.venv")
+    (environment / "pyvenv.cfg").write_text(f"home = {made(home / base)}\nversion = 3.12.1\n")
+    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)})
+    assert found.folders == (environment, *([home / "python"] if base == "python/bin" else []))
 
 
 def test_cargo_brings_rustup_and_the_variable_to_find_it(home: Path) -> None:
@@ -49,54 +74,9 @@ def test_cargo_brings_rustup_and_the_variable_to_find_it(home: Path) -> None:
     assert found.variables == {"RUSTUP_HOME": str(home / ".rustup")}
 
 
-def test_a_virtual_environment_is_shown_whole(home: Path) -> None:
-    entry = made(home / "project/.venv/bin")
-    (home / "project/.venv/pyvenv.cfg").touch()
-    assert toolchains.find(str(entry)).folders == (home / "project/.venv",)
-
-
-@pytest.mark.parametrize(
-    "sign", ["conda-meta/history", "lib/python3.12/os.py", "lib/node_modules/npm/package.json"]
-)
-def test_what_a_folder_of_programs_belongs_to_is_shown_whole(home: Path, sign: str) -> None:
-    entry = made(home / "tools/bin")
-    made((home / "tools" / sign).parent)
-    (home / "tools" / sign).touch()
-    assert toolchains.find(str(entry)).folders == (home / "tools",)
-
-
-@pytest.mark.parametrize("folder", [".local/bin", "bin", "tools/sbin"])
-def test_a_folder_of_somebody_s_own_is_not_shown_with_it(home: Path, folder: str) -> None:
-    entry = made(home / folder)
-    made(entry.parent / "lib/node_modules/npm")
-    assert toolchains.find(str(entry)).folders == (entry,)
-
-
-def test_a_virtual_environment_brings_the_python_that_it_was_made_with(home: Path) -> None:
-    base = made(home / "python/bin")
-    made(home / "python/lib/python3.12")
-    (home / "python/lib/python3.12/os.py").touch()
-    environment = made(home / "project/.venv")
-    (environment / "pyvenv.cfg").write_text(f"home = {base}\nversion = 3.12.1\n")
-    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)})
-    assert found.folders == (environment, home / "python")
-
-
-def test_a_virtual_environment_brings_nothing_else(home: Path) -> None:
-    environment = made(home / "project/.venv")
-    (environment / "pyvenv.cfg").write_text(f"home = {made(home / '.ssh')}\n")
-    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)})
-    assert found.folders == (environment,)
-
-
 def test_the_pythons_of_uv_are_shown(home: Path) -> None:
     folder = made(home / ".local/share/uv/python")
     assert toolchains.find("", source={"HOME": str(home)}).folders == (folder,)
-
-
-def test_any_other_folder_is_shown_alone(home: Path) -> None:
-    entry = made(home / "project/bin")
-    assert toolchains.find(str(entry)).folders == (entry,)
 
 
 @pytest.mark.parametrize(
@@ -209,10 +189,6 @@ def test_entries_that_are_relative_missing_or_private_are_dropped(entry: str) ->
     assert found.path.startswith("/usr/bin:")
 
 
-def test_the_home_itself_is_never_shown(home: Path) -> None:
-    assert toolchains.find(f"{home}:{home.parent}").folders == ()
-
-
 def test_what_is_left_out_is_left_out(home: Path) -> None:
     entry = made(home / "agent/bin")
     assert toolchains.find(str(entry), leave_out=(entry,)).folders == ()
@@ -246,11 +222,6 @@ def test_a_folder_beneath_another_is_mounted_with_it(home: Path) -> None:
 
 def test_a_toolchain_that_was_removed_meanwhile_is_left_out(home: Path) -> None:
     assert str(home / ".nvm") not in bubblewrap_command(Mounts(home, "/work", toolchains=(home / ".nvm",)))
-
-
-def test_an_old_bubblewrap_is_not_given_options_it_does_not_know(home: Path) -> None:
-    command = bubblewrap_command(Mounts(home, "/work"), (0, 6, 1))
-    assert not {"--size", "--disable-userns"} & set(command)
 
 
 @pytest.mark.parametrize("name", ["RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV"])
@@ -313,41 +284,16 @@ def test_a_variable_names_no_cache_that_is_not_shown(home: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "there", "sentence"),
     [
-        (
-            ".python-version",
-            "3.9.1\n",
-            ".pyenv/versions/3.12.1",
-            "pyenv has no version .* `3.9.1`, .*pyenv install 3.9.1",
-        ),
+        (".python-version", "3.9.1\n", ".pyenv/versions/3.12.1", "pyenv has no .* `3.9.1`, .*pyenv install 3.9.1"),
         (".python-version", "3.12\n3.9.1\n", ".pyenv/versions/3.12.1", "names `?3.9.1"),
         (".python-version", "3.1\n", ".pyenv/versions/3.12.1", "names `?3.1`?,"),
         (".ruby-version", "3.3.0\n", ".rbenv/versions/3.2.0", "rbenv has no version"),
-        (
-            "rust-toolchain.toml",
-            '[toolchain]\nchannel = "1.75"\n',
-            ".rustup/toolchains/1.80-x86_64",
-            "rustup has no version",
-        ),
-        (
-            "rust-toolchain",
-            "nightly\n",
-            ".rustup/toolchains/stable-x86_64",
-            "rustup toolchain install nightly",
-        ),
-        (
-            ".tool-versions",
-            "nodejs 20.1.0\nruby 3.2.0\n",
-            ".asdf/installs/ruby/3.2.0",
-            "asdf .* nodejs 20.1.0",
-        ),
-        (
-            "package.json",
-            '{"name": "a", "volta": {"node": "20.1.0"}}',
-            ".volta/tools/image/node/18.2.0",
-            "Volta has no version .* `?20.1.0.*volta install node@20.1.0",
-        ),
+        ("rust-toolchain.toml", '[toolchain]\nchannel = "1.75"\n', ".rustup/toolchains/1.80-x86_64", "rustup has no"),
+        ("rust-toolchain", "nightly\n", ".rustup/toolchains/stable-x86_64", "rustup toolchain install nightly"),
+        (".tool-versions", "nodejs 20.1.0\nruby 3.2.0\n", ".asdf/installs/ruby/3.2.0", "asdf .* nodejs 20.1.0"),
+        ("package.json", '{"volta": {"node": "20.1.0"}}', ".volta/tools/image/node/18.2.0", "volta install node@20"),
     ],
-)
+)  # fmt: skip
 def test_a_version_that_a_manager_does_not_have_is_said(
     home: Path, file: str, text: str, there: str, sentence: str
 ) -> None:
