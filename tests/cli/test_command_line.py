@@ -97,12 +97,6 @@ def test_the_examples_of_a_verb_parse(verb: str) -> None:
         parser.parse_args(rest)
 
 
-def test_without_a_verb_the_help_is_shown() -> None:
-    ran = cli()
-    assert (ran.code, ran.err) == (0, "")
-    assert "exit codes: 0 done" in ran.out
-
-
 @pytest.mark.parametrize(
     ("verb", "meant"), [("fxi", "fix"), ("reveiw", "review"), ("dmeo", "demo"), ("xyz", "")]
 )
@@ -133,18 +127,6 @@ def test_an_internal_error_is_one_sentence_without_a_traceback(
     assert "internal error, please report it: ZeroDivisionError: division by" in shown
     assert "Traceback" not in shown
     assert not [line for line in shown.splitlines() if line.startswith("::add-mask")]
-
-
-def test_the_traceback_of_an_internal_error_can_be_had(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail(arguments: argparse.Namespace) -> int:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr("bot.cli.report.run", fail)
-    monkeypatch.setenv("SLASH_AGENT_TRACEBACK", "1")
-    assert run(["report", "x"]) == 1
-    assert "Traceback" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

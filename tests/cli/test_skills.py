@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from bot.contracts.errors import ExitCode
 from tests.cli.test_command_line import warm_cli as cli
 from tests.skills.corpus import skill
@@ -78,14 +76,6 @@ def test_list_says_what_is_written_and_not_committed(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["a folder of skills", "one skill"])
-def test_check_passes_good_skills(tmp_path: Path, whole: bool) -> None:
-    (tmp_path / "greet").mkdir()
-    (tmp_path / "greet/SKILL.md").write_text(GOOD)
-    ran = cli("skills", "check", tmp_path if whole else tmp_path / "greet")
-    assert (ran.code, ran.out) == (0, "greet: a skill\n")
-
-
 def test_check_names_rule_file_and_line_and_exits_with_2(tmp_path: Path) -> None:
     (tmp_path / "Greet").mkdir()
     (tmp_path / "Greet/SKILL.md").write_text(GOOD.replace("name: greet", "name: Greet"))
@@ -96,37 +86,3 @@ def test_check_names_rule_file_and_line_and_exits_with_2(tmp_path: Path) -> None
     assert (verdict["conforms"], verdict["loads"]) == (False, True)
     assert verdict["findings"][0]["rule"] == "name-characters"
     assert verdict["findings"][0]["line"] == 2
-
-
-def test_check_says_what_loads_though_against_the_specification(tmp_path: Path) -> None:
-    (tmp_path / "hello").mkdir()
-    (tmp_path / "hello/SKILL.md").write_text(GOOD)
-    ran = cli("skills", "check", tmp_path / "hello")
-    assert ran.code == ExitCode.USAGE
-    assert "hello: loads here, but is against the specification" in ran.out
-    assert "name-folder" in ran.out
-
-
-@pytest.mark.parametrize("folder", ["nowhere", "."])
-def test_check_without_a_skill_is_bad_input(tmp_path: Path, folder: str) -> None:
-    ran = cli("skills", "check", tmp_path / folder)
-    assert ran.code == ExitCode.USAGE
-    assert len(ran.err.splitlines()) == 1
-    assert "There is no" in ran.err
-
-
-def test_check_fails_where_a_link_hides_a_skill(tmp_path: Path) -> None:
-    (tmp_path / "s/greet").mkdir(parents=True)
-    (tmp_path / "s/greet/SKILL.md").write_text(GOOD)
-    (tmp_path / "s/other").symlink_to(tmp_path / "s/greet")
-    assert cli("skills", "check", tmp_path / "s").code == ExitCode.USAGE
-
-
-@pytest.mark.parametrize("arguments", [(), ("list",), ("check",)])
-def test_help_has_an_example(arguments: tuple[str, ...]) -> None:
-    assert "example: slash-agent skills" in cli("skills", *arguments, "--help").out
-
-
-def test_list_does_not_need_a_repository_but_a_folder(tmp_path: Path) -> None:
-    assert cli("skills", "list", "--repo", tmp_path).code == 0
-    assert cli("skills", "list", "--repo", tmp_path / "nowhere").code == ExitCode.USAGE

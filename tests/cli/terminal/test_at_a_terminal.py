@@ -140,17 +140,6 @@ def test_ctrl_c_while_a_question_waits_stops_the_run_and_keeps_what_there_is(rep
     assert b"\x1b[?25l" not in terminal.raw
 
 
-@pytest.mark.slow
-def test_a_signal_while_something_is_drawn_is_said_in_a_line_of_its_own(repo: Path) -> None:
-    with ModelServer([shell("sleep 600"), DONE]) as server, fix(repo, server) as terminal:
-        terminal.wait_for("bash sleep 600")
-        terminal.kill(signal.SIGTERM)
-        terminal.kill(signal.SIGTERM)
-        code = terminal.end()
-    assert code == 130, terminal.text
-    assert "SIGTERM: stopping; what there is so far is kept" in terminal.screen
-
-
 def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lies(repo: Path) -> None:
     """What runs in the sandbox ends with the process; `tests/session/test_signals.py` has what does not."""
     seconds = "71234.5"  # by which it is known among all that sleep here
