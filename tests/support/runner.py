@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from tests.support.expressions import as_text, fill, holds
+from bot.environment.expressions import UNKNOWN, evaluate, substitute, to_text
 from tests.support.stage import Stage
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +23,38 @@ WORKFLOWS = ROOT / ".github" / "workflows"
 WORKFLOW = WORKFLOWS / "agent.yml"
 
 _OUTPUT = re.compile(r"([\w-]+)<<(\S+)\n(.*?)\n\2\n", re.DOTALL)
+_STATUS = re.compile(r"\b(always|success|failure|cancelled)\(\)")
+
+
+class _Context(dict[str, Any]):
+    """The contexts of expressions, with dotted names. A name that is not there is null, as GitHub has it."""
+
+    def __contains__(self, name: object) -> bool:
+        return name not in ("true", "false", "null")
+
+    def __missing__(self, path: str) -> Any:
+        value: Any = self
+        for step in path.split("."):
+            value = dict.get(value, step) if isinstance(value, dict) else None
+        return value
+
+
+def fill(text: object, context: Mapping[str, Any]) -> str:
+    """`text` with the value of each expression in it."""
+    values, whole = _Context(context), to_text(text)
+    assert UNKNOWN not in [evaluate(one, values) for one in re.findall(r"\$\{\{.*?\}\}", whole, re.DOTALL)], (
+        whole
+    )
+    return substitute(whole, values)
+
+
+def holds(condition: str | None, context: Mapping[str, Any], *, failed: bool) -> bool:
+    """Whether a step or job with this `if:` is run."""
+    states = {"always": True, "success": not failed, "failure": failed, "cancelled": False}
+    text = condition or "success()"
+    value = evaluate(_STATUS.sub(lambda match: to_text(states[match[1]]), text), _Context(context))
+    assert value is not UNKNOWN, text
+    return bool(value) and (not failed or bool(_STATUS.search(text)))
 
 
 @dataclass
@@ -257,7 +289,7 @@ class _Machine:
 def read_outputs(text: str) -> dict[str, str]:
     """A step's outputs file as the runner reads it; anything in it that is no output is an error."""
     rest = _OUTPUT.sub("", text)
-    assert rest == "", f"no output: {as_text(rest)}"
+    assert rest == "", f"no output: {rest}"
     return {name: value for name, _, value in _OUTPUT.findall(text)}
 
 
