@@ -9,10 +9,8 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import types
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ from bot.github.client import connect
 from bot.policy.load import load_policy
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.events.requests import Event, build_request
+from tests.support.loopback import Listener, Response
 from tests.support.runner import ROOT
 from tests.support.stage import Stage
 from tests.support.verb_runs import fork_pull
@@ -486,24 +485,9 @@ def test_nobody_is_kept_out_whom_the_full_check_lets_in(
 
 
 def test_a_redirect_does_not_carry_the_token_to_another_host(stage: Stage) -> None:
-    heard: list[str | None] = []
-
-    class Elsewhere(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            heard.append(self.headers.get("Authorization"))
-            self.send_response(302)
-            self.send_header("Location", f"http://localhost:{self.server.server_address[1]}/stolen")
-            self.end_headers()
-
-        do_POST = do_GET
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing: the test's own output is enough."""
-
-    with HTTPServer(("127.0.0.1", 0), Elsewhere) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        api = f"http://127.0.0.1:{server.server_address[1]}"
-        result = first(stage, GITHUB_API_URL=api)
-        server.shutdown()
+    with Listener(
+        lambda _: Response(302, headers={"Location": f"http://localhost:{api.port}/stolen"})
+    ) as api:
+        result = first(stage, GITHUB_API_URL=api.url)
     assert (result.code, result.outputs["go"]) == (0, "true"), "the full check decides"
-    assert len(heard) == 1
+    assert len(api.requests) == 1

@@ -20,7 +20,7 @@ from bot.github.retry import Pace
 from bot.session.context.attachments import Attachments, has_attachments
 from bot.session.event.attachments import _Reader, collect_attachments
 from slash_forge import Forge
-from tests.support.listeners import Listener
+from tests.support.loopback import Listener, Response
 
 REPO = "octo/hello"
 LOG = b"12:00 started\n"
@@ -174,7 +174,7 @@ def test_a_full_disk_leaves_nothing_half_written(world: World) -> None:
 
 
 def test_a08_a_redirect_to_another_host_is_not_followed(world: World) -> None:
-    with Listener(LOG) as elsewhere:
+    with Listener(lambda _: Response(200, LOG)) as elsewhere:
         headers = {"Location": f"{elsewhere.url}/app.log"}
         world.forge.fail_next("GET", "/user-attachments", 302, headers=headers, body=b"")
         seen = world.look(world.request(world.attached()))

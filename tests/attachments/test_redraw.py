@@ -22,7 +22,7 @@ from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.landlock import Landlock
 from tests.attachments.pictures import chunk, encoded, noise, opened, plain, png
-from tests.support.listeners import Listener
+from tests.support.loopback import Listener
 from tests.support.workspaces import eventually, has_not_grown, open_resources
 
 pytestmark = pytest.mark.bubblewrap

@@ -15,7 +15,7 @@ from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.attacks import KEY, encodings_of
 from tests.support.fix_script import shell
-from tests.support.listeners import Listener
+from tests.support.loopback import Listener
 from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage, open_stage
@@ -89,7 +89,7 @@ class Hijacked:
 @pytest.fixture(scope="module")
 def hijacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hijacked]:
     """The run is started cold: its commands look for the program's own environment."""
-    with Forge() as forge, Listener(b"") as outside:
+    with Forge() as forge, Listener() as outside:
         stage = open_stage(forge, tmp_path_factory.mktemp("hijacked") / "stage", checks=False)
         stage.cold = True
         stage.forge.create_repository("riverbend", "private", private=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from socketserver import BaseRequestHandler
 
 import pytest
 
@@ -13,11 +14,10 @@ from bot.session.event.event_context import EventOptions
 from bot.session.event.run_event import run_event
 from tests.session.test_event_quota import BOT, WORKFLOW, run_of
 from tests.support.fix_script import DONE, shell
-from tests.support.listeners import Listener
+from tests.support.loopback import Listener, Loopback, Response
 from tests.support.model_server import ModelServer
-from tests.support.registry import registry
 from tests.support.stage import Stage
-from tests.support.tls import make_authority, tls_server
+from tests.support.tls import make_authority
 from tests.support.verb_runs import request_in, run_verb
 
 HOST = "packages.test"
@@ -60,6 +60,14 @@ except OSError:
 """
 
 
+class Sink(BaseRequestHandler):
+    """Takes whatever comes."""
+
+    def handle(self) -> None:
+        while self.request.recv(65536):
+            pass
+
+
 @pytest.fixture
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, dict[str, str]]]:
     """The registry's port, and the environment that names it as the workflow's mirror."""
@@ -69,7 +77,8 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[in
         return ("127.0.0.1",)
 
     monkeypatch.setattr("bot.workspace.egress.proxy.system_addresses", resolve)
-    with tls_server(server, registry) as port:
+    with Loopback(Sink, certificate=server) as index:
+        port = index.port
         named = {"SSL_CERT_FILE": str(trusted), "SLASH_AGENT_MIRRORS": f"python=https://{HOST}:{port}/simple"}
         yield port, named
 
@@ -79,7 +88,7 @@ def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dic
     port, named = mirror
     policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    with Listener(b"reached") as evil:
+    with Listener(lambda _: Response(200, b"reached")) as evil:
         run = run_verb(
             stage,
             request_in(stage, "fix"),

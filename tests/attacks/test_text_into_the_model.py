@@ -8,7 +8,7 @@ import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.attachments.pictures import plain
-from tests.support.listeners import Listener
+from tests.support.loopback import Listener, Response
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
@@ -20,7 +20,7 @@ def test_a08_no_other_host_sees_a_request_and_a_strangers_picture_is_not_looked_
     """Under an issue of a stranger's, a maintainer asks: what is shown is the maintainer's own picture alone."""
     theirs, ours = plain(30, 10), plain(50, 20)
     forge, repo = stage.forge, stage.repo
-    with Listener(theirs) as elsewhere:
+    with Listener(lambda _: Response(200, theirs, {"Content-Type": "image/png"})) as elsewhere:
         port = elsewhere.port
         upload = forge.attach(repo, REPORTER, theirs)
         name = upload.rpartition("/")[2]

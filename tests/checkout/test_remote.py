@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import shutil
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ from bot.checkout.errors import (
 from bot.checkout.remote import run_remote_command
 from bot.github.errors import RepositoryMovedError
 from slash_forge import Forge
+from tests.support.loopback import Listener, Request, Response
 from tests.support.source_repository import Repository, git
 
 
@@ -210,13 +209,13 @@ def test_the_password_of_a_proxy_goes_the_same_way(
     forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = recorded(tmp_path / "programs", monkeypatch)
-    with Answering() as proxy:
+    with Listener(_refuse) as proxy:
         monkeypatch.setenv("http_proxy", f"http://me:p%40ss-word-of-proxy@127.0.0.1:{proxy.port}")
         with pytest.raises(CheckoutError):
             checked_out(forge, repo, tmp_path)
     # curl signs in once the proxy has asked for it, or at once.
     basic = base64.b64encode(b"me:p@ss-word-of-proxy").decode()
-    assert f"Basic {basic}" in proxy.signed
+    assert f"Basic {basic}" in [one.headers.get("proxy-authorization") for one in proxy.requests]
     assert "ss-word-of-proxy" not in record.read_text()
 
 
@@ -225,30 +224,7 @@ def test_a_token_with_a_line_break_is_refused(forge: Forge, repo: str, tmp_path:
         run_remote_command(tmp_path, forge.clone_url(repo), "token\nurl=https://evil.example", ["ls-remote"])
 
 
-class Answering:
-    """A proxy that wants to know who asks, and then has nothing to say."""
-
-    def __enter__(self) -> Answering:
-        self.signed: list[str] = []
-        requests = self.signed
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                signed = self.headers.get("Proxy-Authorization", "")
-                requests.append(signed)
-                self.send_response(502 if signed else 407)
-                self.send_header("Proxy-Authenticate", 'Basic realm="proxy"')
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                return
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self._server.server_port
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+def _refuse(request: Request) -> Response:
+    """As a proxy that wants to know who asks, and then has nothing to say."""
+    status = 502 if "proxy-authorization" in request.headers else 407
+    return Response(status, headers={"Proxy-Authenticate": 'Basic realm="proxy"'})

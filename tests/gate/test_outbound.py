@@ -7,9 +7,7 @@ import base64
 import json
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
 from bot.github.values import CheckRunDraft, ReviewDraft, TreeEntry
+from tests.support.loopback import Listener, Request, Response
 from tests.support.tables import writers
 
 CANARY = "canary-7f3a91c2e5d84b60aa17"
@@ -35,24 +34,13 @@ def received() -> Iterator[tuple[GitHub, list[Any]]]:
     """A client of a GitHub that takes everything and says nothing of use, and the JSON that came."""
     came: list[Any] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            came.append(json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"null"))
-            self.send_response(201)
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
+    def respond(request: Request) -> Response:
+        came.append(json.loads(request.body or b"null"))
+        return Response(201, b"{}")
 
-        do_PATCH = do_PUT = do_DELETE = do_POST
-
-        def log_message(self, *_: object) -> None: ...
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    address, pace = f"http://127.0.0.1:{server.server_port}", Pace(sleep=lambda _: None)
-    yield connect("", address, secrets={"API_KEY": CANARY}, pace=pace), came
-    server.shutdown()
-    server.server_close()
+    with Listener(respond) as server:
+        pace = Pace(sleep=lambda _: None)
+        yield connect("", server.url, secrets={"API_KEY": CANARY}, pace=pace), came
 
 
 T = "TEXT"

@@ -6,8 +6,6 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 
 import pytest
 
@@ -16,6 +14,7 @@ from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
 from bot.github.retry import ATTEMPTS, Pace
 from bot.github.stdlib_api import Api, ApiError
+from tests.support.loopback import Handler, Loopback
 from tests.support.tables import NAME, comment
 
 WHOLE = json.dumps([comment(1)]).encode()
@@ -62,22 +61,14 @@ def server(*answers: bytes) -> Iterator[tuple[str, list[Mapping[str, str]]]]:
     """Yield the URL of a server that sends `answers` as they are, the last again and again, and the requests."""
     requests: list[Mapping[str, str]] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Raw(Handler):
         def do_GET(self) -> None:
             requests.append({name.lower(): value for name, value in self.headers.items()})
             self.wfile.write(answers[min(len(requests), len(answers)) - 1])
+            self.close_connection = True
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = Thread(target=http.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{http.server_address[1]}", requests
-        finally:
-            http.shutdown()
-            thread.join()
+    with Loopback(Raw) as http:
+        yield http.url, requests
 
 
 def client(url: str) -> GitHub:

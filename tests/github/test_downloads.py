@@ -10,21 +10,58 @@ from bot.github import checks
 from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
-from tests.support.storage import Storage, storage
+from tests.support.loopback import Handler, Loopback, Request
 
 NAME = "octo/hello"
 TOKEN = "ghs_secret-token-value"
 
 
+class Storage(Loopback):
+    """`content` is the body, `size` the announced length: `None` is its real length, -1 announces nothing. Every path
+    but `/signed` redirects to `redirect`, if set."""
+
+    def __init__(self) -> None:
+        self.content = b""
+        self.size: int | None = None
+        self.ranges = True
+        self.redirect = ""
+        self.statuses: list[int] = []
+        self.requests: list[Request] = []
+        super().__init__(_Storing)
+
+
+class _Storing(Handler):
+    server: Storage
+
+    def do_GET(self) -> None:
+        storage = self.server
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        storage.requests.append(Request(self.path, headers, b""))
+        if storage.statuses:
+            self.answer(storage.statuses.pop(0), b"", {})
+        elif storage.redirect and not self.path.startswith("/signed"):
+            self.answer(302, b"", {"Location": storage.redirect})
+        else:
+            self._content(headers.get("range", "") if storage.ranges else "")
+
+    def _content(self, byte_range: str) -> None:
+        storage = self.server
+        body = storage.content[int(byte_range.removeprefix("bytes=").removesuffix("-") or 0) :]
+        self.close_connection = True
+        length = len(body) if storage.size is None else storage.size
+        headers = {"Connection": "close"} if length < 0 else {"Content-Length": str(length)}
+        self.answer(206 if byte_range else 200, body, headers)
+
+
 @pytest.fixture
 def api() -> Iterator[Storage]:
-    with storage() as server:
+    with Storage() as server:
         yield server
 
 
 @pytest.fixture
 def blobs(api: Storage) -> Iterator[Storage]:
-    with storage() as server:
+    with Storage() as server:
         api.redirect = f"{server.url}/signed?sig=abc"
         yield server
 
@@ -39,10 +76,10 @@ def test_an_artifact_comes_from_another_host_that_gets_no_token(
 ) -> None:
     blobs.content = b"PK" + bytes(range(256)) * 1000
     assert github.download_artifact(NAME, 5, 1_000_000) == blobs.content
-    ((path, asked),) = api.requests
+    ((path, asked, _),) = api.requests
     assert path == "/api/v3/repos/octo/hello/actions/artifacts/5/zip"
     assert asked["authorization"] == f"token {TOKEN}"
-    ((path, asked),) = blobs.requests
+    ((path, asked, _),) = blobs.requests
     assert path == "/signed?sig=abc"
     assert "authorization" not in asked
     assert TOKEN not in str(asked)
@@ -100,7 +137,7 @@ def test_a_redirect_within_the_api_gets_the_token(api: Storage, github: GitHub) 
     api.redirect = f"{api.url}/api/v3/repositories/9/actions/artifacts/5/zip"
     with pytest.raises(GitHubError, match="too many redirects"):
         github.download_artifact(NAME, 5, 10)
-    assert {asked.get("authorization") for _, asked in api.requests} == {f"token {TOKEN}"}
+    assert {request.headers.get("authorization") for request in api.requests} == {f"token {TOKEN}"}
 
 
 def test_redirects_without_end_are_a_sentence(api: Storage, github: GitHub) -> None:

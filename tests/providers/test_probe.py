@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,40 +10,21 @@ import pytest
 from bot.providers.connect import connect
 from bot.providers.probe import with_served_window
 from bot.providers.streaming import share_model_info
+from tests.support.loopback import Listener, Response
 
 
-@contextmanager
-def serving(answers: dict[str, Any]) -> Iterator[str]:
+def serving(answers: dict[str, Any]) -> Listener:
     """A server that answers these paths with JSON and every other one with 404."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            body = json.dumps(answers.get(self.path)).encode()
-            self.send_response(200 if self.path in answers else 404)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_POST = do_GET
-
-        def log_message(self, *arguments: object) -> None:
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return Listener(
+        lambda request: Response(
+            200 if request.path in answers else 404, json.dumps(answers.get(request.path)).encode()
+        )
+    )
 
 
 def window(provider: str, answers: dict[str, Any], variable: str) -> int:
-    with serving(answers) as url:
-        made = with_served_window(connect(f"{provider}/mine", {variable: f"{url}/v1"}))
+    with serving(answers) as server:
+        made = with_served_window(connect(f"{provider}/mine", {variable: f"{server.url}/v1"}))
         made.close()
     return made.info.context_window
 
@@ -96,14 +73,14 @@ def test_a_server_that_does_not_say_leaves_it_at_128_000(answers: dict[str, Any]
 
 def test_a_small_window_bounds_the_answer() -> None:
     rows = [{"id": "mine", "max_model_len": 16_384}]
-    with serving({"/v1/models": {"data": rows}}) as url:
-        made = with_served_window(connect("vllm/mine", {"VLLM_BASE_URL": f"{url}/v1"}))
+    with serving({"/v1/models": {"data": rows}}) as server:
+        made = with_served_window(connect("vllm/mine", {"VLLM_BASE_URL": f"{server.url}/v1"}))
     assert made.info.max_output == 4_096
 
 
 def test_a_subagents_provider_knows_what_the_runs_was_told() -> None:
     environment = {"VLLM_BASE_URL": "http://127.0.0.1:9/v1"}
-    with serving({"/v1/models": {"data": [{"id": "mine", "max_model_len": 16_384}]}}) as url:
-        first = with_served_window(connect("vllm/mine", {"VLLM_BASE_URL": f"{url}/v1"}))
+    with serving({"/v1/models": {"data": [{"id": "mine", "max_model_len": 16_384}]}}) as server:
+        first = with_served_window(connect("vllm/mine", {"VLLM_BASE_URL": f"{server.url}/v1"}))
     again = share_model_info(connect("vllm/mine", environment), first)
     assert again.info.context_window == 16_384

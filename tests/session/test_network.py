@@ -15,12 +15,13 @@ from bot.contracts.request import Tier
 from bot.contracts.sandbox import HostUse
 from bot.session.workspaces.network import Network, network_notes
 from tests.support.fix_script import shell
+from tests.support.loopback import Loopback
 from tests.support.model_script import Say, Turn
 from tests.support.outcomes import REQUEST
-from tests.support.registry import registry
+from tests.support.registry import Registry
 from tests.support.runs import make_run
 from tests.support.stage import Stage
-from tests.support.tls import make_authority, tls_server
+from tests.support.tls import make_authority
 from tests.support.verb_runs import fork_pull, request_in, request_on, run_verb
 
 pytestmark = pytest.mark.bubblewrap
@@ -42,7 +43,7 @@ tiers:
 """
 
 
-class Registry(NamedTuple):
+class Mirror(NamedTuple):
     """`environment` names it as the workflow's mirror."""
 
     port: int
@@ -52,19 +53,20 @@ class Registry(NamedTuple):
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]]:
     trusted, server = make_authority(tmp_path_factory.mktemp("tls"), [HOST])
-    with tls_server(server, registry) as port:
+    with Loopback(Registry, certificate=server) as index:
+        port = index.port
         yield trusted, port
 
 
 @pytest.fixture
-def mirror(authority: tuple[Path, int], monkeypatch: pytest.MonkeyPatch) -> Registry:
+def mirror(authority: tuple[Path, int], monkeypatch: pytest.MonkeyPatch) -> Mirror:
     trusted, port = authority
 
     async def resolve(host: str, port: int) -> Sequence[str]:
         return ("127.0.0.1",)
 
     monkeypatch.setattr("bot.workspace.egress.proxy.system_addresses", resolve)
-    return Registry(
+    return Mirror(
         port, {"SSL_CERT_FILE": str(trusted), "SLASH_AGENT_MIRRORS": f"python=https://{HOST}:{port}/simple"}
     )
 
@@ -77,7 +79,7 @@ def give_policy(stage: Stage, port: int) -> None:
 
 @pytest.mark.slow
 def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(
-    stage: Stage, mirror: Registry
+    stage: Stage, mirror: Mirror
 ) -> None:
     give_policy(stage, mirror.port)
     get = f"curl -sS --max-time 20 https://{HOST}:{mirror.port}/simple/tidyhello/"
@@ -98,7 +100,7 @@ def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(
 
 
 @pytest.mark.slow
-def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Registry) -> None:
+def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Mirror) -> None:
     policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     number = fork_pull(stage, {"tidytime/new.py": "x = 1\n"})
@@ -164,7 +166,7 @@ def test_mirrors_that_cannot_be_used_are_refused(mirrors: str, words: str) -> No
 
 
 @pytest.mark.slow
-def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, mirror: Registry) -> None:
+def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, mirror: Mirror) -> None:
     setup = (
         "version: 1\nsetup:\n"
         "  - command: curl -sS --max-time 20 https://evil.test/; exit 3\n    egress: [python]\n"

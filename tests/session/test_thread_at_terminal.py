@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import pytest
 from slash_forge.bundled import MAINTAINER, TITLE
 from tests.session.conftest import Cli, CommandResult, command
 from tests.support.fix_script import fix_steps
+from tests.support.loopback import Listener, Request, Response
 from tests.support.model_server import ModelServer
 from tests.support.repositories import POLICY, UNCHECKED, commit_all, git
 from tests.support.stage import MODEL, Stage
@@ -191,46 +190,35 @@ def test_a133_at_a_terminal_the_person_decides_after_the_change_is_printed(
 
 
 @pytest.fixture
-def attacker() -> Iterator[HTTPServer]:
-    """A server that keeps the path of each request in `seen`, and leads each to another host."""
+def attacker() -> Iterator[Listener]:
+    """A server that leads each request to another host."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            seen.append(self.path)
-            self.send_response(301)
-            self.send_header("Location", f"http://localhost:{self.server.server_port}/elsewhere")  # type: ignore[attr-defined]
-            self.end_headers()
+    def respond(_: Request) -> Response:
+        return Response(301, headers={"Location": f"http://localhost:{server.port}/elsewhere"})
 
-        def log_message(self, *_: object) -> None:
-            """Nothing on standard error."""
-
-    seen: list[str] = []
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.seen = seen  # type: ignore[attr-defined]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with Listener(respond) as server:
         yield server
-        server.shutdown()
 
 
 def test_a137_files_of_the_checkout_name_another_host_for_the_token(
-    clone: Path, run: Run, attacker: HTTPServer
+    clone: Path, run: Run, attacker: Listener
 ) -> None:
-    host = f"127.0.0.1:{attacker.server_port}"
+    host = f"127.0.0.1:{attacker.port}"
     git(clone, "remote", "set-url", "origin", f"http://{host}/riverbend/tidytime")
     for name in (".env", ".envrc", ".github/env"):
         (clone / name).write_text(f"export GH_HOST={host}\n")
     git(clone, "config", "gh.host", host)
     ran, asked = run("1")
-    assert (ran.code, asked, attacker.seen) == (2, [], [])  # type: ignore[attr-defined]
+    assert (ran.code, asked, attacker.requests) == (2, [], [])
     assert f"There is no token for {host}: sign in with `gh auth login --hostname {host}`" in ran.err
 
 
-def test_a137_a_redirect_leads_the_token_nowhere(clone: Path, run: Run, attacker: HTTPServer) -> None:
-    host = f"127.0.0.1:{attacker.server_port}"
+def test_a137_a_redirect_leads_the_token_nowhere(clone: Path, run: Run, attacker: Listener) -> None:
+    host = f"127.0.0.1:{attacker.port}"
     git(clone, "remote", "set-url", "origin", f"http://{host}/riverbend/tidytime")
     ran, asked = run("1", GH_HOST=host)
     assert (ran.code, asked) == (2, [])
-    assert attacker.seen == ["/api/v3/repos/riverbend/tidytime"]  # type: ignore[attr-defined]
+    assert [request.path for request in attacker.requests] == ["/api/v3/repos/riverbend/tidytime"]
     assert "has moved" in ran.err
 
 

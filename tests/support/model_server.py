@@ -13,18 +13,14 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import ssl
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from socketserver import ThreadingTCPServer
-from types import TracebackType
 from typing import Any
 
+from tests.support.loopback import Handler, Loopback
 from tests.support.model_script import (
     Answer,
     Hangup,
@@ -55,17 +51,13 @@ class Received:
     json: Any = field(default=None)
 
 
-class ModelServer(ThreadingTCPServer):
+class ModelServer(Loopback):
     """Listens from the moment it is made; `close` (or leaving the `with` block) ends every connection."""
-
-    allow_reuse_address = True
-    daemon_threads = True
-    request_queue_size = 64
 
     def __init__(
         self, script: Sequence[Step] | Script, port: int = 0, *, certificate: Path | None = None
     ) -> None:
-        """With `certificate` (a PEM file with its key) the server speaks TLS; `url` does not say so."""
+        """`certificate` as in `Loopback`."""
         self._script: Script = script if callable(script) else _from_list(script)
         self.requests: list[Received] = []
         self.connections = 0
@@ -73,25 +65,7 @@ class ModelServer(ThreadingTCPServer):
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._sockets: set[socket.socket] = set()
-        super().__init__(("127.0.0.1", port), _Handler)
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
-        self.port: int = self.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._thread = threading.Thread(
-            target=self.serve_forever, args=(0.02,), daemon=True, name="model-server"
-        )
-        self._thread.start()
-
-    def __enter__(self) -> ModelServer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        super().__init__(_Handler, port, certificate=certificate)
 
     def environment(self, key: str = "test-key") -> dict[str, str]:
         """The variables that point the vendors' adapters here."""
@@ -104,9 +78,7 @@ class ModelServer(ThreadingTCPServer):
 
     def close(self) -> None:
         self.closing.set()
-        self.shutdown()
-        self._thread.join()
-        self.socket.close()
+        super().close()
         with self._lock:
             for connection in self._sockets:
                 with contextlib.suppress(OSError):  # not connected any more
@@ -123,10 +95,6 @@ class ModelServer(ThreadingTCPServer):
             self._sockets.discard(request)
         super().shutdown_request(request)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exc_info()[1], OSError):  # the client may go away
-            super().handle_error(request, client_address)
-
     def answer_to(self, received: Received) -> tuple[int, Answer]:
         """The number of the request, from 0, and the script's answer."""
         with self._lock:
@@ -141,12 +109,10 @@ class ModelServer(ThreadingTCPServer):
                 return number, Status(400, f"the script failed: {type(error).__name__}: {error}")
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     """One connection."""
 
     server: ModelServer
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
     received: Received
 
     def do_POST(self) -> None:
@@ -168,9 +134,6 @@ class _Handler(BaseHTTPRequestHandler):
                 self._stream(_frames(self.received, answer, number), answer)
 
     do_GET = do_POST
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Requests are recorded, not printed."""
 
     def _send(self, code: int, body: bytes, content_type: str, headers: Mapping[str, str]) -> None:
         self.send_response_only(code, "Scripted")

@@ -1,12 +1,13 @@
-"""A package index of two packages, for `tests.support.tls.tls_server`."""
+"""A package index of two packages."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import ssl
 import tarfile
 import zipfile
+
+from tests.support.loopback import Handler
 
 
 def a_wheel() -> bytes:
@@ -43,18 +44,14 @@ def a_source() -> bytes:
     return data.getvalue()
 
 
-def registry(connection: ssl.SSLSocket) -> None:
+class Registry(Handler):
     """An index of `tidyhello`, a wheel, and `tidyevil`, which is there as source alone."""
-    wheel, source = ("tidyhello-1.0-py3-none-any.whl", a_wheel()), ("tidyevil-1.0.tar.gz", a_source())
-    served = {f"/files/{name}": ("application/octet-stream", data) for name, data in (wheel, source)}
-    for package, (name, data) in {"tidyhello": wheel, "tidyevil": source}.items():
-        link = f'<a href="/files/{name}#sha256={hashlib.sha256(data).hexdigest()}">{name}</a>'
-        served[f"/simple/{package}/"] = ("text/html", link.encode())
-    buffer = b""
-    while data := connection.recv(65536):
-        buffer += data
-        while b"\r\n\r\n" in buffer:
-            head, _, buffer = buffer.partition(b"\r\n\r\n")
-            kind, body = served.get(head.split(b" ")[1].decode(), ("text/plain", b"nothing here"))
-            answer = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
-            connection.sendall(answer.encode() + body)
+
+    def do_GET(self) -> None:
+        wheel, source = ("tidyhello-1.0-py3-none-any.whl", a_wheel()), ("tidyevil-1.0.tar.gz", a_source())
+        served = {f"/files/{name}": ("application/octet-stream", data) for name, data in (wheel, source)}
+        for package, (name, data) in {"tidyhello": wheel, "tidyevil": source}.items():
+            link = f'<a href="/files/{name}#sha256={hashlib.sha256(data).hexdigest()}">{name}</a>'
+            served[f"/simple/{package}/"] = ("text/html", link.encode())
+        kind, body = served.get(self.path, ("text/plain", b"nothing here"))
+        self.answer(200, body, {"Content-Type": kind})

@@ -1,21 +1,15 @@
-"""A certificate authority for tests, and a TLS server for any host name."""
+"""A certificate authority for tests."""
 
 from __future__ import annotations
 
 import datetime
-import socket
-import ssl
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-
-Handle = Callable[[ssl.SSLSocket], None]
 
 _FROM = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 _UNTIL = datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC)
@@ -53,35 +47,3 @@ def _certificate(
 ) -> x509.CertificateBuilder:
     builder = x509.CertificateBuilder(issuer, subject, key, x509.random_serial_number())
     return builder.not_valid_before(_FROM).not_valid_after(_UNTIL)
-
-
-@contextmanager
-def tls_server(server: Path, handle: Handle) -> Iterator[int]:
-    """Serve TLS on a free port of loopback, each connection with `handle` on a thread of its own; the port."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(server)
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve(connection: socket.socket) -> None:
-        try:
-            with context.wrap_socket(connection, server_side=True) as secure:
-                handle(secure)
-        except OSError:
-            return  # the client went away, which some tests want
-
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return  # closed
-            threading.Thread(target=serve, args=(connection,), daemon=True).start()
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join()

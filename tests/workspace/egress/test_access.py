@@ -16,8 +16,9 @@ from bot.policy.egress import Mirror, Target
 from bot.workspace.client import Workspace
 from bot.workspace.egress.access import EgressAccess
 from bot.workspace.sandbox.backends import bubblewrap
-from tests.support.registry import registry
-from tests.support.tls import make_authority, tls_server
+from tests.support.loopback import Loopback
+from tests.support.registry import Registry
+from tests.support.tls import make_authority
 from tests.support.workspaces import Bench, bash, eventually, make_tree
 
 pytestmark = pytest.mark.bubblewrap
@@ -36,7 +37,8 @@ def egress(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EgressAccess]:
     async def resolve(host: str, port: int) -> Sequence[str]:
         return ("127.0.0.1",)
 
-    with tls_server(server, registry) as port:
+    with Loopback(Registry, certificate=server) as index:
+        port = index.port
         mirror = Mirror("python", Target(HOST, port, private=True), f"https://{HOST}:{port}/simple")
         yield EgressAccess(("python",), (mirror,), {"SSL_CERT_FILE": authority}, resolve)
 

@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from socketserver import BaseRequestHandler
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from bot.policy.egress import Target
 from bot.workspace.egress.proxy import Proxy
 from bot.workspace.egress.tunnel_limits import TunnelLimits
-from tests.support.tls import make_authority, tls_server
+from tests.support.loopback import Loopback
+from tests.support.tls import make_authority
 from tests.support.workspaces import eventually
 
 HOST = "pypi.test"
@@ -55,13 +57,15 @@ class Place:
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]]:
     authority, server = make_authority(tmp_path_factory.mktemp("tls"), [HOST, EVIL])
 
-    def handle(connection: ssl.SSLSocket) -> None:
-        while asked := connection.recv(65536):
-            size = int(asked.decode() or 0) if asked.strip().isdigit() else len(asked)
-            connection.sendall(b"x" * size)
+    class Registry(BaseRequestHandler):
+        """Sends as many bytes as it is asked for, or as it got."""
 
-    with tls_server(server, handle) as port:
-        yield authority, port
+        def handle(self) -> None:
+            while asked := self.request.recv(65536):
+                self.request.sendall(b"x" * (int(asked) if asked.strip().isdigit() else len(asked)))
+
+    with Loopback(Registry, certificate=server) as index:
+        yield authority, index.port
 
 
 @pytest.fixture
