@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,38 +30,24 @@ _ALWAYS = {
 }
 """No pager, editor, prompt or progress bar: nobody is there to see or answer one."""
 
-_SECRET_NAME = re.compile(r"(?i)token|secret|passw|credential|private|api_?key|(^|_)(key|pat|auth)($|_)")
-_RULED_OUT = re.compile(r"(?i)(GITHUB|ACTIONS|RUNNER|LD|GIT|BASH|SLASH_AGENT)_|PYTHON|NODE_OPTIONS$|ENV$")
 
-
-def build(
-    source: Mapping[str, str],
-    home: Path,
-    temporary: Path,
-    allowed: Sequence[str] = (),
-    tools: Toolchains | None = None,
-) -> tuple[dict[str, str], Toolchains]:
-    """The variables for commands, and the folders that their PATH needs: `tools`, by default those of `source`.
-
-    `allowed` names further variables of `source`; a name that looks like a secret's, or that would control a program
-    (`LD_PRELOAD`, `GIT_DIR`), is left out even so.
-    """
-    toolset = tools or resolve(source)
+def build(source: Mapping[str, str], home: Path, temporary: Path, tools: Toolchains) -> dict[str, str]:
+    """The variables for commands; `tools` are what `resolve` returns."""
     needed = (name for one in ecosystems() for name in one.passed)
-    names = (*_FROM_HOST, *needed, *toolchains.selections(), *(name for name in allowed if may_pass(name)))
+    names = (*_FROM_HOST, *needed, *toolchains.selections())
     variables = {name: source[name] for name in names if name in source}
     variables.setdefault("LANG", "C.UTF-8")
-    if (environment := source.get("VIRTUAL_ENV")) and Path(environment) in toolset.folders:
+    if (environment := source.get("VIRTUAL_ENV")) and Path(environment) in tools.folders:
         variables["VIRTUAL_ENV"] = environment
     variables |= {
         **_ALWAYS,
         **{name: text.format(home=home) for one in ecosystems() for name, text in one.settings.items()},
-        **toolset.variables,
-        "PATH": toolset.path,
+        **tools.variables,
+        "PATH": tools.path,
         "HOME": str(home),
         "TMPDIR": str(temporary),
     }
-    return variables, toolset
+    return variables
 
 
 def resolve(
@@ -119,11 +104,6 @@ def of_tree(tree: Path, root: str, path: str) -> dict[str, str]:
     if folder.is_symlink() or not (folder / "bin").is_dir():
         return {}
     return {"PATH": f"{root}/.venv/bin:{path}", "VIRTUAL_ENV": f"{root}/.venv"}
-
-
-def may_pass(name: str) -> bool:
-    """Whether a variable of this name may be added to `allowed`."""
-    return not _SECRET_NAME.search(name) and not _RULED_OUT.match(name)
 
 
 def _own_tools() -> tuple[Path, ...]:

@@ -96,7 +96,7 @@ def make_folders(own: Path, shown: Path | None, tmp: Path | None = None) -> Fold
 @dataclass(frozen=True, slots=True)
 class StartOptions:
     """How a workspace on `tree` is started. `folder` belongs to it and is outside the tree: `tmp` and `spill` are made
-    in it, and `shown`, unless those of another workspace are continued. PATH, locale and the variables in `allowed`
+    in it, and `shown`, unless those of another workspace are continued. PATH and locale
     come from `environment`, nothing else; `tools` is what it leads to, if that is known.
 
     `mount` is the path of the tree inside, its own by default. `bring` are further folders, read-only inside; `skills`
@@ -114,7 +114,6 @@ class StartOptions:
     _: KW_ONLY
     mount: str | None = None
     assume_read: bool = False
-    allowed: Sequence[str] = ()
     bring: Sequence[Path] = ()
     skills: Path | None = None
     shown: Path | None = None
@@ -138,7 +137,7 @@ def plan_start(confinement: Confinement, options: StartOptions, folders: Folders
     )
     tmp = Path(TMP) if moves else folders.tmp
     root = (options.mount or str(tree)) if moves else str(tree)
-    variables, _ = environment.build(options.environment, tmp / "home", tmp, options.allowed, tools)
+    variables = environment.build(options.environment, tmp / "home", tmp, tools)
     dependencies = _shown(options.dependencies, tools)
     inside = [
         *place_folders(tree, [one for one in dependencies.folders if one.path], moves=moves),

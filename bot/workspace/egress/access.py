@@ -20,7 +20,6 @@ from bot.policy.egress import Mirror, targets
 if TYPE_CHECKING:
     from bot.workspace.egress.proxy import Proxy
     from bot.workspace.egress.tunnel import Resolve
-    from bot.workspace.egress.tunnel_limits import TunnelLimits
 
 PORT = 3128
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -76,7 +75,6 @@ class EgressAccess:
     mirrors: tuple[Mirror, ...] = ()
     authorities: Mapping[str, Path] = field(default_factory=dict)
     resolve: Resolve | None = None
-    limits: TunnelLimits | None = None
     opened: Callable[[Proxy], None] = lambda proxy: None
 
     def variables(self) -> Mapping[str, str]:
@@ -97,19 +95,19 @@ class EgressAccess:
 
         reachable = targets(self.presets, self.mirrors)
         resolve = self.resolve or system_addresses
-        proxy = Proxy(listener_inside(pid), reachable, resolve=resolve, limits=self.limits)
+        proxy = Proxy(listener_inside(pid), reachable, resolve=resolve)
         self.opened(proxy)
         return proxy
 
 
-def listener_inside(pid: int, port: int = PORT) -> socket.socket:
+def listener_inside(pid: int) -> socket.socket:
     """A socket that listens on loopback in the network of process `pid`. Raises `NoSandboxError`."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours:
         with theirs:
             listen = partial(
                 subprocess.run,
-                [sys.executable, "-I", "-S", "-c", _LISTEN, str(pid), str(port), str(theirs.fileno())],
+                [sys.executable, "-I", "-S", "-c", _LISTEN, str(pid), str(PORT), str(theirs.fileno())],
                 pass_fds=(theirs.fileno(),),
                 env={},
                 capture_output=True,

@@ -53,20 +53,19 @@ def find(
     *,
     source: Mapping[str, str] | None = None,
     leave_out: tuple[Path, ...] = (),
-    never: Sequence[str] = NEVER,
     tree: Path | None = None,
     environments: Sequence[EnvironmentFolder] = (),
     severs: bool = False,
 ) -> Toolchains:
     """The entries of the host's PATH that can be visible inside, the tools that `source` names or that are in the home,
     and those of `environments` that were there before the run. Left out are relative entries, folders that are missing,
-    private or in memory, those in `leave_out` (the agent's own virtual environment) and those beneath `never`. Commands
+    private or in memory, those in `leave_out` (the agent's own virtual environment) and those beneath `NEVER`. Commands
     may have written what is in `tree`, where it is visible anyway: nothing is mounted for it. `severs` is that of the
     `Confinement`: else a folder that holds a socket, a FIFO or a device is not shown."""
     source = source or {}
     entries: list[str] = []
     written = (str(tree),) if tree else ()
-    never = (*never, *written)
+    never = (*NEVER, *written)
     excluded = {os.path.realpath(folder) for folder in leave_out}
     # A runner has one user, and no command ran yet.
     doorkeeper = _Doorkeeper(is_runner="RUNNER_TEMP" in source, severs=severs)
