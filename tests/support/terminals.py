@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import array
 import contextlib
 import fcntl
-import json
 import os
 import re
 import signal
-import socket
 import struct
 import subprocess
 import termios
@@ -19,8 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from tests.support import warm
-from tests.support.warm import LIMIT
+from tests.support.warm import LIMIT, Forked
 
 _SEQUENCE = re.compile(rb"\x1b\[([0-9;?]*)([A-Za-z])")
 
@@ -35,28 +31,17 @@ class Terminal:
         self._master, slave = os.openpty()
         self._output = bytearray()
         self._changed = threading.Condition()
+        self._code: int | None = None
         self.resize(columns, rows)
         env = {"TERM": "xterm-256color", **environment}
-        self._server: socket.socket | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._program: subprocess.Popen[bytes] | Forked
         if cold:
-            self._process = subprocess.Popen(
+            self._program = subprocess.Popen(
                 [*argv], env=env, cwd=cwd, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
             )
-            self.pid = self._process.pid
         else:
-            self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            self._server.settimeout(LIMIT)
-            self._server.connect(warm._address())
-            request = json.dumps({
-                "argv": list(argv[4:]),
-                "env": env,
-                "cwd": str(cwd or os.getcwd()),
-                "leave_out_checks": warm.leaves_out_checks(),
-            })  # fmt: skip
-            handles = array.array("i", [slave] * 3)
-            self._server.sendmsg([request.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
-            (self.pid,) = struct.unpack("i", self._server.recv(4))
+            self._program = Forked(argv[4:], env, cwd, [slave] * 3)
+        self.pid = self._program.pid
         os.close(slave)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -92,13 +77,9 @@ class Terminal:
 
     def end(self) -> int:
         """Wait for it; its exit code."""
-        if self._process is not None:
-            code = self._process.wait(LIMIT)
-        else:
-            assert self._server is not None
-            (code,) = struct.unpack("i", self._server.recv(4))
+        self._code = self._program.wait(LIMIT)
         self._reader.join(LIMIT)
-        return int(code)
+        return self._code
 
     @property
     def screen(self) -> list[str]:
@@ -114,10 +95,8 @@ class Terminal:
         if kind is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
-        if self._process is not None:
-            self._process.wait(LIMIT)
-        if self._server is not None:
-            self._server.close()
+        if self._code is None:
+            self._program.wait(LIMIT)
         self._reader.join(LIMIT)
         os.close(self._master)
 

@@ -9,7 +9,6 @@ SLASH_AGENT_TEST_COLD set, nothing is loaded beforehand.
 
 from __future__ import annotations
 
-import array
 import atexit
 import contextlib
 import functools
@@ -24,12 +23,13 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from bot.run import environment as run_environment
 from bot.run import parts
@@ -46,8 +46,46 @@ _SERVER = Path(__file__).with_name("warm_server.py")
 _CLIENT = Path(__file__).with_name("warm_client.py")
 
 
-def leaves_out_checks() -> bool:
-    return run_environment.checks_of is remaining_checks  # type: ignore[attr-defined]  # patched
+class Forked:
+    """The program with `argv`, forked from the loaded one, with these descriptors as its standard streams. Raises
+    `RuntimeError` if the loaded process has ended."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        cwd: Path | str | None,
+        streams: Sequence[int],
+    ) -> None:
+        request = {
+            "argv": list(argv),
+            "env": dict(environment),
+            "cwd": str(cwd or os.getcwd()),
+            "checkers": start.CHECKERS,
+            "leave_out_checks": run_environment.checks_of is remaining_checks,  # type: ignore[attr-defined]  # patched
+            "leave_out_checkers": parts.inspection_of is no_checkers,  # type: ignore[attr-defined]  # patched
+        }
+        self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._server.settimeout(LIMIT)
+        try:
+            self._server.connect(_address())
+            socket.send_fds(self._server, [json.dumps(request).encode()], streams)
+            (self.pid,) = struct.unpack("i", self._server.recv(4))
+        except (ConnectionError, struct.error) as error:
+            # Starting the program instead would hide the failure and take four times as long.
+            raise RuntimeError("the loaded program ended: its standard error says why") from error
+
+    def wait(self, timeout: float) -> int:
+        """The exit code. Raises `TimeoutError`, with the process ended."""
+        self._server.settimeout(timeout)
+        try:
+            (code,) = struct.unpack("i", self._server.recv(4))
+        except TimeoutError:
+            os.kill(self.pid, signal.SIGKILL)
+            raise
+        finally:
+            self._server.close()
+        return int(code)
 
 
 def _ignored(pid: int) -> None:
@@ -66,26 +104,33 @@ def run(
     `on_start` gets the process id.
 
     The output is printed, so that pytest shows it if the test fails. Raises `subprocess.TimeoutExpired` after `limit`
-    seconds, with the process ended, and `RuntimeError` if the loaded process has ended.
+    seconds, with the process ended.
     """
     words = [str(word) for word in argv]
     env = dict(os.environ if environment is None else environment)
-    request = json.dumps({
-        "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": start.CHECKERS,
-        "leave_out_checks": leaves_out_checks(),
-        "leave_out_checkers": parts.inspection_of is no_checkers,  # type: ignore[attr-defined]  # patched
-    }).encode()  # fmt: skip
     if (
         words[:4] != [sys.executable, *_START]
-        or len(request) > LARGEST
+        or len(json.dumps([words, env])) > LARGEST - 1_000
         or not _is_ordinary(env)
         or os.environ.get("SLASH_AGENT_TEST_COLD")
     ):
         return run_cold(words, env, cwd, input, limit, on_start)
-    with tempfile.TemporaryFile() as stdin:
+    with ExitStack() as stack:
+        stdin, *written = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         stdin.write(input.encode())
         stdin.seek(0)
-        return _printed(_run_forked(request, words, stdin.fileno(), limit, on_start))
+        program = Forked(words[4:], env, cwd, [file.fileno() for file in (stdin, *written)])
+        on_start(program.pid)
+        try:
+            code = program.wait(limit)
+        except TimeoutError:
+            raise subprocess.TimeoutExpired(words, limit, *map(_content, written)) from None
+        return _printed(subprocess.CompletedProcess(words, code, *map(_content, written)))
+
+
+def _content(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode().replace("\r\n", "\n").replace("\r", "\n")
 
 
 def run_cold(
@@ -190,62 +235,6 @@ def _is_ordinary(environment: Mapping[str, str]) -> bool:
     return environment.get("PATH") == os.environ["PATH"] and not any(
         name.startswith(("PYTHON", "LD_", "GIT_PYTHON")) for name in environment
     )
-
-
-def _run_forked(
-    request: bytes, argv: Sequence[str], stdin: int, limit: float, on_start: OnStart
-) -> subprocess.CompletedProcess[str]:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
-        out, err = _Reader(), _Reader()
-        handles = array.array("i", [stdin, out.write_end, err.write_end])
-        try:
-            connection.settimeout(limit)
-            connection.connect(_address())
-            connection.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
-            (pid,) = struct.unpack("i", connection.recv(4))
-        except (ConnectionError, struct.error) as error:
-            # Starting the program instead would hide the failure and take four times as long.
-            raise RuntimeError("the loaded program ended: its standard error says why") from error
-        finally:
-            out.begin()
-            err.begin()
-        on_start(pid)
-        try:
-            (code,) = struct.unpack("i", connection.recv(4))
-            written = [reader.text(limit) for reader in (out, err)]
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(list(argv), limit, out.so_far(), err.so_far()) from None
-    return subprocess.CompletedProcess(list(argv), code, *written)
-
-
-class _Reader:
-    """One pipe, read to its end by a thread."""
-
-    def __init__(self) -> None:
-        self._read_end, self.write_end = os.pipe()
-        self._data = bytearray()
-        self._thread = threading.Thread(target=self._read, daemon=True)
-
-    def begin(self) -> None:
-        """Call this once the other process has the writing end."""
-        os.close(self.write_end)
-        self._thread.start()
-
-    def text(self, limit: float) -> str:
-        """All output. Raises `TimeoutError` if a process still holds the other end."""
-        self._thread.join(limit)
-        if self._thread.is_alive():
-            raise TimeoutError
-        return self._data.decode().replace("\r\n", "\n").replace("\r", "\n")
-
-    def so_far(self) -> bytes:
-        return bytes(self._data)
-
-    def _read(self) -> None:
-        with open(self._read_end, "rb", buffering=0) as pipe:
-            while piece := pipe.read(1 << 16):
-                self._data += piece
 
 
 @functools.cache
