@@ -163,4 +163,4 @@ def _downgraded(confinement: Confinement, reasons: Sequence[str]) -> tuple[str, 
 
 def _off() -> SandboxInfo:
     note = "There was no sandbox: --sandbox off was given. The agent's commands had all rights of the user."
-    return SandboxInfo(Off.tier, Off.name, os.uname().release, 0, notes=(note,))
+    return SandboxInfo(Off.tier, Off().name, os.uname().release, 0, notes=(note,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.contracts.host_programs import find_host_program
 from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
-from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
+from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.sandbox.hidden_paths import hidden_system_paths
 from bot.workspace.sandbox.landlock import OLDEST, Landlock, version
 
@@ -22,26 +22,11 @@ Setting = Literal["auto", "strict", "landlock", "off"]
 """`auto`: the first that holds, bubblewrap before Landlock. `strict`: bubblewrap only. `landlock`: Landlock only."""
 
 
-class Off:
+class Off(Confinement):
     """The tool host as an ordinary process: clean environment, no confinement."""
 
-    name = "off"
-    tier = "none"
-    confines = False
-    moves = False
-    severs = True  # nothing does, and nothing is hidden either
-    lets_through: frozenset[str] = frozenset()
-    supports_egress = True  # all of the network is open anyway
 
-    def root(self, mounts: Mounts) -> str:
-        return str(mounts.tree)
-
-    def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
-        return list(argv)
-
-
-Sandbox = Bubblewrap | Landlock | Off
-Candidates = tuple[list[Sandbox], list[str]]
+Candidates = tuple[list[Confinement], list[str]]
 
 HOW_TO_FIX = (
     "Install bubblewrap (apt-get install bubblewrap); on GitHub's runners keep the action's input setup-sandbox "
@@ -103,9 +88,12 @@ def candidates(setting: Setting) -> Candidates:
     if seccomp.here() is None:
         raise NoSandboxError(f"There is no sandbox for {os.uname().machine}, only for x86_64 and aarch64.")
     hidden = hidden_system_paths()
-    both: tuple[Callable[[], Sandbox], ...] = (lambda: bubblewrap(hidden=hidden), lambda: landlock(hidden))
+    both: tuple[Callable[[], Confinement], ...] = (
+        lambda: bubblewrap(hidden=hidden),
+        lambda: landlock(hidden),
+    )
     factories = {"strict": both[:1], "landlock": both[1:]}.get(setting, both)
-    sandboxes: list[Sandbox] = []
+    sandboxes: list[Confinement] = []
     missing: list[str] = []
     for create in factories:
         try:

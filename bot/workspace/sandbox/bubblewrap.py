@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox import seccomp
-from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
+from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
 from bot.workspace.sandbox.hidden_paths import ROOTS, credentials_in, hidden_system_paths, is_below
 
 _MIB = 1024 * 1024
@@ -29,7 +29,7 @@ _SIZES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Bubblewrap:
+class Bubblewrap(Confinement):
     """`program` is the absolute path of bwrap, `version` its version, `hidden` what commands must not see of the
     system's folders. `overlays`: it can mount an overlay."""
 
@@ -41,8 +41,6 @@ class Bubblewrap:
     tier: ClassVar[str] = "T1"
     confines: ClassVar[bool] = True
     moves: ClassVar[bool] = True
-    supports_egress: ClassVar[bool] = True
-    lets_through: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def name(self) -> str:
@@ -51,9 +49,6 @@ class Bubblewrap:
     @property
     def severs(self) -> bool:
         return self.overlays
-
-    def root(self, mounts: Mounts) -> str:
-        return mounts.mount
 
     def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
         machine = seccomp.here()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 from bot.contracts.errors import NoSandboxError
 from bot.ecosystems.registry import ecosystems
@@ -100,52 +100,43 @@ class Mounts(NamedTuple):
     moved: tuple[tuple[Path, str], ...] = ()
 
 
-class Confinement(Protocol):
-    """One way to run the tool host. It starts nothing; the caller gives the command a clean environment."""
+class Confinement:
+    """One way to run the tool host, by itself none at all: an ordinary process. It starts nothing; the caller gives the
+    command a clean environment.
+
+    `name` is for people and the outcome: "bubblewrap 0.8.0", "Landlock ABI 7", "off". `tier` is T1 for namespaces, T2
+    for a list of paths that may be opened. With `confines` canaries are unreachable, and no process outlives the first
+    one. With `moves` a path may differ inside: the tree is then at the repository's own path. With `severs` a socket or
+    a FIFO in a folder that is shown leads nowhere, one that appears later included. With `supports_egress` the
+    supervisor's proxy can listen inside, which egress presets need. `lets_through` are the canaries that it is known
+    not to stop; the result of a run lists them.
+    """
+
+    tier: ClassVar[str] = "none"
+    confines: ClassVar[bool] = False
+    moves: ClassVar[bool] = False
+    supports_egress: ClassVar[bool] = True  # all of the network is open anyway
 
     @property
     def name(self) -> str:
-        """For people and the outcome: "bubblewrap 0.8.0", "Landlock ABI 7", "off"."""
-        ...
-
-    @property
-    def tier(self) -> str:
-        """T1: namespaces. T2: a list of paths that may be opened. Else "none"."""
-        ...
-
-    @property
-    def confines(self) -> bool:
-        """Whether it confines: canaries are unreachable, and no process outlives the first one."""
-        ...
-
-    @property
-    def moves(self) -> bool:
-        """Whether a path may differ inside: the tree is then at the repository's own path."""
-        ...
+        return "off"
 
     @property
     def severs(self) -> bool:
-        """Whether a socket or a FIFO in a folder that is shown leads nowhere, one that appears later included."""
-        ...
-
-    @property
-    def supports_egress(self) -> bool:
-        """Whether the supervisor's proxy can listen inside, which egress presets need."""
-        ...
+        return True  # nothing does, and nothing is hidden either
 
     @property
     def lets_through(self) -> frozenset[str]:
-        """The names of the canaries that it is known not to stop; the result of a run lists them."""
-        ...
+        return frozenset()
 
     def root(self, mounts: Mounts) -> str:
         """The path of the work tree inside."""
-        ...
+        return mounts.mount if self.moves else str(mounts.tree)
 
     def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
         """The command line that runs `argv` with access to `mounts` and the system only; it names descriptors in
         `inherited`. Raises `NoSandboxError` where that is not possible on this machine."""
-        ...
+        return list(argv)
 
 
 class InheritedFiles:

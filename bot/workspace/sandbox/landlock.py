@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox import seccomp
-from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
+from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
 from bot.workspace.sandbox.hidden_paths import ROOTS, credentials_in, hidden_system_paths, is_below
 
 OLDEST = 3
@@ -42,7 +42,7 @@ def version() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Landlock:
+class Landlock(Confinement):
     """`abi` is the kernel's version of it, `hidden` what commands must not see of the system's folders.
     `kept_capabilities`, by number, are for tests."""
 
@@ -52,7 +52,6 @@ class Landlock:
 
     tier: ClassVar[str] = "T2"
     confines: ClassVar[bool] = True
-    moves: ClassVar[bool] = False
     severs: ClassVar[bool] = False  # no socket can be made, but a FIFO can be read
     supports_egress: ClassVar[bool] = False
 
@@ -63,9 +62,6 @@ class Landlock:
     @property
     def lets_through(self) -> frozenset[str]:
         return frozenset() if self.abi >= SIGNALS else frozenset({"signal to another process"})
-
-    def root(self, mounts: Mounts) -> str:
-        return str(mounts.tree)
 
     def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
         """Raises `NoSandboxError` if commands could change the program that confines them."""
