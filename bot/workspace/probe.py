@@ -10,10 +10,9 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 from bot.contracts.errors import NoSandboxError
@@ -83,12 +82,11 @@ def probe(confinement: Confinement) -> SandboxInfo:
 
 def _reached(confinement: Confinement, mounts: Mounts, planted: Canaries) -> tuple[set[str], set[str]]:
     """The names of the canaries that the unconfined and the confined host reached."""
-    with ExitStack() as stack:
-        inside, outside = (stack.enter_context(_Host(each, mounts)) for each in (confinement, Off()))
-        for host, tag in ((inside, "inside"), (outside, "outside")):
-            host.send(planted, tag)
-        inside_leaks, outside_leaks = inside.answer(), outside.answer()
-        inside.end()
+    with _Host(Off(), mounts) as outside:
+        with _Host(confinement, mounts) as inside:
+            inside.send(planted, "inside")
+            outside.send(planted, "outside")
+            inside_leaks, outside_leaks = inside.answer(), outside.answer()
         outside.die()
         arrived = planted.arrived()
         return (
@@ -106,7 +104,6 @@ class _Host:
         own = {} if confinement.confines else {MARK: os.urandom(16).hex()}
         self._process = HostProcess(confinement, argv, mounts, own)
         self._channel = Channel(*self._process.pipes)
-        self._ended = False
 
     def send(self, planted: Canaries, tag: str) -> None:
         with self._starting():
@@ -135,24 +132,17 @@ class _Host:
         self._process.process.kill()
         self._process.wait()
 
-    def end(self) -> None:
-        if not self._ended:
-            self._ended = True
-            self._channel.hang_up()
-            try:
-                self._process.kill()
-            except WorkspaceError as error:
-                raise NoSandboxError(f"{self._confinement.name}: {error}") from error
-            finally:
-                self._channel.close()
-
     def __enter__(self) -> _Host:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
+    def __exit__(self, *_: object) -> None:
+        self._channel.hang_up()
+        try:
+            self._process.kill()
+        except WorkspaceError as error:
+            raise NoSandboxError(f"{self._confinement.name}: {error}") from error
+        finally:
+            self._channel.close()
 
 
 def _downgraded(confinement: Confinement, reasons: Sequence[str]) -> tuple[str, ...]:
