@@ -1,8 +1,8 @@
 """Find the folders of installed packages, tools and builds of a checkout.
 
 The tree is not walked: candidates are beside known manifests, and one call of git tells which are ignored. A folder
-that is not ignored and bears no mark of an environment belongs to the repository's content and is not used. No link is
-followed.
+that the repository does not have git ignore (a person's ignore file for all repositories does not count), and that
+bears no mark of an environment, belongs to the repository's content and is not used. No link is followed.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def folders_in(
     source = variables or {}
     inside = folders_of(tracked)
     there = [path for path in _candidates(tracked, inside) if _is_environment(top, path)]
-    ignored = _ignored(git, top, [path for path in there if not _is_marked(top, path)], source)
+    ignored = _ignored(git, top, [path for path in there if not _is_marked(top, path)])
     paths = [path for path in there if path in ignored or _is_marked(top, path)]
     environments = [path for path in paths if path.rpartition("/")[2] in _ENVIRONMENTS]
     active = os.path.relpath(source.get("VIRTUAL_ENV") or top, top)
@@ -126,12 +126,12 @@ def is_environment(folder: str | Path) -> bool:
     return any(one.is_environment(str(folder)) for one in ecosystems())
 
 
-def _ignored(git: Git, top: Path, paths: list[str], source: Mapping[str, str]) -> list[str]:
-    """Those of `paths` whose content git ignores."""
+def _ignored(git: Git, top: Path, paths: list[str]) -> list[str]:
+    """Those of `paths` whose content the repository has git ignore."""
     if not paths:
         return []
     names = b"".join(os.fsencode(f"./{path}/{_FOLDER_INSIDE}") + b"\0" for path in paths)
-    settings = clean_environment({"core.excludesFile": _own_excludes(git, top, source) or os.devnull})
+    settings = clean_environment({"core.excludesFile": os.devnull})
     settings["GIT_LITERAL_PATHSPECS"] = "0"  # check-ignore takes no other
     try:
         answer = git.run(
@@ -141,21 +141,6 @@ def _ignored(git: Git, top: Path, paths: list[str], source: Mapping[str, str]) -
         return []  # none is ignored, or git failed
     ignored = {os.fsdecode(one) for one in answer.split(b"\0")}
     return [path for path in paths if f"./{path}/{_FOLDER_INSIDE}" in ignored]
-
-
-def _own_excludes(git: Git, top: Path, source: Mapping[str, str]) -> str:
-    """The user's ignore file for all repositories."""
-    home = source.get("HOME")
-    if not home:
-        return ""
-    own = {"HOME": home, "GIT_CONFIG_GLOBAL": os.path.join(home, ".gitconfig")}
-    try:
-        words = git.run(
-            "config", "--global", "--type=path", "--get", "core.excludesFile", work_tree=top, env=own
-        )
-        return os.fsdecode(words).strip()
-    except GitError:
-        return os.path.join(source.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "ignore")
 
 
 def _outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[EnvironmentFolder]:
