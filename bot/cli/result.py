@@ -210,7 +210,7 @@ def _print_evidence(view: View, printer: Printer) -> None:
         if section.output and section.grave and not explained:
             printer.field("why", f"{plain(section.title)} ends:")
             for text in short_tail(section.output).splitlines()[-_MOST_OUTPUT:]:
-                printer.field("", f"{'│' if printer.unicode else '|'} {text}", copied=True)
+                printer.field("", f"│ {text}", copied=True)
     for number, remark in enumerate(view.remarks):
         printer.field("" if number else "remarks", plain(remark))
 

@@ -39,9 +39,9 @@ def test_a_wait_shows_name_time_limit_and_the_last_line() -> None:
     board.take(WaitEvent("check with the change: pytest", 135.0, skippable=True))
     board.take(OutputEvent("tests/test_a.py .... [ 40%]"))
     now[0] = 12.0
-    events = [line for line, _ in board.lines(100, 10, unicode=False)]
+    events = [line for line, _ in board.lines(100, 10)]
     assert events[0].endswith("check with the change: pytest (12 s, limit 135 s); Enter skips it")
-    assert events[1] == "  | tests/test_a.py .... [ 40%]"
+    assert events[1] == "  │ tests/test_a.py .... [ 40%]"
     board.take(RequestEvent(3))
     assert "40%" not in "".join(line for line, _ in board.lines(100, 10))
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from bot.cli.terminal.printer import one_line
+from bot.cli.terminal.printer import SPINNER, one_line
 from bot.contracts.formatting import count_of, money
 from bot.contracts.progress import (
     CallEvent,
@@ -22,8 +22,6 @@ from bot.contracts.progress import (
 )
 
 _BOXES = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
-_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_ASCII_SPINNER = "|/-\\"
 _TICK = 0.125
 _MOST_AGENTS = 3
 _MOST_ITEMS = 8
@@ -90,32 +88,31 @@ class Board:
                 case _:
                     pass
 
-    def lines(self, width: int, height: int, *, unicode: bool = True) -> list[Styled]:
+    def lines(self, width: int, height: int) -> list[Styled]:
         """Return at most `height` lines that need no wrapping: the step, the list, the usage."""
         with self._lock:
             now = self.clock()
             rows = max(height - 2, 0)
             agents = [(name, step) for name, step in self._steps.items() if name][:_MOST_AGENTS][:rows]
             items = _visible_items(self._items, min(_MOST_ITEMS, rows - len(agents)))
-            lines = [(self._step(now, unicode), "step")] if height > 1 else []
+            lines = [(self._step(now), "step")] if height > 1 else []
             if self._printed and rows > len(agents) + len(items):
                 # Never at the place of a line of ours: what is waited for may print one that looks like it.
-                lines.append((f"  {'│' if unicode else '|'} {self._printed}", "used"))
+                lines.append((f"  │ {self._printed}", "used"))
             lines += [(f"  {one_line(name)}: {step}", "agent") for name, (step, _) in agents]
             lines += [(f"  {_BOXES.get(state, '[ ]')} {text}", state) for text, state in items]
-            return [*lines, (self._used(now, width, unicode), "used")]
+            return [*lines, (self._used(now, width), "used")]
 
-    def _step(self, now: float, unicode: bool) -> str:
-        frames = _SPINNER if unicode else _ASCII_SPINNER
+    def _step(self, now: float) -> str:
         step, since = self._steps[""]
         seconds = int(now - since)
         wait = self._wait
         limit = f", limit {wait.limit:.0f} s" if wait and wait.limit else ""
         elapsed = f" ({seconds} s{limit})" if seconds or limit else ""
         skip_hint = "; Enter skips it" if wait and wait.skippable else ""
-        return f"{frames[int(now / _TICK) % len(frames)]} {step}{elapsed}{skip_hint}"
+        return f"{SPINNER[int(now / _TICK) % len(SPINNER)]} {step}{elapsed}{skip_hint}"
 
-    def _used(self, now: float, width: int, unicode: bool) -> str:
+    def _used(self, now: float, width: int) -> str:
         """Return as much of the usage as fits, most important first."""
         minutes, seconds = divmod(int(now - self._started), 60)
         parts = [f"{minutes}:{seconds:02d}", money(self._usd, 4), f"turn {self._turn}"]
@@ -126,7 +123,7 @@ class Board:
         parts.append(count_of(self._tokens, "token"))
         line = parts[0]
         for part in parts[1:]:
-            longer = f"{line} · {part}" if unicode else f"{line} - {part}"
+            longer = f"{line} · {part}"
             if len(longer) > width:
                 break
             line = longer

@@ -45,7 +45,6 @@ class Screen:
 
     def __init__(self, stream: TextIO, board: Board) -> None:
         self.console = console_on(stream)
-        self._unicode = speaks_unicode(self.console.encoding)
         self._board = board
         self._live: Live | None = None
 
@@ -79,12 +78,12 @@ class Screen:
         size = self.console.size
         # The last column stays free: some terminals go on to the next line when it is written to.
         width = max(size.width - 1, 1)
-        lines = self._board.lines(width, max(size.height - 1, 1), unicode=self._unicode)
+        lines = self._board.lines(width, max(size.height - 1, 1))
         return Group(*(self._cut(line, _STYLES.get(style, ""), width) for line, style in lines))
 
     def _cut(self, line: str, style: str, width: int) -> Text:
         text = Text(encodable(line, self.console.encoding), style, no_wrap=True)
-        text.truncate(width, overflow="ellipsis" if self._unicode else "crop")
+        text.truncate(width, overflow="ellipsis" if speaks_unicode(self.console.encoding) else "crop")
         return text
 
 

@@ -17,11 +17,16 @@ from bot.github.actions import Actions
 Mark = Literal["good", "bad", "doubt"]
 Style = Literal["", "bold", "dim", "red", "green", "yellow", "cyan"]
 
-_MARKS: Mapping[Mark, tuple[str, str, Style]] = {
-    "good": ("✔", "[ok]", "green"),
-    "bad": ("✘", "[x]", "red"),
-    "doubt": ("!", "[!]", "yellow"),
+_MARKS: Mapping[Mark, tuple[str, Style]] = {
+    "good": ("✔", "green"),
+    "bad": ("✘", "red"),
+    "doubt": ("!", "yellow"),
 }
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_ASCII = ("[ok]", "[x]", "...", "-", "->", "|", *"|/-\\|/-\\|/")
+_PLAIN = str.maketrans(dict(zip(f"✔✘…·→│{SPINNER}", _ASCII, strict=True)))
+"""For encodings that lack them."""
+
 _CODES: Mapping[str, str] = {
     "bold": "1",
     "dim": "2",
@@ -58,11 +63,10 @@ class Printer:
         self._colour = in_colour(stream, environment) and not self._actions.active
         self.is_terminal = stream.isatty()
         self._width = _columns(stream) if stream.isatty() and not self._actions.active else None
-        self.unicode = speaks_unicode(self._encoding)
 
     def headline(self, mark: Mark, text: str) -> None:
-        sign, plain, style = _MARKS[mark]
-        sign = sign if self.unicode else plain
+        sign, style = _MARKS[mark]
+        sign = encodable(sign, self._encoding)
         first, *rest = self._wrapped(" ".join(lines_of(text)), " " * (len(sign) + 1))
         self._write(f"{self._styled(sign, style, 'bold')} {self._styled(first.lstrip(), style, 'bold')}")
         for line in rest:
@@ -86,7 +90,7 @@ class Printer:
         """Print `text` after a name of `width` columns, cut at the terminal's width."""
         plain_text, name = one_line(text), one_line(name).ljust(width)
         if self._width is not None and len(name) + 2 + len(plain_text) > self._width:
-            dots = "…" if self.unicode else "..."
+            dots = encodable("…", self._encoding)
             plain_text = plain_text[: max(self._width - len(name) - 2 - len(dots), 0)].rstrip() + dots
         self._write(f"{self._styled(name, 'bold')}  {plain_text}")
 
@@ -123,7 +127,7 @@ class Printer:
     def markdown(self, text: str) -> None:
         """Rendered in colour on a terminal, else as it was written."""
         plain_text = "\n".join(lines_of(text.strip("\n")))
-        if not self._colour or not self.unicode:
+        if not self._colour or not speaks_unicode(self._encoding):
             self.line(plain_text)
             return
         from rich.markdown import Markdown
@@ -190,8 +194,7 @@ def encodable(text: str, encoding: str) -> str:
     """`text` in what the terminal's encoding has; the rest by its escape."""
     if speaks_unicode(encoding):
         return text
-    plain = text.replace("…", "...").replace("·", "-").replace("→", "->")
-    return plain.encode(encoding, "backslashreplace").decode(encoding)
+    return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def speaks_unicode(encoding: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Literal
 from rich.console import Console
 from rich.text import Text
 
-from bot.cli.terminal.printer import encodable, lines_of, one_line, speaks_unicode
+from bot.cli.terminal.printer import encodable, lines_of, one_line
 from bot.contracts.formatting import count_of
 from bot.contracts.progress import CancelSignal, Inquiry, Reply
 
@@ -29,6 +29,7 @@ _MOST_QUOTED = 40
 _FEWEST_QUOTED = 3
 _MOST_ROWS = 2
 _INDENT = " " * 11
+GUTTER = "  │ "
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,6 @@ class Page:
     width: int = 80
     height: int = 25
     encoding: str = "utf-8"
-
-    @property
-    def gutter(self) -> str:
-        return "  │ " if speaks_unicode(self.encoding) else "  | "
 
     def rows(self, text: str, width: int) -> list[str]:
         """`text` in rows of at most `width` columns; what is not ASCII may be two columns wide in some terminal."""
@@ -76,7 +73,7 @@ def full_text(inquiry: Inquiry, page: Page) -> Lines:
 
 
 def _quoted(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
-    columns = page.width - 1 - len(page.gutter)
+    columns = page.width - 1 - len(GUTTER)
     if len(inquiry.files) > 1 or (inquiry.files and not inquiry.diff):
         named_rows = [(f"{action:<8} {one_line(path)}", "") for path, action in inquiry.files]
     else:
@@ -87,7 +84,7 @@ def _quoted(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
     command = [] if has_other_lines else [(line, "") for line in _command(inquiry)]
     diff = lines_of(inquiry.diff.rstrip("\n")) if inquiry.diff else []
     for text, style in chain(named_rows, command, ((line, _colour(line)) for line in diff)):
-        yield from ((f"{page.gutter}{row}", style) for row in page.rows(text, max(columns, 10)))
+        yield from ((f"{GUTTER}{row}", style) for row in page.rows(text, max(columns, 10)))
 
 
 def _question_lines(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:

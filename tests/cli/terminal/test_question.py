@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.cli.terminal.console import PlainConsole
-from bot.cli.terminal.question import Page, ask, full_text, short_text
+from bot.cli.terminal.question import GUTTER, Page, ask, full_text, short_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply
 
@@ -53,7 +53,7 @@ def test_whatever_is_quoted_stands_behind_the_gutter_row_by_row(diff: str, width
     for inquiry in (edit(f"+{diff}"), Inquiry("bash", f"{diff}\nls", "rules[1]", "")):
         ours = {line for line, _ in full_text(inquiry._replace(diff="", subject="x\nx"), paper)}
         for line, _ in full_text(inquiry, paper):
-            assert line in ours or line.startswith(paper.gutter)
+            assert line in ours or line.startswith(GUTTER)
             assert sum(1 if character.isascii() else 2 for character in line) < width + 1 or line in ours
             assert line.isprintable()
 

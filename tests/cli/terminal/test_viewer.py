@@ -317,7 +317,7 @@ def test_who_has_no_terminal_pays_for_no_display() -> None:
 
 
 def test_escapes_are_ascii() -> None:
-    assert encodable("… · é", "ascii") == "... - \\xe9"
+    assert encodable("✔ … · é", "ascii") == "[ok] ... - \\xe9"
 
 
 def arguments(**given: bool) -> argparse.Namespace:
