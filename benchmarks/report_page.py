@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,8 +10,11 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.table import Row
+from bot.contracts import journal as lines
+from bot.contracts.journal import Record
+from bot.contracts.messages import Text, ToolCall, Usage
 from bot.report.page import render_page
-from tests.support.report_runs import long
+from tests.support.report_runs import INFO, call_records, edit_metadata, write
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -32,7 +36,7 @@ def pages(folder: Path, scale: Mapping[int, int], runs: int) -> Iterator[Row]:
     folder.mkdir()
     with chromium() as browser:
         for turns, real in scale.items():
-            journal = long(folder / f"{turns}.jsonl", real)
+            journal = _journal(folder / f"{turns}.jsonl", real)
             page = folder / f"{turns}.html"
             made = _made(journal, page, max(1, runs // 2))
             size = f"{page.stat().st_size / 1e6:.1f} MB"
@@ -86,3 +90,52 @@ def _opened(browser: Browser, file: Path, runs: int, turns: int) -> tuple[list[f
         busy.append(metrics["TaskDuration"] * 1000)
         page.close()
     return found[1:], min(busy)
+
+
+def _journal(path: Path, turns: int) -> Path:
+    """A run of so many turns as they come: three commands and views for an edit, some of each wrong."""
+    return write(path, _records(turns))
+
+
+def _records(turns: int) -> Iterator[Record]:
+    yield lines.UserText(0, "Make it so.")
+    text = "".join(
+        f"def part_{number}(value: int) -> int:\n    return value + {number}\n\n\n" for number in range(400)
+    )
+    for number in range(1, turns + 1):
+        call = f"call_{number}"
+        kind = number % 4
+        path = f"source/part_{number % 25}.py"
+        if kind:
+            arguments = (
+                {"command": f"python3 -m unittest tests.test_{number}"}
+                if kind == 1
+                else {"path": path, "offset": number}
+            )
+            yield from _turn(number, ToolCall(call, "bash" if kind == 1 else "view", json.dumps(arguments)))
+            output = text[number % 300 * 20 : number % 300 * 20 + 3_500]
+            failed = number % 40 == 1
+            yield lines.CallStarted(number, call, "bash")
+            yield lines.PermissionDecision("bash", True, "", "", call)
+            yield lines.Result(
+                number, call, "bash", output, failed, duration=0.3, metadata={"exit_code": int(failed)}
+            )
+            continue
+        new = text.replace(f"value + {number % 300}\n", f"value + {number}  # changed\n").replace(
+            "part_7(", f"part_7_{number}("
+        )
+        edit = edit_metadata(path, text[:30_000], new[:30_000])
+        yield from _turn(
+            number, ToolCall(call, "edit", json.dumps({"path": path, "old": "value", "new": "value"}))
+        )
+        yield from call_records(number, call, "edit", f"Edited {path}.", **edit)
+    yield lines.SessionEnded("end_turn", "", turns)
+    yield lines.RunEnded("changed", "end_turn", "All of it is done.")
+
+
+def _turn(number: int, call: ToolCall) -> Iterator[Record]:
+    context_tokens = 8_000 + number * 300 % 150_000
+    yield lines.RequestSent(number, number * 2)
+    usage = Usage(400, context_tokens, 600, 250)
+    text = f"Step {number}: I look at the next part, and change what is needed there. " * 3
+    yield lines.Response(number, (Text(text), call), "tool_use", "", usage, INFO.cost(usage))

@@ -18,7 +18,7 @@ from bot.report.diffs import MOST_ROWS, Colours, diff_of
 from bot.report.page import Pictures
 from bot.report.text import seconds_on_axis, shortened, tokens, usd
 from bot.report.timeline import Turn
-from tests.support.report_runs import png
+from tests.attachments.pictures import plain
 
 DIFF = '''--- a/x.py
 +++ b/x.py
@@ -102,7 +102,7 @@ def test_a_text_that_a_lexer_takes_forever_for_costs_a_page_no_more_than_its_sec
 
 def test_only_pictures_that_are_what_they_claim_are_shown() -> None:
     show = Pictures().address
-    assert show(Image("image/png", png(4, 4))).startswith("data:image/png;base64,iVBOR")
+    assert show(Image("image/png", plain(4, 4))).startswith("data:image/png;base64,iVBOR")
     for media_type, data in (
         ("image/svg+xml", b"<svg onload=alert(1)>"),
         ("text/html", b"<script>"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import struct
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.request import Actor, Request, RunLimits, Thread, Tier
 from bot.contracts.tools import ToolSpec
+from tests.attachments.pictures import plain
 
 INFO = ModelInfo("claude-sonnet-5-5", 200_000, 8_000, 3.0, 15.0, 0.3, 3.75)
 REQUEST = Request(
@@ -140,7 +139,7 @@ def sample(path: Path) -> Path:
 def _sample() -> Iterator[Record | tuple[str, Record]]:
     yield lines.UserText(
         0, "Fix issue 12: 59.7 seconds are shown as 60s, not as 1m.\nThe picture shows it.",
-        images=(Image("image/png", png(), "screenshot.png"),),
+        images=(Image("image/png", plain(320, 90), "screenshot.png"),),
     )  # fmt: skip
     yield lines.CheckRecord(
         "tests", "python3 -m unittest", "before", CheckRun(CheckState.FAILED, 1, 1.4, "FAILED (failures=1)")
@@ -151,7 +150,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         ToolCall("c2", "view", json.dumps({"path": PATH})),
         thinking="The seconds are rounded after the larger units were split off, perhaps.",
     )  # fmt: skip
-    yield from _call(
+    yield from call_records(
         1,
         "c1",
         "bash",
@@ -159,7 +158,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         exit_code=1,
         duration=1.31,
     )
-    yield from _call(
+    yield from call_records(
         1,
         "c2",
         "view",
@@ -172,13 +171,13 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         ToolCall("c3", "edit", json.dumps({"path": PATH, "old": "abs(seconds)", "new": "rounded(abs(seconds))"})),
         ToolCall("c4", "bash", json.dumps({"command": "git push origin main"})),
     )  # fmt: skip
-    yield from _call(
+    yield from call_records(
         2,
         "c3",
         "edit",
         f"Edited {PATH}.\n\nNew problem: line 8: Name `rounded` used when not defined",
         rule="source-files",
-        **_edit(PATH, OLD, MIDDLE),
+        **edit_metadata(PATH, OLD, MIDDLE),
     )
     yield lines.DiagnosticsRecord(
         2, "c3", (("ty", "complete"), ("ruff", "complete")), (UNDEFINED,), 1, 0, 3, 0.14
@@ -203,7 +202,9 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         ToolCall("c6", "task", json.dumps({"description": "Look for other callers", "prompt": TASK})),
         ToolCall("c7", "edit", json.dumps({"path": "docs/format.md", "old": "60s", "new": "1m"})),
     )  # fmt: skip
-    yield from _call(3, "c5", "edit", f"Edited {PATH}.", rule="source-files", **_edit(PATH, MIDDLE, NEW))
+    yield from call_records(
+        3, "c5", "edit", f"Edited {PATH}.", rule="source-files", **edit_metadata(PATH, MIDDLE, NEW)
+    )
     yield lines.DiagnosticsRecord(3, "c5", (("ty", "complete"), ("ruff", "timed_out")), (), 0, 1, 3, 0.31)
     yield lines.CallStarted(3, "c6", "task")
     yield from (("explore-1", one) for one in _agent())
@@ -236,13 +237,15 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         ToolCall("c8", "write", json.dumps({"path": TESTS, "content": NEW_TESTS})),
         ToolCall("c9", "bash", json.dumps({"command": "python3 -m unittest 2>&1 | tail -n 4\ngit diff --stat"})),
     )  # fmt: skip
-    yield from _call(
-        4, "c8", "write", f"Wrote {TESTS}.", rule="source-files", **_edit(TESTS, OLD_TESTS, NEW_TESTS)
+    yield from call_records(
+        4, "c8", "write", f"Wrote {TESTS}.", rule="source-files", **edit_metadata(TESTS, OLD_TESTS, NEW_TESTS)
     )
     yield lines.DiagnosticsRecord(
         4, "c8", (("ty", "complete"), ("ruff", "complete")), (UNUSED,), 1, 0, 3, 0.12
     )
-    yield from _call(4, "c9", "bash", "OK\n tidytime/format.py | 7 ++-----\n", exit_code=0, duration=1.22)
+    yield from call_records(
+        4, "c9", "bash", "OK\n tidytime/format.py | 7 ++-----\n", exit_code=0, duration=1.22
+    )
     text = b"rounded: 59.7 -> 1m\n"
     yield lines.FilesChanged(
         4, (lines.FileVersion("notes.txt", None, hashlib.sha256(text).hexdigest(), content=text),), "c9"
@@ -251,7 +254,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         5, "Durations are rounded before they are split into units; all tests pass.",
         ToolCall("c10", "describe_change", json.dumps(DESCRIPTION)),
     )  # fmt: skip
-    yield from _call(5, "c10", "describe_change", "Noted.", title=DESCRIPTION["title"])
+    yield from call_records(5, "c10", "describe_change", "Noted.", title=DESCRIPTION["title"])
     yield lines.CheckRecord(
         "tests", "python3 -m unittest", "after", CheckRun(CheckState.PASSED, 0, 1.2, "OK")
     )
@@ -298,7 +301,7 @@ def _agent() -> Iterator[Record]:
     yield lines.AgentStarted(3, "c6", "explore-1", "explore", "You look and do not touch.", TASK)
     yield lines.UserText(0, TASK, "task")
     yield from _turn(1, "I'll look for it.", ToolCall("s1", "grep", json.dumps({"pattern": r"round\("})))
-    yield from _call(1, "s1", "grep", "tidytime/format.py:11: count = round(remaining)", matches=1)
+    yield from call_records(1, "s1", "grep", "tidytime/format.py:11: count = round(remaining)", matches=1)
     yield from _turn(2, "Nobody else does: only format.py rounds.")
     yield lines.SessionEnded("end_turn", "", 2)
 
@@ -319,7 +322,7 @@ def _turn(number: int, text: str, *calls: ToolCall, thinking: str = "") -> Itera
     )
 
 
-def _call(
+def call_records(
     turn: int,
     call_id: str,
     name: str,
@@ -336,7 +339,7 @@ def _call(
     yield lines.Result(turn, call_id, name, content, duration=duration, metadata=metadata)
 
 
-def _edit(path: str, old: str, new: str) -> Mapping[str, Any]:
+def edit_metadata(path: str, old: str, new: str) -> Mapping[str, Any]:
     rows = list(
         difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{path}", f"b/{path}", lineterm="")
     )
@@ -345,73 +348,3 @@ def _edit(path: str, old: str, new: str) -> Mapping[str, Any]:
         "additions": sum(row[0] == "+" for row in rows[2:]), "removals": sum(row[0] == "-" for row in rows[2:]),
         "before_hash": hashlib.sha256(old.encode()).hexdigest(), "after_hash": hashlib.sha256(new.encode()).hexdigest(),
     }  # fmt: skip
-
-
-def png(width: int = 320, height: int = 90) -> bytes:
-    """A picture: stripes."""
-    rows = b"".join(
-        b"\0" + b"".join(b"\x26\x54\x7c" if (x + y) // 30 % 2 else b"\xef\xe9\xdb" for x in range(width))
-        for y in range(height)
-    )  # fmt: skip
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", head)
-        + chunk(b"IDAT", zlib.compress(rows))
-        + chunk(b"IEND", b"")
-    )
-
-
-def long(path: Path, turns: int) -> Path:
-    """A run of so many turns as they come: three commands and views for an edit, some of each wrong."""
-    return write(path, _long(turns))
-
-
-def _long(turns: int) -> Iterator[Record]:
-    yield lines.UserText(0, "Make it so.")
-    text = "".join(
-        f"def part_{number}(value: int) -> int:\n    return value + {number}\n\n\n" for number in range(400)
-    )
-    for number in range(1, turns + 1):
-        call = f"call_{number}"
-        kind = number % 4
-        path = f"source/part_{number % 25}.py"
-        if kind:
-            arguments = (
-                {"command": f"python3 -m unittest tests.test_{number}"}
-                if kind == 1
-                else {"path": path, "offset": number}
-            )
-            yield from _long_turn(
-                number, ToolCall(call, "bash" if kind == 1 else "view", json.dumps(arguments))
-            )
-            output = text[number % 300 * 20 : number % 300 * 20 + 3_500]
-            failed = number % 40 == 1
-            yield lines.CallStarted(number, call, "bash")
-            yield lines.PermissionDecision("bash", True, "", "", call)
-            yield lines.Result(
-                number, call, "bash", output, failed, duration=0.3, metadata={"exit_code": int(failed)}
-            )
-            continue
-        new = text.replace(f"value + {number % 300}\n", f"value + {number}  # changed\n").replace(
-            "part_7(", f"part_7_{number}("
-        )
-        edit = _edit(path, text[:30_000], new[:30_000])
-        yield from _long_turn(
-            number, ToolCall(call, "edit", json.dumps({"path": path, "old": "value", "new": "value"}))
-        )
-        yield from _call(number, call, "edit", f"Edited {path}.", **edit)
-    yield lines.SessionEnded("end_turn", "", turns)
-    yield lines.RunEnded("changed", "end_turn", "All of it is done.")
-
-
-def _long_turn(number: int, call: ToolCall) -> Iterator[Record]:
-    context_tokens = 8_000 + number * 300 % 150_000
-    yield lines.RequestSent(number, number * 2)
-    usage = Usage(400, context_tokens, 600, 250)
-    text = f"Step {number}: I look at the next part, and change what is needed there. " * 3
-    yield lines.Response(number, (Text(text), call), "tool_use", "", usage, INFO.cost(usage))
