@@ -32,65 +32,19 @@ def two_jobs(agent: str) -> str:
     return text.replace(_RUN, f"{PREPARE}{_RUN}")
 
 
-_PREPARE_JOB = """\
-  prepare:
-    name: Prepare the environment
-    needs: gate
-    if: needs.gate.outputs.commit != ''
-    runs-on: ubuntu-24.04
-    timeout-minutes: 30
-    concurrency: # each command is alone in its group
-      group: agent-prepare-${{ github.event.comment.id || github.event.review.id }}
-      cancel-in-progress: false
-    cache-mode: read # what code of the repository could write here, other workflows would run
-    permissions:
-      contents: read # the checkout; there is no secret in this job, since code of the repository runs in it
-    outputs:
-      environment: ${{ steps.kept.outputs.environment }}
-    steps:
-      - name: Check out the commit that the gate named
-        uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-        with:
-          ref: ${{ needs.gate.outputs.commit }}
-          persist-credentials: false
-      - name: Name what was installed for this commit
-        id: slash-agent-name
-        run: echo "key=slash-agent-environment-$ImageOS-$ImageVersion-$(git rev-parse HEAD)" >> "$GITHUB_OUTPUT"
-      - name: Restore it, if a push to the default branch kept it
-        id: slash-agent-restored
-        uses: actions/cache/restore@55cc8345863c7cc4c66a329aec7e433d2d1c52a9 # v6.1.0
-        with:
-          path: ${{ runner.temp }}/slash-agent-environment.tar
-          key: ${{ steps.slash-agent-name.outputs.key }}
-$STEPS      - name: Keep what these steps left
-        id: kept
-        ACTION
-        with:
-          mode: keep
-
-"""
+_OF_PREPARE = (
+    (r" Before them `prepare`, without any secret, runs the set-up steps of CI\.", ""),
+    (r"  prepare:\n(?:(?:    .*)?\n|\$STEPS.*\n)+", ""),
+    (r" +(?:commit: \$\{\{ steps|environment: \$\{\{ needs|cache-mode: none).*\n", ""),
+    (
+        r"needs: \[gate, prepare\]\n +if: \$\{\{ !cancelled\(\) && (.*) \}\} # without.*",
+        r"needs: gate\n    if: \1",
+    ),
+)
 
 
-def prepared(agent: str) -> str:
-    """`two_jobs(agent)` with the job `prepare` between its gate and its run."""
-    text = two_jobs(agent)
-    text = text.replace(
-        "# repository. Who asks",
-        "# repository. Before them `prepare`, without any secret, runs the set-up steps of CI. Who asks",
-    )
-    text = text.replace(
-        "      gate: ${{ steps.agent.outputs.gate }}\n",
-        "      gate: ${{ steps.agent.outputs.gate }}\n      commit: ${{ steps.agent.outputs.commit }}\n",
-    )
-    text = text.replace("  run:\n    name:", _PREPARE_JOB.replace("ACTION", _ACTION) + "  run:\n    name:")
-    text = text.replace(
-        "    needs: gate\n    if: needs.gate.outputs.gate != ''\n    runs-on: ubuntu-24.04\n    timeout-minutes: 45\n",
-        "    needs: [gate, prepare]\n"
-        "    if: ${{ !cancelled() && needs.gate.outputs.gate != '' }} # without `prepare`, too\n"
-        "    runs-on: ubuntu-24.04\n    timeout-minutes: 45\n    cache-mode: none\n",
-    )
-    return text.replace(
-        "          gate: ${{ needs.gate.outputs.gate }}\n",
-        "          gate: ${{ needs.gate.outputs.gate }}\n"
-        "          environment: ${{ needs.prepare.outputs.environment }}\n",
-    )
+def without_preparation(text: str) -> str:
+    """The same without the job `prepare`, and without what of the other jobs belongs to it."""
+    for pattern, instead in _OF_PREPARE:
+        text = re.sub(pattern, instead, text)
+    return text
