@@ -1,14 +1,9 @@
-"""Finds active elements in the page that cmark-gfm renders, and generates random texts. Shares no code with the gate.
-
-`python -m tests.support.text_oracle SECONDS [SEED]` runs the gate on random texts for that time.
-"""
+"""Active elements in the page that cmark-gfm renders, and random texts. Shares no code with the gate."""
 
 from __future__ import annotations
 
 import random
 import re
-import sys
-import time
 from html.parser import HTMLParser
 
 import cmarkgfm
@@ -172,17 +167,3 @@ def fault(sample: str) -> str:
     if len(sample) % 4 == 0 and (problems := live(f"{safe_markdown(sample, 60_000)}\n\n```\n@ada\n```\n")):
         return f"{problems} in what is put into our text"
     return ""
-
-
-def main(seconds: float, seed: int) -> None:
-    source, ends, count, faults = random.Random(seed), time.monotonic() + seconds, 0, 0
-    while time.monotonic() < ends and faults < 12:
-        sample, count = text(source), count + 1
-        if problems := fault(sample):
-            faults += 1
-            print(f"{sample!r}\n   {problems}", flush=True)
-    print(f"{count} texts, {faults} faults, seed {seed}")
-
-
-if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1)
