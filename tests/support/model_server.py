@@ -118,7 +118,7 @@ class _Handler(Handler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
-        raw = self.raw_requestline + f"{head}\r\n".encode("latin-1") + body
+        raw = f"{self.requestline}\r\n{head}\r\n".encode("latin-1") + body
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.received = Received(self.path, headers, raw, body, time.monotonic_ns())
         number, answer = self.server.answer_to(self.received)
