@@ -241,7 +241,6 @@ ECOSYSTEM = Ecosystem(
     ),
     runners=(Runner(go, why_go), Runner(go_json, why_go_json)),
     checking={"GOTOOLCHAIN": "local"},
-    formats={"gopkg.lock": "TOML"},
     outline={".go": r"(?:func|type|var|const)\b"},
     suites=(
         Suite(

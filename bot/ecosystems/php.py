@@ -106,7 +106,6 @@ ECOSYSTEM = Ecosystem(
     offline={"COMPOSER_DISABLE_NETWORK": "1"},
     copies='A package copied into vendor is not the tree: let Composer link it (`"symlink": true`)',
     runners=(Runner(phpunit, why_phpunit),),
-    formats={"composer.lock": "JSON"},
     outline={".php": CLASSES},
     suites=(
         Suite(

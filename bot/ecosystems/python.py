@@ -155,13 +155,6 @@ ECOSYSTEM = Ecosystem(
     forms=FORMS,
     related=related,
     bins=(".venv/bin", "venv/bin"),
-    formats={
-        "poetry.lock": "TOML",
-        "uv.lock": "TOML",
-        "pdm.lock": "TOML",
-        "pipfile": "TOML",
-        "pipfile.lock": "JSON",
-    },
     outline=dict.fromkeys((".py", ".pyi"), r"\s*(?:class|def|async\s+def)\s+\w"),
     definitions=definitions,
     suites=(

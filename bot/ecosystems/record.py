@@ -93,9 +93,8 @@ class Ecosystem:
     manifests: Names = ()
     suffixes: Names = ()
     locks: Names = ()
-    # Files that `setup` reads besides manifests and pins; names without a telling suffix that are JSON or TOML.
+    # Files that `setup` reads besides manifests and pins.
     also_read: Names = ()
-    formats: Table = field(default_factory=dict)
 
     # Commands. "program" and "program argument" by use, the first match counts; `None` says that it is no check.
     uses: Mapping[str, Use | None] = field(default_factory=dict)

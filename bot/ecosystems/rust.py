@@ -318,7 +318,6 @@ ECOSYSTEM = Ecosystem(
     forms={"cargo": _cargo_messages},
     related=_crates,
     checking={"CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": "{tmp}/cargo-target"},
-    formats={"cargo.lock": "TOML"},
     outline={".rs": _DEFINED},
     suites=(
         Suite(

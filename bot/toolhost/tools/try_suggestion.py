@@ -6,13 +6,25 @@ before, the suggestion counts as applied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import json
+import tomllib
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost import syntax
 from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.files import load, resolve
+
+_PARSERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
+    ".py": ("Python", ast.parse),
+    ".pyi": ("Python", ast.parse),
+    ".json": ("JSON", json.loads),
+    ".toml": ("TOML", tomllib.loads),
+}
+_LARGEST = 1_000_000
+"""Characters over which a file is not parsed: that takes seconds, and such files are generated."""
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -26,16 +38,27 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         raise ToolFailure(
             f"The lines {first}-{last} of {file.name} say something else than the finding was made on."
         )
-    language = syntax.language(file.path)
-    if (
-        language not in syntax.PARSERS
-        or len(changed) > syntax.LARGEST
-        or syntax.first_error(file.path, content)
-    ):
+    language, parse = _PARSERS.get(file.path.suffix.lower(), ("", str))
+    if not language or len(changed) > _LARGEST or _first_error(parse, content):
         return ToolOutcome("It applies.", metadata={"path": file.name, "parsed": ""})
-    if trouble := syntax.first_error(file.path, changed):
+    if trouble := _first_error(parse, changed):
         raise ToolFailure(f"With the suggestion {file.name} is no valid {language} any more: {trouble}.")
     return ToolOutcome("It applies, and parses.", metadata={"path": file.name, "parsed": language})
+
+
+def _first_error(parse: Callable[[str], object], text: str) -> str:
+    """Why `text` does not parse, as a clause; empty if it does."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parse(text)
+    except (ValueError, SyntaxError) as error:
+        # The message of a JSON or TOML error names the place itself.
+        where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+        return where[:200].rstrip(".")
+    except (RecursionError, MemoryError):
+        return "it is nested too deeply"
+    return ""
 
 
 def _applied(content: str, first: int, last: int, text: str, suggestion: str) -> str | None:
