@@ -5,18 +5,16 @@ An unconfined host runs the same tries: one that fails there proves nothing here
 
 from __future__ import annotations
 
-import _socket
 import ctypes
 import fcntl
 import os
+import socket
 import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
-TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    Planted = Mapping[str, Any]  # as `protocol.md` has it in `hello`
+Planted = Mapping[str, Any]
+"""As `protocol.md` has it in `hello`."""
 
 _KERNEL_SETTING = "/proc/sys/kernel/core_pattern"
 """Names a program that the kernel runs outside of every namespace."""
@@ -38,14 +36,6 @@ def _tried(get_through: Callable[[Planted], bool], planted: Planted) -> bool:
         return get_through(planted)
     except OSError:
         return False
-
-
-def _secret_file(planted: Planted) -> bool:
-    return _readable(planted["file"])
-
-
-def _link_out(planted: Planted) -> bool:
-    return _readable(planted["link"])
 
 
 def _readable(path: str) -> bool:
@@ -75,34 +65,16 @@ def _write_outside(planted: Planted) -> bool:
         return True
 
 
-def _tcp(planted: Planted) -> bool:
-    return _connected(2, ("127.0.0.1", planted["tcp"]))
-
-
 def _udp(planted: Planted) -> bool:
-    sender = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
-    try:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.sendto(planted["tag"].encode(), ("127.0.0.1", planted["udp"]))
-    finally:
-        sender.close()
     return False  # that it left does not say that it came
 
 
-def _path_socket(planted: Planted) -> bool:
-    return _connected(1, planted["socket"])
-
-
-def _abstract_socket(planted: Planted) -> bool:
-    return _connected(1, "\0" + planted["abstract"])
-
-
 def _connected(family: int, address: Any) -> bool:
-    with_timeout = _socket.socket(family, _socket.SOCK_STREAM)
-    try:
-        with_timeout.settimeout(1.0)
-        with_timeout.connect(address)
-    finally:
-        with_timeout.close()
+    with socket.socket(family, socket.SOCK_STREAM) as stream:
+        stream.settimeout(1.0)
+        stream.connect(address)
     return True
 
 
@@ -171,15 +143,15 @@ def _user_namespace(planted: Planted) -> bool:
 
 
 TRIES: Mapping[str, Callable[[Planted], bool]] = {
-    "secret file": _secret_file,
-    "link out": _link_out,
+    "secret file": lambda planted: _readable(planted["file"]),
+    "link out": lambda planted: _readable(planted["link"]),
     "environment of another process": _environment_of_another,
     "write outside": _write_outside,
     "shared temporary folder": _shared_folder,
-    "TCP": _tcp,
+    "TCP": lambda planted: _connected(socket.AF_INET, ("127.0.0.1", planted["tcp"])),
     "UDP": _udp,
-    "socket file": _path_socket,
-    "abstract socket": _abstract_socket,
+    "socket file": lambda planted: _connected(socket.AF_UNIX, planted["socket"]),
+    "abstract socket": lambda planted: _connected(socket.AF_UNIX, "\0" + planted["abstract"]),
     "signal to another process": _signal,
     "process left behind": _daemon,
     "kernel settings": _kernel_setting,

@@ -7,21 +7,18 @@ it cannot be undone, and child processes inherit it. `bot/workspace/sandbox/land
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
 import ctypes
 import os
 import select
+import signal
 import stat
 import struct
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from bot.contracts import wire
 from bot.toolhost.mount_sources import open_source
-
-TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, NoReturn
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 """The same on every machine."""
@@ -51,21 +48,7 @@ def main() -> None:
     """`python -I -S -c ... PACKAGE DESCRIPTOR PROGRAM...`: confine this process, then run the program in it."""
     _, _, descriptor, *argv = sys.argv
     confine(int(descriptor))
-    become(argv)
-
-
-def become(argv: list[str]) -> None:
-    """Run `argv` in this process: in this interpreter if it is ours, since a second start would cost 15 ms."""
-    if argv[:3] != [sys.executable, "-I", "-S"]:
-        os.execv(argv[0], argv)  # noqa: S606
-    names = {"__name__": "__main__"}
-    if argv[3] == "-c":
-        sys.argv = ["-c", *argv[5:]]
-        exec(argv[4], names)  # noqa: S102 - from the supervisor
-    else:
-        sys.argv = argv[3:]
-        with open(argv[3], encoding="utf-8") as script:
-            exec(compile(script.read(), argv[3], "exec"), names)  # noqa: S102
+    os.execv(argv[0], argv)  # noqa: S606
 
 
 def confine(descriptor: int) -> None:
@@ -188,19 +171,19 @@ def fork(*, alone: bool) -> None:
     libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the child does not inherit this
     libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    _signal.signal(_signal.SIGTERM, _do_nothing)
-    _signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-    libc.prctl(_SET_PDEATHSIG, _signal.SIGTERM, 0, 0, 0)
+    signal.signal(signal.SIGTERM, _do_nothing)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    libc.prctl(_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     parent = os.getpid()
     child = os.fork()
     if child:
         libc.prctl(_SET_NAME, ctypes.c_char_p(b"slash-guardian"), 0, 0, 0)
         _guard(child, read_end, alone=alone)
-    _signal.set_wakeup_fd(-1)
-    _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.close(read_end)
     os.close(write_end)
-    libc.prctl(_SET_PDEATHSIG, _signal.SIGKILL, 0, 0, 0)
+    libc.prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)  # it was killed already
 
@@ -254,7 +237,7 @@ def _kill_children() -> None:
 
 def _kill(pid: int) -> None:
     try:
-        os.kill(pid, _signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return
 

@@ -18,6 +18,9 @@ MAX_TEXT = 1024 * 1024
 """Characters of the diffs of one call: they travel in a question and in metadata, and a frame holds 16 MiB of escaped
 JSON."""
 
+Opcode = tuple[str, int, int, int, int]
+"""As of `difflib`: a tag, and the lines of both sides."""
+
 Block = tuple[int, int, int, int]
 """A change: old lines [a, b) became new lines [c, d), counted from 0."""
 
@@ -48,14 +51,15 @@ def compare(
 ) -> Diff:
     """The difference between two versions of the file `path`, which was moved there from `source` if that is given."""
     old_lines, new_lines = _lines(old), _lines(new)
-    blocks = tuple(_blocks(old_lines, new_lines))
+    hunks = _hunks(old_lines, new_lines)
+    blocks = tuple(one[1:] for hunk in hunks for one in hunk if one[0] != "equal")
     additions = sum(d - c for _, _, c, d in blocks)
     removals = sum(b - a for a, b, _, _ in blocks)
     text = f"rename from {source}\nrename to {path}\n" if source else ""
     if blocks or created or deleted:
         before = "/dev/null" if created else f"a/{source or path}"
         after = "/dev/null" if deleted else f"b/{path}"
-        text += f"--- {before}\n+++ {after}\n" + "".join(_render(old_lines, new_lines, blocks))
+        text += f"--- {before}\n+++ {after}\n" + "".join(_render(old_lines, new_lines, hunks))
     return Diff(text, additions, removals, blocks).cut(MAX_TEXT)
 
 
@@ -66,18 +70,16 @@ def _lines(text: str) -> Sequence[str]:
     return [*lines[:-1], lines[-1] + _NO_END] if text and not text.endswith("\n") else lines
 
 
-def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[Block]:
-    """The changes, in order. Equal lines at both ends are taken off first: an edit leaves little in between."""
+def _hunks(old: Sequence[str], new: Sequence[str]) -> list[list[Opcode]]:
+    """The changes with their context, in order. Equal lines at both ends are taken off first: an edit leaves little in
+    between."""
     top, end = common_ends(old, new)
-    old_middle, new_middle = old[top : len(old) - end], new[top : len(new) - end]
-    if not old_middle and not new_middle:
-        return
-    if not old_middle or not new_middle or len(old_middle) + len(new_middle) > _COMPARED:
-        yield top, top + len(old_middle), top, top + len(new_middle)
-        return
-    for tag, a, b, c, d in SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield top + a, top + b, top + c, top + d
+    if len(old) + len(new) - 2 * (top + end) > _COMPARED:
+        return [[("replace", top, len(old) - end, top, len(new) - end)]]
+    top, end = max(top - CONTEXT, 0), max(end - CONTEXT, 0)
+    compared = SequenceMatcher(None, old[top : len(old) - end], new[top : len(new) - end], autojunk=False)
+    groups = compared.get_grouped_opcodes(CONTEXT)
+    return [[(tag, a + top, b + top, c + top, d + top) for tag, a, b, c, d in group] for group in groups]
 
 
 def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
@@ -88,31 +90,15 @@ def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]
     return top, next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
 
 
-def _render(old: Sequence[str], new: Sequence[str], blocks: tuple[Block, ...]) -> Iterator[str]:
-    for hunk in _hunks(blocks):
-        before, after = min(CONTEXT, hunk[0][0]), min(CONTEXT, len(old) - hunk[-1][1])
-        a, b = hunk[0][0] - before, hunk[-1][1] + after
-        c, d = hunk[0][2] - before, hunk[-1][3] + after
-        yield f"@@ -{_span(a, b)} +{_span(c, d)} @@\n"
-        at = a
-        for first, last, new_first, new_last in hunk:
-            yield from (f" {line}\n" for line in old[at:first])
-            yield from (f"-{line}\n" for line in old[first:last])
-            yield from (f"+{line}\n" for line in new[new_first:new_last])
-            at = last
-        yield from (f" {line}\n" for line in old[at:b])
-
-
-def _hunks(blocks: tuple[Block, ...]) -> Iterator[list[Block]]:
-    """Group changes whose context would touch."""
-    hunk: list[Block] = []
-    for block in blocks:
-        if hunk and block[0] - hunk[-1][1] > 2 * CONTEXT:
-            yield hunk
-            hunk = []
-        hunk.append(block)
-    if hunk:
-        yield hunk
+def _render(old: Sequence[str], new: Sequence[str], hunks: Sequence[Sequence[Opcode]]) -> Iterator[str]:
+    for hunk in hunks:
+        yield f"@@ -{_span(hunk[0][1], hunk[-1][2])} +{_span(hunk[0][3], hunk[-1][4])} @@\n"
+        for tag, a, b, c, d in hunk:
+            if tag == "equal":
+                yield from (f" {line}\n" for line in old[a:b])
+            else:
+                yield from (f"-{line}\n" for line in old[a:b])
+                yield from (f"+{line}\n" for line in new[c:d])
 
 
 def _span(first: int, last: int) -> str:

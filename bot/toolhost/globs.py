@@ -10,6 +10,8 @@ from collections.abc import Callable
 MAX_ALTERNATIVES = 64
 
 _ESCAPED = re.compile(r"\\([*?\[])")
+_GROUP = re.compile(r"(?<!\\)\{((?:[^{},\\]|\\.)*,(?:[^{}\\]|\\.)*)\}")
+_COMMA = re.compile(r"(?<!\\),")
 _UNESCAPED = re.compile(r"\\(.)")
 
 Matcher = Callable[[str], bool]
@@ -54,38 +56,16 @@ def _part(part: str) -> re.Pattern[str]:
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """All patterns that the braces of one stand for. A brace without a comma or a partner stands for itself."""
+    """All patterns that the braces of one stand for, the inner ones first. A brace without a comma or a partner stands
+    for itself."""
     expanded: list[str] = []
-    waiting = [("", pattern)]
+    waiting = [pattern]
     while waiting:
-        done, rest = waiting.pop()
-        group = _first_group(rest)
-        if group is None:
-            expanded.append(done + rest)
-        else:
-            start, end, parts = group
-            waiting += [("", done + rest[:start] + part + rest[end:]) for part in reversed(parts)]
+        one = waiting.pop()
+        if (group := _GROUP.search(one)) is None:
+            expanded.append(one)
+            continue
+        waiting += [one[: group.start()] + part + one[group.end() :] for part in _COMMA.split(group[1])]
         if len(expanded) + len(waiting) > MAX_ALTERNATIVES:
             raise TooManyAlternativesError
     return expanded
-
-
-def _first_group(pattern: str) -> tuple[int, int, list[str]] | None:
-    """Start, end and alternatives of the first brace group that has a comma."""
-    for start in (i for i, c in enumerate(pattern) if c == "{"):
-        depth, parts, at = 0, [], start + 1
-        for i in range(start, len(pattern)):
-            if pattern[i - 1 : i] == "\\":
-                continue
-            if pattern[i] == "{":
-                depth += 1
-            elif pattern[i] == "," and depth == 1:
-                parts.append(pattern[at:i])
-                at = i + 1
-            elif pattern[i] == "}":
-                depth -= 1
-                if depth == 0:
-                    if parts and pattern[start - 1 : start] != "\\":
-                        return start, i + 1, [*parts, pattern[at:i]]
-                    break
-    return None

@@ -5,14 +5,16 @@ Only what that needs is imported before `ready`; the tools are imported afterwar
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
 import ctypes
 import os
 import resource
+import signal
 import sys
 
 from bot.contracts import wire
 from bot.toolhost import canaries
+from bot.toolhost.process_monitor import ProcessMonitor
+from bot.toolhost.resource_limits import effective_limits
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15
@@ -20,26 +22,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 # Signals that cannot be caught, that stop the process or do nothing by default, that Python uses, and that report a
 # bug of our own.
-_LEFT_ALONE = {
-    _signal.SIGKILL,
-    _signal.SIGSTOP,
-    _signal.SIGTSTP,
-    _signal.SIGTTIN,
-    _signal.SIGTTOU,
-    _signal.SIGCONT,
-    _signal.SIGCHLD,
-    _signal.SIGURG,
-    _signal.SIGWINCH,
-    _signal.SIGPIPE,
-    _signal.SIGXFSZ,
-    _signal.SIGSEGV,
-    _signal.SIGBUS,
-    _signal.SIGFPE,
-    _signal.SIGILL,
-    _signal.SIGABRT,
-    _signal.SIGTRAP,
-    _signal.SIGSYS,
-}
+_LEFT_ALONE = "KILL STOP TSTP TTIN TTOU CONT CHLD URG WINCH PIPE XFSZ SEGV BUS FPE ILL ABRT TRAP SYS"
 
 
 def main() -> None:
@@ -60,17 +43,11 @@ def main() -> None:
         wire.receive(incoming)  # until the supervisor ends us
         return
 
-    # The first subreaper is forked while this process is small; the tools are imported afterwards.
-    from bot.toolhost.process_monitor import ProcessMonitor
-    from bot.toolhost.resource_limits import effective_limits
+    from bot.toolhost.serve import Server  # with all that tools need: the supervisor does not wait for that
 
-    monitor = ProcessMonitor(
-        effective_limits(start_message.get("limits", {})), confined=bool(start_message["canaries"])
-    )
+    limits = effective_limits(start_message.get("limits", {}))
+    monitor = ProcessMonitor(limits, confined=bool(start_message["canaries"]))
     monitor.start()
-
-    from bot.toolhost.serve import Server
-
     Server(start_message, incoming, outgoing, monitor).run()
 
 
@@ -98,8 +75,8 @@ def withstand_signals() -> None:
     program, the kernel delivers a signal to another thread, which ends the process. So each signal has a handler that
     does nothing; started programs have the default handlers.
     """
-    for number in _signal.valid_signals() - _LEFT_ALONE:
-        _signal.signal(number, _do_nothing)
+    for number in signal.valid_signals() - {signal.Signals[f"SIG{name}"] for name in _LEFT_ALONE.split()}:
+        signal.signal(number, _do_nothing)
 
 
 def _do_nothing(number: int, frame: object) -> None:

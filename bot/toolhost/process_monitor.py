@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bot.contracts.capacity import retry_at_capacity
 from bot.toolhost import descendants, usage
 from bot.toolhost.programs import register_child, start_program, starts_blocked
 from bot.toolhost.resource_limits import ExceededLimit, ResourceLimits, for_a_child
@@ -54,7 +55,7 @@ class ProcessMonitor:
 
     def start(self) -> None:
         """Count processes from now on, in a thread of its own."""
-        threading.Thread(target=self._watch, name="processes", daemon=True).start()
+        retry_at_capacity(threading.Thread(target=self._watch, name="processes", daemon=True).start)
 
     def close(self) -> None:
         self._closed.set()

@@ -63,23 +63,17 @@ def memory_of_the_machine() -> int:
 
 
 def apply(chosen: ResourceLimits) -> None:
-    """Apply the limits that the kernel enforces to this process and all that it starts from now on.
+    """Apply the limits that the kernel enforces to this process and all that it starts from now on."""
+    for_a_child(chosen)()
+
+
+def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
+    """Return a function that sets the limits of a program, to be called between fork and exec: no process may set those
+    of another.
 
     A program may raise its own limit of data again (`ulimit -d unlimited`): those built with a sanitiser reserve more
     than any machine has, and the memory that they use is measured from outside.
     """
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_FSIZE, chosen.file)
-    _lower(resource.RLIMIT_NOFILE, chosen.open_files)
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    resource.setrlimit(resource.RLIMIT_DATA, (_lower_of(chosen.memory, hard), hard))
-    if users_are_our_own():
-        _lower(resource.RLIMIT_NPROC, _TASKS_A_PROCESS * chosen.processes)
-
-
-def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
-    """Return a function that sets the limits of a program of the host's own, to be called between fork and exec: no
-    process may set those of another."""
     wanted = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: chosen.file,
@@ -88,8 +82,11 @@ def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
     }
     if users_are_our_own():
         wanted[resource.RLIMIT_NPROC] = _TASKS_A_PROCESS * chosen.processes
-    there = ((which, to, *resource.getrlimit(which)) for which, to in wanted.items())
-    bounds = [(which, (_lower_of(to, soft), hard)) for which, to, soft, hard in there]
+    bounds = []
+    for which, most in wanted.items():
+        soft, hard = resource.getrlimit(which)
+        kept = hard if which == resource.RLIMIT_DATA else _lower_of(most, hard)
+        bounds.append((which, (_lower_of(most, soft), kept)))
 
     def apply() -> None:
         for which, bound in bounds:
@@ -103,11 +100,6 @@ def users_are_our_own() -> bool:
     with contextlib.suppress(OSError), open(_USERS, "rb") as file:
         return file.read().split() != [b"0", b"0", b"4294967295"]
     return False
-
-
-def _lower(which: int, to: int) -> None:
-    soft, hard = resource.getrlimit(which)
-    resource.setrlimit(which, (_lower_of(to, soft), _lower_of(to, hard)))
 
 
 def _lower_of(wanted: int, there: int) -> int:

@@ -6,22 +6,22 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.contracts import wire
+from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import descendants
 from bot.toolhost.context import Answer, Context
+from bot.toolhost.lsp.diagnosing import Diagnosing
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.records import Records
 from bot.toolhost.registry import import_tools_of_models, tool
 from bot.toolhost.scan import Scanner
-
-if TYPE_CHECKING:
-    from bot.toolhost.lsp.diagnosing import Diagnosing
 
 _LAST_SECONDS = 3.0
 """Seconds that a tool may run after the supervisor ended the pipe."""
@@ -33,8 +33,10 @@ class Server:
     """Serves one supervisor. `run` returns at the end of the pipe."""
 
     def __init__(self, start_message: Message, incoming: int, outgoing: int, monitor: ProcessMonitor) -> None:
-        self._incoming = Incoming(incoming, self._handle_notification, self._leave)
-        self._outgoing = outgoing
+        self._incoming, self._outgoing = incoming, outgoing
+        self._waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        """Calls and scans, and `None` at the end of the pipe."""
+
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._running = 0
@@ -62,13 +64,15 @@ class Server:
         self._diagnosing: Diagnosing | None = None
 
     def run(self) -> None:
-        self._incoming.start()
+        listener = threading.Thread(target=self._listen, name="frames", daemon=True)
+        retry_at_capacity(listener.start)
         try:
             if not self._checks:
                 import_tools_of_models()
-                self._diagnosing = self._new_diagnosing(self._diagnostics)
+                if options := self._diagnostics:
+                    self._diagnosing = Diagnosing(self._context, self._scanner, options)
                 self._scanner.take_base()
-            while (message := self._incoming.next()) is not None:
+            while (message := self._waiting.get()) is not None:
                 if message["type"] == "call":
                     self._call(message)
                 else:
@@ -78,6 +82,17 @@ class Server:
         finally:
             descendants.sweep()
             self._over.set()
+
+    def _listen(self) -> None:
+        """The body of a thread that reads the pipe: what arrives during a call may concern it."""
+        try:
+            with suppress(wire.WireError):  # half a frame is the end, too
+                while (message := wire.receive(self._incoming)) is not None:
+                    if not self._handle_notification(message):
+                        self._waiting.put(message)
+        finally:
+            self._waiting.put(None)
+            self._leave()
 
     def _leave(self) -> None:
         """The pipe ended: make sure that this process ends too, whatever a tool does."""
@@ -148,13 +163,6 @@ class Server:
     def _echo(self, line: str) -> None:
         wire.send(self._outgoing, {"type": "printed", "id": self._running, "line": line})
 
-    def _new_diagnosing(self, options: Message | None) -> Diagnosing | None:
-        if not options:
-            return None
-        from bot.toolhost.lsp.diagnosing import Diagnosing
-
-        return Diagnosing(self._context, self._scanner, options)
-
     def _scan(self, message: Message) -> None:
         try:
             for batch in self._scanner.changes():
@@ -195,8 +203,6 @@ def run_tool(name: str, arguments: Mapping[str, Any], context: Context) -> ToolO
 
 
 def _from_exception(name: str, error: Exception) -> ToolOutcome:
-    import traceback  # 4 ms that only a failure pays
-
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     where = "; ".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
     content = f"The tool {name} failed: {type(error).__name__}: {error} ({where})"
@@ -219,31 +225,3 @@ def _result(identity: int, outcome: ToolOutcome) -> bytes:
         return frame(outcome)
     except (wire.WireError, TypeError, ValueError) as error:
         return frame(ToolOutcome(f"The tool's result could not be sent: {error}", is_error=True))
-
-
-class Incoming:
-    """The messages of the pipe `fd`, read by a thread: what arrives during a call may concern it. `at_once` receives
-    each message first, on that thread, and returns whether it handled it; `gone` is called when the pipe ends."""
-
-    def __init__(self, fd: int, at_once: Callable[[Message], bool], gone: Callable[[], None]) -> None:
-        self._fd = fd
-        self._at_once = at_once
-        self._gone = gone
-        self._waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-
-    def start(self) -> None:
-        threading.Thread(target=self._listen, name="frames", daemon=True).start()
-
-    def next(self) -> Message | None:
-        """The next message that `at_once` did not handle, in order; `None` at the end of the pipe."""
-        return self._waiting.get()
-
-    def _listen(self) -> None:
-        try:
-            with suppress(wire.WireError):  # half a frame is the end, too
-                while (message := wire.receive(self._fd)) is not None:
-                    if not self._at_once(message):
-                        self._waiting.put(message)
-        finally:
-            self._waiting.put(None)
-            self._gone()

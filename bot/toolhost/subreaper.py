@@ -7,7 +7,6 @@ request or when the host has ended. Each command has its own.
 
 from __future__ import annotations
 
-import _socket  # the C module alone: the start waits for this, and `socket` costs 9 ms more
 import contextlib
 import ctypes
 import errno
@@ -15,6 +14,7 @@ import gc
 import os
 import select
 import signal
+import socket
 import struct
 import time
 from collections.abc import Mapping, Sequence
@@ -36,22 +36,8 @@ _FIRST_FD = 3
 _libc = ctypes.CDLL(None, use_errno=True)
 
 # Signals that a command may send to all processes that it can find.
-_IGNORED = {
-    signal.SIGHUP,
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGTERM,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGALRM,
-    signal.SIGTSTP,
-    signal.SIGTTIN,
-    signal.SIGTTOU,
-    signal.SIGVTALRM,
-    signal.SIGPROF,
-    signal.SIGIO,
-    signal.SIGXCPU,
-}
+_SENT = "HUP INT QUIT TERM USR1 USR2 ALRM TSTP TTIN TTOU VTALRM PROF IO XCPU"
+_IGNORED = {signal.Signals[f"SIG{name}"] for name in _SENT.split()}
 _DEFAULTS = (*sorted(_IGNORED), signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -82,7 +68,7 @@ class Subreaper:
         self.endings = endings
         self.returncode: int | None = None
         self.done = False
-        self._sock, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        self._sock, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.pid = os.fork()
         if self.pid == 0:
             _live(command, output, there, limits)
@@ -121,7 +107,7 @@ class Subreaper:
         self.returncode = 0
 
 
-def _live(command: Command, output: int, sock: _socket.socket, limits: ResourceLimits) -> NoReturn:
+def _live(command: Command, output: int, sock: socket.socket, limits: ResourceLimits) -> NoReturn:
     try:
         _settle({sock.fileno(), output}, limits)
         woken = _signalled(signal.SIGCHLD)
@@ -168,7 +154,7 @@ def _signalled(number: int) -> int:
     return descriptor
 
 
-def _see_off(leader: int, sock: _socket.socket, woken: int) -> None:
+def _see_off(leader: int, sock: socket.socket, woken: int) -> None:
     """Report and reap until no process of the command is left."""
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
@@ -191,7 +177,7 @@ def _see_off(leader: int, sock: _socket.socket, woken: int) -> None:
     _say(sock, DONE, codes.get(leader, -signal.SIGKILL), swept)
 
 
-def _say(sock: _socket.socket, kind: int, code: int, swept: int = 0) -> None:
+def _say(sock: socket.socket, kind: int, code: int, swept: int = 0) -> None:
     with contextlib.suppress(OSError):  # the host is gone; the next read ends this process
         sock.sendall(_REPLY.pack(kind, code, swept))
 
