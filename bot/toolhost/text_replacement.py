@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher, get_close_matches
+from itertools import zip_longest
 from typing import NamedTuple
 
+from bot.toolhost.file_excerpt import excerpt
 from bot.toolhost.text import LineEnds, line_ends, split_lines, to_lf
 
 Span = tuple[int, int]
@@ -138,6 +140,18 @@ class NearMiss(NamedTuple):
     last: int
     cause: str
 
+    def comparison(self, lines: Sequence[str], wanted: Sequence[str]) -> str:
+        """These of the file's `lines`, and where `wanted` differs from them, with white space made visible."""
+        text = excerpt(lines, self.first, self.last)
+        pairs = zip_longest(lines[self.first - 1 : self.last], wanted)
+        for number, (there, sent) in enumerate(pairs, self.first):
+            if there != sent:
+                return (
+                    f"{text}\nFirst difference, line {number} of the file (· space, → tab):\n"
+                    f"file: {_visible(there)}\nsent: {_visible(sent)}"
+                )
+        return text
+
 
 def find_near_miss(lf: str, old: str) -> NearMiss | None:
     """The lines most similar to `old` in a text with line feeds; `None` if none are similar."""
@@ -151,16 +165,6 @@ def find_near_miss(lf: str, old: str) -> NearMiss | None:
         if first is not None:
             return NearMiss(first + 1, first + len(wanted), cause)
     return _alike(lines, wanted)
-
-
-def first_difference(lines: list[str], wanted: list[str]) -> tuple[int, str, str] | None:
-    """Index and both lines, white space made visible, where two lists first differ."""
-    for index in range(max(len(lines), len(wanted))):
-        there = lines[index] if index < len(lines) else None
-        old_line = wanted[index] if index < len(wanted) else None
-        if there != old_line:
-            return index, _visible(there), _visible(old_line)
-    return None
 
 
 def _whole_text_causes(lf: str, old: str) -> NearMiss | None:

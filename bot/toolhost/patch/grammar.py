@@ -24,7 +24,6 @@ HEADERS = ("*** Add File: ", "*** Delete File: ", "*** Update File: ")
 _ADD, _DELETE, _UPDATE = HEADERS
 _MOVE = "*** Move to: "
 _AT_END = "*** End of File"
-_ENVIRONMENT = "*** Environment ID:"
 _NUMBERED = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
 _NO_END = "\\ No newline at end of file"
 _MOST = 20
@@ -46,8 +45,7 @@ class Problem(NamedTuple):
 class PatchError(ToolFailure):
     """The patch cannot be applied. The message names every problem and says that nothing was written."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(problems)
+    def __init__(self, *problems: Problem) -> None:
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         head = f"Nothing was written: the patch has {count} (lines are those of the patch)."
         lines = [f"- {problem}" for problem in problems[:_MOST]]
@@ -97,46 +95,34 @@ Operation = Add | Delete | Update
 
 
 def parse(text: str) -> tuple[Operation, ...]:
-    """A patch's operations, in order. Raises `PatchError` with all problems."""
-    reader = _Reader(unwrapped(text))
-    operations = tuple(reader.operations())
-    if reader.problems:
-        raise PatchError(reader.problems)
+    """A patch's operations, in order. Raises `PatchError` at the first mistake of its grammar."""
+    operations = tuple(_Reader(_unwrapped(text)).operations())
     if not operations:
-        raise PatchError([Problem(1, "", f"The patch is empty: no files were modified. {_VALID}.")])
+        raise PatchError(Problem(1, "", f"The patch is empty: no files were modified. {_VALID}."))
     return operations
 
 
 class _Reader:
-    """Continues after a mistake at the next header, so that all are reported at once."""
-
     def __init__(self, rows: Sequence[Numbered]) -> None:
         self._rows = rows
         self._at = 0
         self._path = ""
-        self.problems: list[Problem] = []
 
-    def operations(self) -> list[Operation]:
-        operations: list[Operation] = []
-        if self._more and self._text.strip().startswith(_ENVIRONMENT):
-            self._at += 1
+    def operations(self) -> Iterator[Operation]:
         while self._more:
             line, text = self._rows[self._at]
-            self._at += 1
             header = text.strip()
-            if not header:
-                continue
             kind = next((kind for kind in HEADERS if header.startswith(kind.rstrip())), "")
-            self._path = header[len(kind.rstrip()) :].strip() if kind else ""
-            if not kind:
-                self._unknown(line, header)
-            elif not self._path:
-                self._wrong(line, f'"{kind.rstrip()}" names no file')
-            elif kind == _DELETE:
-                operations.append(Delete(line, self._path))
-            else:
-                operations.append(self._add(line) if kind == _ADD else self._update(line))
-        return operations
+            self._path = header.removeprefix(kind.rstrip()).strip() if kind else ""
+            if header and not kind:
+                raise self._mistake(f"a header is due here, not {_quoted(header)}. {_VALID}")
+            if header and not self._path:
+                raise self._mistake(f'"{header}" names no file')
+            self._at += 1
+            if kind == _DELETE:
+                yield Delete(line, self._path)
+            elif kind:
+                yield self._add(line) if kind == _ADD else self._update(line)
 
     @property
     def _more(self) -> bool:
@@ -152,126 +138,69 @@ class _Reader:
             lines.append(self._text[1:])
             self._at += 1
         if self._more and self._text.strip() and not self._text.lstrip().startswith("***"):
-            where = self._rows[self._at][0]
-            self._wrong(where, f'a line of a new file must begin with "+", not with {_quoted(self._text)}')
-            self._skip()
+            raise self._mistake(f'a line of a new file must begin with "+", not with {_quoted(self._text)}')
         return Add(line, self._path, tuple(lines))
 
     def _update(self, line: int) -> Update:
         move_to = None
         if self._more and self._text.strip().startswith(_MOVE.rstrip()):
-            move_to = self._text.strip()[len(_MOVE.rstrip()) :].strip()
+            move_to = self._text.strip().removeprefix(_MOVE.rstrip()).strip()
             if not move_to:
-                self._wrong(self._rows[self._at][0], f'"{_MOVE.rstrip()}" names no file')
+                raise self._mistake(f'"{_MOVE.rstrip()}" names no file')
             self._at += 1
         sections: list[Section] = []
-        before = len(self.problems)
         while self._more and not self._at_header:
-            if (
-                not self._text.strip()
-                and (not sections or sections[-1].at_end)
-                and self._only_blank_until_next
-            ):
+            if not self._text.strip() and (not sections or sections[-1].at_end):
                 self._at += 1
-                continue
-            section = self._section()
-            if section is not None:
-                sections.append(section)
-        if not sections and move_to is None and len(self.problems) == before:
-            self._wrong(
-                line, "an update needs at least one section: context, - and + lines, after @@ or without"
-            )
+            else:
+                sections.append(self._section())
+        if not sections and move_to is None:
+            message = "an update needs at least one section: context, - and + lines, after @@ or without"
+            raise PatchError(Problem(line, self._path, message))
         return Update(line, self._path, move_to, tuple(sections))
 
-    def _section(self) -> Section | None:
+    def _section(self) -> Section:
         line = self._rows[self._at][0]
         anchors: list[str] = []
         number = 0
-        while self._more and (self._text.rstrip() == "@@" or self._text.startswith("@@ ")):
-            anchor = self._text[3:].removesuffix("\r")
+        while self._more and self._text.startswith("@@"):
+            anchor = self._text[2:].removeprefix(" ").removesuffix("\r")
             if header := _NUMBERED.match(self._text):
                 number = int(header[1])  # what follows is above the place, but may be cut
             elif anchor.strip():
                 anchors.append(anchor)
             self._at += 1
-        body = self._body()
-        if body is None:
-            return None
+        body = tuple(self._body())
         at_end = self._more and self._text.rstrip() == _AT_END
-        if at_end:
-            self._at += 1
+        self._at += at_end
         if not body:
-            self._wrong(line, "a section has no lines: give those that change, with some around them")
-            return None
-        return Section(line, tuple(anchors), tuple(body), at_end, number)
+            message = "a section has no lines: give those that change, with some around them"
+            raise PatchError(Problem(line, self._path, message))
+        return Section(line, tuple(anchors), body, at_end, number)
 
-    def _body(self) -> list[tuple[str, str]] | None:
-        """The lines up to the next section or header; `None` if one is invalid, with the rest skipped."""
-        body: list[tuple[str, str]] = []
+    def _body(self) -> Iterator[tuple[str, str]]:
+        """The lines up to the next section or header."""
         while self._more and not self._at_header:
-            line, text = self._rows[self._at]
-            sign, rest = text[:1] or " ", text[1:].removesuffix("\r")
-            if text.rstrip() == _NO_END:
-                pass
-            elif sign in " +-":
-                body.append((sign, rest))
-            elif text == "\r":
-                body.append((" ", ""))
-            elif text.startswith("@@") or text.rstrip() == _AT_END:
-                if text.startswith("@@") and not (text.rstrip() == "@@" or text.startswith("@@ ")):
-                    self._wrong(line, f'after "@@" comes a space and a line of the file, not {_quoted(text)}')
-                    self._skip(sections=True)
-                    return None
-                break
-            else:
-                self._without_prefix(line, text, first=not body)
-                return None
+            text = self._text.removesuffix("\r")
+            sign, rest = text[:1] or " ", text[1:]
+            if text.startswith("@@") or text.rstrip() == _AT_END:
+                return
+            if text.rstrip() != _NO_END:
+                if sign not in " +-":
+                    raise self._mistake(
+                        f"a line must begin with a space (kept), - (removed) or + (added), not with {_quoted(text)}"
+                    )
+                yield sign, rest
             self._at += 1
-        return body
 
     @property
     def _at_header(self) -> bool:
         text = self._text
         return text.startswith("*** ") and text.rstrip() != _AT_END
 
-    @property
-    def _only_blank_until_next(self) -> bool:
-        rest = (text for _, text in self._rows[self._at :])
-        following = next((text for text in rest if text.strip()), "*** ")
-        return following.startswith(("*** ", "@@"))
-
-    def _skip(self, *, sections: bool = False) -> None:
-        """Skip this line and the lines up to the next header; with `sections` also up to the next section."""
-        self._at += 1
-        while self._more and not self._at_header and not (sections and self._text.startswith("@@")):
-            self._at += 1
-
-    def _without_prefix(self, line: int, text: str, *, first: bool) -> None:
-        start = self._at
-        self._skip()
-        rows = [row for _, row in self._rows[start : self._at] if row and not row.startswith("@@")]
-        if first and not any(row[:1] in "+-" for row in rows):
-            problem = "no line of this update has a prefix. Begin each with a space (kept), - (removed) or + (added)"
-        else:
-            problem = f"a line must begin with a space, - or +, not with {_quoted(text)}"
-            self._at = start
-            self._skip(sections=True)
-        self._wrong(line, problem)
-
-    def _unknown(self, line: int, header: str) -> None:
-        if header == "*** End Patch":
-            self._wrong(
-                line, "the patch ends before its last line. Put all operations between one begin and one end"
-            )
-        elif header.startswith("***"):
-            self._wrong(line, f"there is no header {_quoted(header)}. {_VALID}")
-        else:
-            self._wrong(line, f"a header is due here, not {_quoted(header)}. {_VALID}")
-        if self._more and not self._at_header:
-            self._skip()
-
-    def _wrong(self, line: int, message: str) -> None:
-        self.problems.append(Problem(line, self._path, message))
+    def _mistake(self, message: str) -> PatchError:
+        """A mistake in the current line."""
+        return PatchError(Problem(self._rows[self._at][0], self._path, message))
 
 
 def _quoted(text: str) -> str:
@@ -280,15 +209,13 @@ def _quoted(text: str) -> str:
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 
-_HEREDOC = re.compile(r"""(?:apply_patch\s+)?<<(?:EOF|'EOF'|"EOF")$""")
 _FENCE = re.compile(r"```[\w-]*$")
-_SHORTEST = 4
 
 Numbered = tuple[int, str]
 """A line's number in the patch as it was sent, from 1, and its text."""
 
 
-def unwrapped(text: str) -> list[Numbered]:
+def _unwrapped(text: str) -> list[Numbered]:
     """The lines between begin and end. Raises `PatchError` if either is missing. Only a line feed ends a line; if
     every line ends with a carriage return too, these are removed."""
     lines = text.split("\n")
@@ -297,19 +224,16 @@ def unwrapped(text: str) -> list[Numbered]:
     rows = _stripped(list(enumerate(lines, start=1)))
     if len(rows) >= 2 and _FENCE.match(rows[0][1].strip()) and rows[-1][1].strip() == "```":
         rows = _stripped(rows[1:-1])
-    if len(rows) >= _SHORTEST and _HEREDOC.match(rows[0][1].strip()) and rows[-1][1].strip() == "EOF":
-        rows = _stripped(rows[1:-1])
     if rows and (translated := list(_from_unified(rows))):
         return translated
     problems: list[Problem] = []
     if not rows or rows[0][1].strip() != BEGIN:
-        line = rows[0][0] if rows else 1
-        problems.append(Problem(line, "", f'The first line must be "{BEGIN}".'))
+        problems.append(Problem(rows[0][0] if rows else 1, "", f'The first line must be "{BEGIN}".'))
     if not rows or rows[-1][1].strip() != END:
-        line = rows[-1][0] if rows else 1
-        problems.append(Problem(line, "", f'The last line must be "{END}". Send the whole patch.'))
+        message = f'The last line must be "{END}". Send the whole patch.'
+        problems.append(Problem(rows[-1][0] if rows else 1, "", message))
     if problems:
-        raise PatchError(problems)
+        raise PatchError(*problems)
     return rows[1:-1]
 
 

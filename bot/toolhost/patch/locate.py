@@ -7,11 +7,13 @@ looked for after the section before it, and is refused if it fits there several 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
+from bot.toolhost.file_excerpt import excerpt
 from bot.toolhost.patch.grammar import Section
+from bot.toolhost.text_replacement import find_near_miss
 
 _ALIKE = str.maketrans(
     dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")
@@ -31,184 +33,163 @@ class Placement(NamedTuple):
     exact: bool = True
 
 
-class NoPlacement(NamedTuple):
-    """Why a section has no place. `kind` is "anchor" (with `anchor`), "block", or, with `places` where its lines are
-    (from 1), "ambiguous", "end", "above" (its anchor is not above them) or "taken" (by another section)."""
-
-    kind: str
-    anchor: str = ""
-    places: tuple[int, ...] = ()
-
-
-class Lines:
-    """A file's lines, and their normalised forms for the passes."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        self.plain = list(lines)
-
-    @cached_property
-    def right(self) -> list[str]:
-        return [line.rstrip() for line in self.plain]
-
-    @cached_property
-    def alike(self) -> list[str]:
-        return [_alike(line) for line in self.plain]
-
-    @cached_property
-    def bare(self) -> list[str]:
-        return [line.strip() for line in self.alike]
-
-
 def _alike(line: str) -> str:
     return line.translate(_ALIKE).rstrip()
 
 
-def _bare(line: str) -> str:
-    return _alike(line).strip()
+_PASSES: tuple[Callable[[str], str], ...] = (str, str.rstrip, _alike)
 
 
-_Forms = Callable[[Lines], list[str]]
-
-_PASSES: tuple[tuple[_Forms, Callable[[str], str]], ...] = (
-    (lambda lines: lines.plain, str),
-    (lambda lines: lines.right, str.rstrip),
-    (lambda lines: lines.alike, _alike),
-)
-
-
-def locate(lines: Lines, section: Section, taken: Sequence[Placement] = ()) -> Placement | NoPlacement:
-    """The section's lines. `taken` are the places of the sections before it."""
+def locate(lines: Sequence[str], section: Section, taken: Sequence[Placement] = ()) -> Placement | str:
+    """The section's lines among `lines`, or the reason why they have no place, for the model. `taken` are the places of
+    the sections before it."""
     result = _locate(lines, section, taken)
-    if isinstance(result, NoPlacement) and section.body[-1] == (" ", "") and len(section.body) > 1:
+    if isinstance(result, str) and section.body[-1] == (" ", "") and len(section.body) > 1:
         # An empty line at the end is often meant as "here the file ends".
-        again = _locate(lines, section._replace(body=section.body[:-1]), taken)
-        if isinstance(again, Placement):
-            return again
+        shorter = _locate(lines, section._replace(body=section.body[:-1]), taken)
+        return result if isinstance(shorter, str) else shorter
     return result
 
 
-def is_once(lines: Lines, wanted: Sequence[str]) -> bool:
+def is_once(lines: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether these lines are in the file at one place, exactly as they are."""
-    return bool(wanted) and len(_all(lines.plain, wanted)) == 1
+    return bool(wanted) and len(_all(lines, wanted)) == 1
 
 
-class _Anchored(NamedTuple):
-    """Where a section may begin to look: the lines of its last anchor, from 0, and whether they are as written."""
-
-    ends: tuple[int, ...]
-    exact: bool
-
-
-def _locate(lines: Lines, section: Section, taken: Sequence[Placement]) -> Placement | NoPlacement:
-    anchored = _anchored(lines, section.anchors)
-    if isinstance(anchored, NoPlacement):
-        if not is_once(lines, section.old):
-            return anchored
-        anchored = _Anchored((0,), exact=True)  # a line that does not exist cannot contradict
+def _locate(lines: Sequence[str], section: Section, taken: Sequence[Placement]) -> Placement | str:
+    ends, exact, missing = _anchor_ends(lines, section.anchors)
+    if missing and not is_once(lines, section.old):  # else the missing line does not matter
+        return _no_anchor(missing, lines)
     if not section.old:
-        return _insertion(lines, section, anchored, taken)
-    missed: NoPlacement | None = None
-    for forms, flatten in _PASSES:
+        return _insertion(lines, section, ends, taken, exact=exact)
+    elsewhere: list[int] = []
+    for flatten in _PASSES:
         wanted = [flatten(line) for line in section.old]
-        fits = _all(forms(lines), wanted) if any(wanted) or flatten is str else []
-        places = [start for start in fits if not _overlaps(start, start + len(wanted), taken)]
+        fits = _all(lines if flatten is str else [flatten(line) for line in lines], wanted)
+        if not any(wanted) and flatten is not str:
+            continue
+        size = len(wanted)
+        free = [at for at in fits if not any(at < one.end and one.start < at + size for one in taken)]
         if section.at_end:
-            places = [start for start in places if start + len(wanted) == len(lines.plain)]
-        chosen = _chosen(section, places, anchored.ends, taken)
+            free = [at for at in free if at + size == len(lines)]
+        chosen = _nearest(section, free, ends, taken[-1].end if taken else 0)
         if len(chosen) > 1:
-            return NoPlacement("ambiguous", places=tuple(start + 1 for start in chosen))
+            return _ambiguous(chosen, lines)
         if chosen:
-            exact = flatten is str and anchored.exact
-            return Placement(chosen[0], chosen[0] + len(wanted), section, exact)
-        missed = missed or _why_not(section, lines, fits, places)
-    return missed or NoPlacement("block")
+            return Placement(chosen[0], chosen[0] + size, section, exact and flatten is str)
+        elsewhere = elsewhere or fits
+    return _misplaced(section, elsewhere, lines) if elsewhere else _not_there(section, lines)
 
 
-def _why_not(
-    section: Section, lines: Lines, fits: Sequence[int], places: Sequence[int]
-) -> NoPlacement | None:
-    """The reason why none of the `fits` will do, `places` being those that are free and at the end if that is meant."""
-    if not fits:
-        return None
-    at_end = fits[-1] + len(section.old) == len(lines.plain)
-    kind = "above" if places else "end" if section.at_end and not at_end else "taken"
-    return NoPlacement(kind, places=tuple(start + 1 for start in fits))
-
-
-def _chosen(
-    section: Section, places: Sequence[int], ends: Sequence[int], taken: Sequence[Placement]
-) -> list[int]:
-    """Those of the places that the section may mean: after its anchor, after the section before it, at its number."""
-    cursor = taken[-1].end if taken else 0
-    later = [start for start in places if start >= cursor]
-    for nearer, low in ((later, cursor), (places, 0)):
-        chosen = nearer if not section.anchors else sorted(set(_below(section, nearer, ends, low, taken)))
+def _nearest(section: Section, places: Sequence[int], ends: Sequence[int], cursor: int) -> list[int]:
+    """Those of the places that the section may mean: after the section before it, else anywhere, and there the first
+    below each place of its anchor or the one at its number."""
+    for pool in ([at for at in places if at >= cursor], places):
+        below = (next((at for at in pool if at >= end), -1) for end in ends)
+        chosen = sorted({*below} - {-1}) if section.anchors and ends else list(pool)
         if len(chosen) > 1 and section.number - 1 in chosen:
             return [section.number - 1]
         if chosen:
-            return list(chosen)
+            return chosen
     return []
 
 
-def _below(
-    section: Section, places: Sequence[int], ends: Sequence[int], low: int, taken: Sequence[Placement]
-) -> Iterator[int]:
-    """The first place below each anchor, which may be the first line of context itself. Below an anchor that an earlier
-    section passed, each place counts, unless that section had the anchor too."""
-    again = bool(taken) and taken[-1].section.anchors[:1] == section.anchors[:1]
-    for end in ends:
-        below = [start for start in places if start >= end]
-        yield from below if end < low and not again else below[:1]
-
-
-def _anchored(lines: Lines, anchors: Sequence[str]) -> _Anchored | NoPlacement:
-    """The places of the last anchor: one for each place of the first, with the others between."""
-    if not anchors:
-        return _Anchored((), exact=True)
-    ends, exact = _anchor_places(lines, anchors[0], 0)
-    missing = anchors[0]
-    for anchor in anchors[1:] if ends else ():
+def _anchor_ends(lines: Sequence[str], anchors: Sequence[str]) -> tuple[list[int], bool, str]:
+    """The lines of the last anchor, one for each place of the first, with the others between; whether all are as
+    written; and an anchor that is not there."""
+    ends, exact = [-1], True
+    for anchor in anchors:
         following = [_anchor_places(lines, anchor, end + 1) for end in ends]
         exact = exact and all(same for _, same in following)
-        ends, missing = [found[0] for found, _ in following if found], anchor
-    return _Anchored(tuple(ends), exact) if ends else NoPlacement("anchor", anchor=missing)
+        first = ends == [-1]
+        ends = following[0][0] if first else [places[0] for places, _ in following if places]
+        if not ends:
+            return [], True, anchor
+    return (ends if anchors else []), exact, ""
 
 
-def _anchor_places(lines: Lines, anchor: str, start: int) -> tuple[list[int], bool]:
+def _anchor_places(lines: Sequence[str], anchor: str, start: int) -> tuple[list[int], bool]:
     """The lines from `start` on that are the anchor, else those that have it as a part; and whether they are exact."""
-    for flat, wanted in ((lines.plain, anchor), (lines.bare, _bare(anchor))):
-        if places := [at for at in _all(flat, [wanted]) if at >= start]:
-            return places, flat is lines.plain
-    parts = [at for at, line in enumerate(lines.alike) if at >= start and _bare(anchor) in line]
+    bare = _alike(anchor).strip()
+    numbered = list(enumerate(lines))[start:]
+    if places := [at for at, line in numbered if line == anchor]:
+        return places, True
+    if places := [at for at, line in numbered if _alike(line).strip() == bare]:
+        return places, False
+    parts = [at for at, line in numbered if bare in _alike(line)]
     return parts, len(parts) == 1
 
 
 def _insertion(
-    lines: Lines, section: Section, anchored: _Anchored, taken: Sequence[Placement]
-) -> Placement | NoPlacement:
+    lines: Sequence[str], section: Section, ends: Sequence[int], taken: Sequence[Placement], *, exact: bool
+) -> Placement | str:
     """Lines to add with none around them: right after the anchor, without one at the end of the file."""
     cursor = taken[-1].end if taken else 0
-    starts = [end + 1 for end in anchored.ends]
+    starts = [end + 1 for end in ends]
     if not section.anchors:
-        starts = [min(section.number, len(lines.plain)) if section.number else len(lines.plain)]
+        starts = [min(section.number, len(lines)) if section.number else len(lines)]
     starts = [start for start in starts if start >= cursor] or starts
-    if len(starts) > 1:
-        return NoPlacement("ambiguous", places=tuple(starts))
-    return Placement(starts[0], starts[0], section, anchored.exact)
-
-
-def _overlaps(start: int, end: int, taken: Sequence[Placement]) -> bool:
-    return any(start < other.end and other.start < end for other in taken)
+    return Placement(starts[0], starts[0], section, exact) if len(starts) == 1 else _ambiguous(starts, lines)
 
 
 def _all(flat: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """The positions of `wanted` in `flat`, overlapping ones included."""
-    places: list[int] = []
-    size, at = len(wanted), -1
-    try:
-        while True:
-            at = flat.index(wanted[0], at + 1)
-            if flat[at : at + size] == wanted:
-                places.append(at)
-    except ValueError:
-        return places
+    size = len(wanted)
+    return [
+        at for at, line in enumerate(flat) if line == wanted[0] and list(flat[at : at + size]) == list(wanted)
+    ]
+
+
+_MAX_LINES = 5
+_MOST_PLACES = 20
+
+
+def _ambiguous(places: Sequence[int], lines: Sequence[str]) -> str:
+    return (
+        f"this section fits at several places (lines {_numbers(places)}). Add lines of context, or above it an anchor "
+        f'that is there once, such as "@@ class Name"\n{_excerpts(places, lines)}'
+    )
+
+
+def _misplaced(section: Section, places: Sequence[int], lines: Sequence[str]) -> str:
+    end = ', nor at the end of the file: leave "*** End of File" out' if section.at_end else ""
+    return (
+        f"its lines are at line {_numbers(places)}, but not below the line after @@ and apart from earlier "
+        f"sections{end}\n{_excerpts(places, lines)}"
+    )
+
+
+def _numbers(places: Sequence[int]) -> str:
+    return ", ".join(str(at + 1) for at in places[:_MOST_PLACES])
+
+
+def _excerpts(places: Sequence[int], lines: Sequence[str]) -> str:
+    return "\n--\n".join(excerpt(lines, at, at + 2) for at in places[:_MAX_LINES])
+
+
+def _no_anchor(anchor: str, lines: Sequence[str]) -> str:
+    head = f'there is no line "{anchor}" after the places before it'
+    close = get_close_matches(anchor.strip(), {line.strip() for line in lines if line.strip()}, n=3)
+    if not close:
+        return f"{head}. After @@ comes a line of the file, or a part of one that is there once"
+    near = [f"{n}|{line}" for n, line in enumerate(lines, start=1) if line.strip() in close][:_MAX_LINES]
+    return f"{head}. Alike are\n" + "\n".join(near)
+
+
+def _not_there(section: Section, lines: Sequence[str]) -> str:
+    old, new = section.old, section.new
+    adds = any(sign == "+" for sign, _ in section.body)
+    if adds and "".join(new).strip() and (there := _all(lines, new)):
+        head = f"its lines are not there, but what it makes of them is, at line {there[0] + 1}"
+        return f"{head}: it may be applied already"
+    if len(old) > len(lines):
+        return f"it wants {len(old)} lines and the file has {len(lines)}. View the file again"
+    near = find_near_miss("\n".join(lines), "\n".join(old))
+    if near is None:
+        wanted = "\n".join(old[:_MAX_LINES])
+        return (
+            f"its lines are not in the file, nor anything like them. View it and copy. Looked for:\n{wanted}"
+        )
+    return f"its lines are not in the file. Closest is line {near.first}: {near.cause}\n" + near.comparison(
+        lines, old
+    )

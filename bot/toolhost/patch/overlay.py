@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
-from bot.toolhost.file_excerpt import excerpt
 from bot.toolhost.files import LoadedFile, load, relative, require_shown, resolve, why_not_current
-from bot.toolhost.patch.draft import Draft
 from bot.toolhost.patch.grammar import Add, Delete, Operation, PatchError, Problem, Section, Update
-from bot.toolhost.patch.locate import Lines, NoPlacement, Placement, is_once, locate
-from bot.toolhost.text import Encoding, Text
-from bot.toolhost.text_replacement import find_near_miss, first_difference
+from bot.toolhost.patch.locate import Placement, is_once, locate
+from bot.toolhost.text import Encoding, Text, line_ends
 from bot.toolhost.write_changes import Change
 
 
@@ -78,10 +74,10 @@ class _Overlay:
 
     def planned(self) -> Plan:
         if self._problems:
-            raise PatchError(sorted(self._problems, key=lambda problem: problem.line))
+            raise PatchError(*sorted(self._problems, key=lambda problem: problem.line))
         changes = self._changes()
         if not changes:
-            raise PatchError([Problem(1, "", "The patch changes nothing: every file would be as it is")])
+            raise PatchError(Problem(1, "", "The patch changes nothing: every file would be as it is"))
         return Plan(tuple(changes), tuple(self._notes))
 
     def _add(self, operation: Add) -> None:
@@ -95,7 +91,9 @@ class _Overlay:
             raise ToolFailure(
                 f"{relative(self._context, path)} is {what}. Use Update File, or write to replace it"
             )
-        self._files[path] = _File(path, None, Draft.new(operation.lines), Encoding())
+        self._files[path] = _File(
+            path, None, Draft("".join(f"{line}\n" for line in operation.lines)), Encoding()
+        )
 
     def _delete(self, operation: Delete) -> None:
         file = self._existing(operation.path)
@@ -124,12 +122,11 @@ class _Overlay:
 
     def _locate_sections(self, file: _File, draft: Draft, operation: Update) -> list[Placement]:
         """The placements of the sections, with a problem for each that has none."""
-        lines = Lines(draft.lines)
-        places: list[Placement] = []
+        lines, places = draft.lines, list[Placement]()
         for section in operation.sections:
             result = locate(lines, section, places)
-            if isinstance(result, NoPlacement):
-                self._wrong(section, operation.path, why(result, section, draft.lines))
+            if isinstance(result, str):
+                self._wrong(section, operation.path, result)
             elif file.stale and not (result.exact and is_once(lines, section.old)):
                 self._wrong(
                     section, operation.path, f"{file.stale}, and this section does not fit exactly once"
@@ -150,7 +147,7 @@ class _Overlay:
             if not anew:
                 require_shown(self._context, loaded)
             content = loaded.text.content
-            file = self._files[path] = _File(path, loaded, Draft.of(content), loaded.text.encoding)
+            file = self._files[path] = _File(path, loaded, Draft(content), loaded.text.encoding)
             file.stale = why_not_current(self._context, loaded)
             if file.stale:
                 self._notes.append(f"{file.stale}.")
@@ -185,76 +182,50 @@ class _Overlay:
         self._problems.append(Problem(what.line, path, message))
 
 
-_MAX_LINES = 5
-_MOST_PLACES = 20
+class Draft:
+    """The lines of a file while a patch is applied: unchanged lines keep their line ends, added ones get the file's, or
+    in a file with mixed ones that of their neighbour."""
 
+    def __init__(self, content: str) -> None:
+        kinds = line_ends(content)
+        self._separator = "\r" if kinds.cr else "\n"
+        *rows, last = content.split(self._separator)
+        self._rows = [row + self._separator for row in rows] + ([last] if last else [])
+        self._ending = kinds.uniform if rows else "\n"
 
-def why(missed: NoPlacement, section: Section, lines: Sequence[str]) -> str:
-    """The problem for the model. `lines` are those of the file."""
-    numbers = ", ".join(map(str, missed.places[:_MOST_PLACES]))
-    if missed.kind == "anchor":
-        return _anchor(missed, lines)
-    if missed.kind == "ambiguous":
-        return (
-            f"this section fits at several places (lines {numbers}). Add lines of context, or above it an anchor that "
-            'is there once, such as "@@ class Name"\n' + _places(missed, lines)
-        )
-    if missed.kind == "above":
-        return f"its lines are at line {numbers}, not below the line after @@\n{_places(missed, lines)}"
-    if missed.kind == "taken":
-        return f"its lines are at line {numbers}, which an earlier section has. Repeat no line in two of them"
-    if missed.kind == "end":
-        return f'its lines are at line {numbers} and not at the end of the file. Leave "*** End of File" out'
-    return _block(section, lines)
+    @property
+    def content(self) -> str:
+        return "".join(self._rows)
 
+    @property
+    def lines(self) -> list[str]:
+        """Without their ends."""
+        return [row.removesuffix(self._end(row)) for row in self._rows]
 
-def _anchor(missed: NoPlacement, lines: Sequence[str]) -> str:
-    head = f'there is no line "{missed.anchor}" after the places before it'
-    close = get_close_matches(missed.anchor.strip(), {line.strip() for line in lines if line.strip()}, n=3)
-    if not close:
-        return f"{head}. After @@ comes a line of the file, or a part of one that is there once"
-    near = [f"{n}|{line}" for n, line in enumerate(lines, start=1) if line.strip() in close][:_MAX_LINES]
-    return f"{head}. Alike are\n" + "\n".join(near)
+    def apply(self, placements: Sequence[Placement]) -> None:
+        """Replace the lines of each placement. Placements do not overlap."""
+        rows: list[str] = []
+        at = 0
+        for placement in sorted(placements, key=lambda one: one.start):
+            rows += self._rows[at : placement.start]
+            at = placement.start
+            for sign, text in placement.section.body:
+                if sign == "+":
+                    rows.append(text + (self._ending or self._near(at, placement.start)))
+                    continue
+                if sign == " ":
+                    rows.append(self._rows[at])
+                at += 1
+        rows += self._rows[at:]
+        # One without an end may no longer be the last one.
+        ended = [row if self._end(row) else row + (self._ending or "\n") for row in rows[:-1]]
+        self._rows = ended + rows[-1:]
 
+    def _end(self, row: str) -> str:
+        return next((end for end in ("\r\n", self._separator) if row.endswith(end)), "")
 
-def _places(missed: NoPlacement, lines: Sequence[str]) -> str:
-    return "\n--\n".join(excerpt(lines, n - 1, n + 1) for n in missed.places[:_MAX_LINES])
-
-
-def _block(section: Section, lines: Sequence[str]) -> str:
-    old, new = section.old, section.new
-    if any(sign == "+" for sign, _ in section.body) and (there := _already(section, new, lines)):
-        return f"its lines are not there, but what it makes of them is, at line {there}: it may be applied already"
-    if len(old) > len(lines):
-        return f"it wants {len(old)} lines and the file has {len(lines)}. View the file again"
-    near = find_near_miss("\n".join(lines), "\n".join(old))
-    if near is None:
-        wanted = "\n".join(old[:_MAX_LINES])
-        return (
-            f"its lines are not in the file, nor anything like them. View it and copy. Looked for:\n{wanted}"
-        )
-    return f"its lines are not in the file. Closest is line {near.first}: {near.cause}\n" + _difference(
-        section, lines, near.first, near.last - near.first + 1
-    )
-
-
-def _already(section: Section, new: Sequence[str], lines: Sequence[str]) -> int:
-    body = tuple((" ", text) for text in new)
-    if not "".join(new).strip():
-        return 0
-    result = locate(Lines(lines), Section(section.line, (), body))
-    places = result.places if isinstance(result, NoPlacement) and result.kind == "ambiguous" else ()
-    return (places[0] if places else 0) if isinstance(result, NoPlacement) else result.start + 1
-
-
-def _difference(section: Section, lines: Sequence[str], first: int, count: int) -> str:
-    there = list(lines[first - 1 : first - 1 + count])
-    excerpt_text = excerpt(lines, first, first + count - 1)
-    different = first_difference(there, section.old)
-    if different is None:
-        return excerpt_text
-    index, in_file, in_patch = different
-    return (
-        f"{excerpt_text}\nFirst difference, line {first + index} of the file (· space, → tab):\n"
-        f"file:  {in_file}\npatch: {in_patch}"
-    )
+    def _near(self, at: int, start: int) -> str:
+        """That of the line before it in the section, else that of the old line."""
+        near = [at - 1, at] if at > start else [at, at - 1]
+        ends = (self._end(self._rows[number]) for number in near if 0 <= number < len(self._rows))
+        return next(filter(None, ends), "\n")

@@ -19,7 +19,7 @@ from bot.toolhost.files import (
     why_not_current,
 )
 from bot.toolhost.text import Text, split_lines, to_lf
-from bot.toolhost.text_replacement import Match, find, find_near_miss, first_difference, replace
+from bot.toolhost.text_replacement import Match, find, find_near_miss, replace
 from bot.toolhost.write_changes import Change, Committed, commit
 
 _LISTED = 20
@@ -114,17 +114,8 @@ def _not_found(file: LoadedFile, old: str, new: str) -> ToolFailure:
             f'"old" is not in {file.name}, nor anything like it. Search for it with grep, or call '
             f"{view_call(file.name)} and copy the text from there."
         )
-    lines = split_lines(file.lf)
-    message = [
-        f'"old" is not in {file.name}. The closest place is at line {near.first}: {near.cause}.',
-        excerpt(lines, near.first, near.last),
-    ]
-    sent_lines = split_lines(old.replace("\r\n", "\n"))
-    difference = first_difference(lines[near.first - 1 : near.last], sent_lines)
-    if difference is not None:
-        index, file_line, old_line = difference
-        message.append(
-            f"First difference, line {near.first + index} (· space, → tab):\nfile: {file_line}\nold:  {old_line}"
-        )
-    message.append('Send the edit again with "old" copied from the lines above, without their numbers.')
-    return ToolFailure("\n".join(message))
+    compared = near.comparison(split_lines(file.lf), split_lines(old.replace("\r\n", "\n")))
+    return ToolFailure(
+        f'"old" is not in {file.name}. The closest place is at line {near.first}: {near.cause}.\n{compared}\n'
+        'Send the edit again with "old" copied from the lines above, without their numbers.'
+    )
