@@ -27,7 +27,6 @@ MOST = 5
 NO_LIMIT = 7 * 24 * 3600
 """Seconds; a run is over long before."""
 
-_REMEMBERED = 50
 _PATIENCE = 2.0
 _KILL_LIMIT = 3 * TERM_GRACE
 
@@ -135,7 +134,6 @@ class Jobs:
             raise error
         self._last = job.number
         self._jobs[job.number] = job
-        self._forget_some()
         return job
 
     def end(self, jobs: Sequence[Job]) -> None:
@@ -143,9 +141,3 @@ class Jobs:
         for job in jobs:
             job.stop()
         self._monitor.tidy()
-
-    def _forget_some(self) -> None:
-        ended = [job for job in self._jobs.values() if not job.runs]
-        for job in ended[: max(0, len(self._jobs) - _REMEMBERED)]:
-            del self._jobs[job.number]
-            job.spill.close()

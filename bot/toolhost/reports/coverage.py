@@ -6,12 +6,10 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.ecosystems.registry import named
 from bot.toolhost.reports import files
 from bot.toolhost.reports.files import ReportError
 
@@ -54,12 +52,9 @@ class CoverageReader:
             self.notes.append(f"{name} {error}")
             return
         self.sources.append(name)
-        module = self._go_module() if report.go else ""
-        for reported_path, lines in report.files:
-            if (
-                of := self._path_of(reported_path, posixpath.dirname(name), report.folders, module)
-            ) is not None:
-                self._add(of, lines)
+        for reported_path, lines in report:
+            if (changed := self._path_of(reported_path, posixpath.dirname(name))) is not None:
+                self._add(changed, lines)
 
     def message(self) -> dict[str, object]:
         """The coverage as sent to the supervisor: for each changed file the lines that were run and those that were
@@ -81,61 +76,32 @@ class CoverageReader:
         for line in self._wanted[path] & lines.keys():
             known[line] = known.get(line, False) or lines[line]
 
-    def _path_of(self, reported_path: str, folder: str, folders: Iterable[str], module: str) -> str | None:
-        """The changed file that a report names: relative to the report, the root or a source folder; for a path in a
-        package, the one changed file that ends with it."""
-        if module and (reported_path == module or reported_path.startswith(f"{module}/")):
-            return self._one(reported_path[len(module) + 1 :])
-        for candidate in _candidates(reported_path, folder, folders, self._root):
-            if candidate in self._wanted:
-                return candidate
-            if os.path.isfile(os.path.join(self._root, candidate)):
-                return None  # another file of the tree, which the change leaves alone
-        plain = reported_path.replace("\\", "/").lstrip("/")
-        fitting = [path for path in self._wanted if path.endswith(f"/{plain}")]
-        return fitting[0] if len(fitting) == 1 else None
+    def _path_of(self, reported_path: str, folder: str) -> str | None:
+        """The changed file that a report in `folder` names: relative to the report or the root, by the end of its path,
+        as in a source folder, or with more before it, as in a module of Go."""
+        name = posixpath.normpath(reported_path.replace("\\", "/").removeprefix(f"{self._root}/"))
+        fitting = [path for path in self._wanted if path.endswith(f"/{name.lstrip('/')}")]
+        for candidate in (posixpath.normpath(posixpath.join(folder, name)), name):
+            if self._is_file(candidate):
+                return candidate if candidate in self._wanted else None
+        if fitting or name.startswith("/"):
+            return fitting[0] if len(fitting) == 1 else None
+        ends = (name.split("/", at)[-1] for at in range(1, name.count("/") + 1))
+        end = next(filter(self._is_file, ends), "")
+        return end if end in self._wanted else None
 
-    def _one(self, path: str) -> str | None:
-        return path if path in self._wanted else None
-
-    def _go_module(self) -> str:
-        try:
-            text = files.read(
-                Path(self._root) / named("go").manifests[0], Path(self._root), files.MIB
-            ).decode("utf-8", "replace")
-        except ReportError:
-            return ""
-        modules = [
-            line.split()[1]
-            for line in text.splitlines()
-            if line.startswith("module ") and len(line.split()) > 1
-        ]
-        return modules[0].strip('"') if modules else ""
+    def _is_file(self, name: str) -> bool:
+        return not name.startswith("/") and os.path.isfile(os.path.join(self._root, name))
 
 
-def _candidates(reported_path: str, folder: str, folders: Iterable[str], root: str) -> Iterator[str]:
-    reported_path = reported_path.replace("\\", "/")
-    for prefix in ("", *folders, folder):
-        joined = posixpath.normpath(
-            posixpath.join(root, folder if prefix == folder else "", prefix, reported_path)
-        )
-        if joined.startswith(f"{root}/"):
-            yield joined[len(root) + 1 :]
-
-
+_MOST_FOLDERS = 20
 _LAST_LINE = 10_000_000
 _MOST_IN_BLOCKS = 5_000_000
 _GO_BLOCK = re.compile(r"(\S.*):(\d+)\.\d+,(\d+)\.\d+ \d+ (\d+)")
 
 
-@dataclass(slots=True)
-class Report:
-    """`files` are pairs of a name in the report and its lines. `folders` are those that names may be relative to; `go`:
-    names begin with the module's path."""
-
-    files: list[tuple[str, dict[int, bool]]] = field(default_factory=list)
-    folders: list[str] = field(default_factory=list)
-    go: bool = False
+Report = list[tuple[str, Lines]]
+"""Pairs of a file's name in the report and its lines."""
 
 
 def parse(content: bytes) -> Report:
@@ -158,23 +124,27 @@ def _from_xml(content: bytes) -> Report:
     files.parse(content, reader.begin, reader.end, reader.text)
     if reader.root not in ("coverage", "report"):
         raise ReportError("is no coverage report that is read here")
-    return reader.report
+    folders = [folder for folder in map(str.strip, reader.folders[:_MOST_FOLDERS]) if folder] or [""]
+    return [(posixpath.join(folder, name), lines) for name, lines in reader.report for folder in folders]
 
 
 class _Xml:
-    """Cobertura's `class` with its `line`s; JaCoCo's `sourcefile` in a `package`."""
+    """Cobertura's `class` with its `line`s, in one of the folders that `source` names; JaCoCo's `sourcefile` in a
+    `package`."""
 
     def __init__(self) -> None:
-        self.report = Report()
+        self.report: Report = []
         self.root = ""
         self._package = ""
-        self._lines: dict[int, bool] = {}
-        self._source: list[str] | None = None
+        self._lines: Lines = {}
+        self.folders: list[str] = []
+        self._in_source = False
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
         self.root = self.root or name
-        if name == "source":
-            self._source = []
+        self._in_source = name == "source"
+        if self._in_source:
+            self.folders.append("")
         elif name == "package":
             self._package = attributes.get("name", "")
         elif name in ("class", "sourcefile"):
@@ -185,7 +155,7 @@ class _Xml:
                 else f"{self._package}/{attributes.get('name', '')}"
             )
             if reported_path:
-                self.report.files.append((reported_path, self._lines))
+                self.report.append((reported_path, self._lines))
         elif name == "line":
             number = _number(attributes.get("number") or attributes.get("nr"))
             hits = attributes.get("hits") or attributes.get("ci") or "0"
@@ -193,13 +163,11 @@ class _Xml:
                 self._lines[number] = self._lines.get(number, False) or hits.strip() not in ("0", "-1")
 
     def end(self, name: str) -> None:
-        if name == "source" and self._source is not None:
-            self.report.folders.append("".join(self._source).strip())
-            self._source = None
+        self._in_source = False
 
     def text(self, text: str) -> None:
-        if self._source is not None and len(self._source) < 100:
-            self._source.append(text[:4096])
+        if self._in_source and len(self.folders[-1]) < 4096:
+            self.folders[-1] += text[:4096]
 
 
 def _from_json(content: bytes) -> Report:
@@ -207,30 +175,30 @@ def _from_json(content: bytes) -> Report:
         loaded = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ReportError("is no JSON") from error
-    report = Report()
+    report: Report = []
     of_python = loaded.get("files")
     entries = of_python if isinstance(of_python, dict) else loaded
     for name, entry in entries.items():
         if not isinstance(entry, dict):
             continue
         if isinstance(entry.get("executed_lines"), list):
-            report.files.append((name, _of_coverage_py(entry)))
+            report.append((name, _of_coverage_py(entry)))
         elif isinstance(entry.get("statementMap"), dict):
-            report.files.append((name, _of_istanbul(entry)))
-    if not report.files and not isinstance(of_python, dict):
+            report.append((name, _of_istanbul(entry)))
+    if not report and not isinstance(of_python, dict):
         raise ReportError("is no coverage report that is read here")
     return report
 
 
-def _of_coverage_py(entry: Mapping[str, Any]) -> dict[int, bool]:
+def _of_coverage_py(entry: Mapping[str, Any]) -> Lines:
     missing = entry.get("missing_lines")
     lines = {line: False for line in (missing if isinstance(missing, list) else []) if _number(line)}
     return lines | {line: True for line in entry["executed_lines"] if _number(line)}
 
 
-def _of_istanbul(entry: Mapping[str, Any]) -> dict[int, bool]:
+def _of_istanbul(entry: Mapping[str, Any]) -> Lines:
     """A line by the statements that begin on it, as istanbul's own line figures are made."""
-    counts, lines = entry.get("s"), dict[int, bool]()
+    counts, lines = entry.get("s"), Lines()
     for key, span in entry["statementMap"].items():
         start = span.get("start") if isinstance(span, dict) else None
         line = _number(start.get("line")) if isinstance(start, dict) else 0
@@ -241,11 +209,11 @@ def _of_istanbul(entry: Mapping[str, Any]) -> dict[int, bool]:
 
 
 def _lcov(text: str) -> Report:
-    report, lines = Report(), dict[int, bool]()
+    report, lines = Report(), Lines()
     for line in text.splitlines():
         if line.startswith("SF:"):
             lines = {}
-            report.files.append((line[3:].strip(), lines))
+            report.append((line[3:].strip(), lines))
         elif line.startswith("DA:"):
             number, _, hits = line[3:].partition(",")
             if at := _number(number):
@@ -255,7 +223,7 @@ def _lcov(text: str) -> Report:
 
 def _go(text: str) -> Report:
     """A block covers all of its lines, as `go tool cover` shows them."""
-    lines_by_file: dict[str, dict[int, bool]] = {}
+    lines_by_file: dict[str, Lines] = {}
     total = 0
     for line in text.splitlines()[1:]:
         if block := _GO_BLOCK.fullmatch(line):
@@ -266,7 +234,7 @@ def _go(text: str) -> Report:
                 raise ReportError("covers more lines than are looked at")
             for number in range(first, last + 1):
                 lines[number] = lines.get(number, False) or block[4] != "0"
-    return Report(list(lines_by_file.items()), go=True)
+    return list(lines_by_file.items())
 
 
 def _number(value: object) -> int:
