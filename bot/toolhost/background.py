@@ -5,7 +5,6 @@ Each has a thread that reads its output and waits for its end. All of them end w
 
 from __future__ import annotations
 
-import queue
 import select
 import threading
 import time
@@ -16,7 +15,7 @@ from bot.toolhost import shell
 from bot.toolhost.output import Start
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
-from bot.toolhost.shell import CommandResult, Listeners
+from bot.toolhost.shell import CommandResult
 from bot.toolhost.spill import Spill
 from bot.toolhost.subreaper import Command
 from bot.toolhost.usage import CommandUsage
@@ -33,7 +32,7 @@ _KILL_LIMIT = 3 * TERM_GRACE
 
 class Job:
     """One background command. `next_start` is where its next output begins; `ended` is `None` while it runs;
-    `failure` is why it could not be watched to its end (a full disk)."""
+    `failure` is why it could not be started, or watched to its end (a full disk)."""
 
     def __init__(self, number: int, command: str, spill: Spill, timeout: float) -> None:
         self.number = number
@@ -63,38 +62,17 @@ class Job:
             poll.register(flag.fileno(), select.POLLIN)
         poll.poll(max(seconds, 0) * 1000)
 
-    def run(
-        self,
-        command: Command,
-        *,
-        monitor: ProcessMonitor,
-        usage: CommandUsage,
-        started: queue.SimpleQueue[OSError | None],
-    ) -> None:
-        """The body of its thread. `started` receives `None` once the command runs, or the error of its start."""
-        running = False
-
-        def note() -> None:
-            nonlocal running
-            running = True
-            started.put(None)
-
+    def run(self, command: Command, monitor: ProcessMonitor, usage: CommandUsage) -> None:
+        """The body of its thread."""
         try:
             self.ended = shell.run_command(
-                command,
-                self.spill,
-                cancelled=self._stop,
-                monitor=monitor,
-                usage=usage,
-                listeners=Listeners(started=note),
+                command, self.spill, cancelled=self._stop, monitor=monitor, usage=usage
             )
             self.spill.finish()
         except OSError as error:
             self.failure = error.strerror or str(error)
         finally:
             self.over.set()
-            if not running:
-                started.put(OSError(self.failure or "it did not start"))
 
 
 class Jobs:
@@ -117,21 +95,16 @@ class Jobs:
 
     def start(self, script: str, command: Command, spill: Spill) -> Job:
         """Start the command that runs `script`, with its output going to `spill`, which is opened here. Raises
-        `OSError` when it cannot be started; the spill file is closed then."""
+        `OSError` if no thread can be started; the spill file is closed then."""
         spill.open()
         job = Job(self._last + 1, script, spill, command.timeout)
-        started: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
-        name = f"background {job.number}"
-        options = {"monitor": self._monitor, "usage": self._command_usage(), "started": started}
-        thread = threading.Thread(target=job.run, args=(command,), kwargs=options, name=name, daemon=True)
+        run = (command, self._monitor, self._command_usage())
+        thread = threading.Thread(target=job.run, args=run, name=f"background {job.number}", daemon=True)
         try:
             retry_at_capacity(thread.start, patience=_PATIENCE)
         except OSError:
             spill.close()
             raise
-        if error := started.get():
-            spill.close()
-            raise error
         self._last = job.number
         self._jobs[job.number] = job
         return job

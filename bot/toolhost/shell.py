@@ -19,7 +19,7 @@ from bot.toolhost import descendants
 from bot.toolhost.process_monitor import Ending, ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
 from bot.toolhost.resource_limits import ExceededLimit
-from bot.toolhost.subreaper import DONE, ENDED, FAILED, Command, Report, Subreaper
+from bot.toolhost.subreaper import DONE, FAILED, Command, Report, Subreaper
 from bot.toolhost.usage import CommandUsage
 
 _LAST_OUTPUT = 0.1
@@ -54,21 +54,6 @@ class CommandResult(NamedTuple):
         return self.timed_out or self.cancelled or self.limit is not None
 
 
-def _nothing() -> None:
-    """For a caller that waits for nothing."""
-
-
-class Listeners(NamedTuple):
-    """What is called while a command runs: `started` once it does; `lasting` at each measurement, the first after
-    50 ms."""
-
-    started: Callable[[], None] = _nothing
-    lasting: Callable[[], None] = _nothing
-
-
-_NOBODY = Listeners()
-
-
 def run_command(
     command: Command,
     sink: Sink,
@@ -76,9 +61,10 @@ def run_command(
     cancelled: Cancellation,
     monitor: ProcessMonitor,
     usage: CommandUsage,
-    listeners: Listeners = _NOBODY,
+    lasting: Callable[[], object] = bool,
 ) -> CommandResult:
-    """Run a command; both its outputs, merged in order, go to `sink`.
+    """Run a command; both its outputs, merged in order, go to `sink`. `lasting` is called at each measurement, first
+    after 50 ms.
 
     When it has ended, for whatever reason, all its descendants are dead, including those with a session of their own
     and orphans. Other commands may run beside it. Raises `OSError` if it cannot be started.
@@ -91,9 +77,9 @@ def run_command(
         finally:
             os.close(write_end)
         os.set_blocking(output, False)
-        running = _Running(subreaper, output, sink, listeners, cancelled, began + command.timeout)
+        running = _Running(subreaper, output, sink, cancelled, began + command.timeout)
         try:
-            running.see_off(usage)
+            running.see_off(usage, lasting)
             if ending := monitor.ending_of(subreaper):
                 running.note_ending(ending)
         except EOFError:  # the process above it is gone, and the command with it
@@ -106,7 +92,7 @@ def run_command(
         running.take_the_rest()
     finally:
         os.close(output)
-    return running.ended(time.monotonic() - began)
+    return running.result._replace(duration=time.monotonic() - began)
 
 
 def _end(subreaper: Subreaper, monitor: ProcessMonitor) -> None:
@@ -122,34 +108,21 @@ class _Running:
     has ended, and `OSError` if the command could not be started."""
 
     def __init__(
-        self,
-        subreaper: Subreaper,
-        output: int,
-        sink: Sink,
-        listeners: Listeners,
-        cancelled: Cancellation,
-        deadline: float,
+        self, subreaper: Subreaper, output: int, sink: Sink, cancelled: Cancellation, deadline: float
     ) -> None:
-        self.exit_code = 0
-        self.swept = 0
+        self.result = CommandResult(0)
         self._subreaper = subreaper
         self._output = output
         self._sink = sink
-        self._listeners = listeners
         self._cancelled = cancelled
         self._deadline = deadline
-        self._late = self._was_cancelled = False
-        self._limit: ExceededLimit | None = None
-        self._running: tuple[str, ...] = ()
-        self._all_ended = False
         self._printed = time.monotonic()
-        self._quiet = 0.0
         self._open = True
         self._poll = select.poll()
         for fd in (subreaper.fileno(), output, cancelled.fileno()):
             self._poll.register(fd, select.POLLIN)
 
-    def see_off(self, usage: CommandUsage) -> None:
+    def see_off(self, usage: CommandUsage, lasting: Callable[[], object]) -> None:
         while True:
             until = min(self._deadline, usage.due)
             ready = {fd for fd, _ in self._poll.poll(milliseconds_to(until))}
@@ -161,28 +134,27 @@ class _Running:
                     raise OSError(report.code, os.strerror(report.code))
                 if report.kind == DONE:
                     return self._note(report)
-                if report.kind == ENDED:
-                    return self._leave_the_rest()
-                self._listeners.started()
+                return self._leave_the_rest()
             if self._cancelled.fileno() in ready or time.monotonic() >= self._deadline:
-                if self._was_cancelled or self._late:
+                if self.result.cancelled or self.result.timed_out:
                     return self._sweep()
                 self._ask_to_end()
             elif time.monotonic() >= usage.due:
-                self._listeners.lasting()
+                lasting()
                 if (limit := usage.over(self._subreaper.pid)) is not None:
                     return self._end_for(limit)
 
     def note_ending(self, ending: Ending) -> None:
         """Record that all processes of the workspace were killed, this command with them."""
-        self.exit_code = _KILLED
-        self._all_ended = True
-        self._limit = ending.over or self._limit
-        self._running = self._running or ending.running
+        self.result = self.result._replace(
+            exit_code=_KILLED,
+            all_ended=True,
+            limit=ending.over or self.result.limit,
+            running=self.result.running or ending.running,
+        )
 
     def _end_for(self, limit: ExceededLimit) -> None:
-        self._limit = limit
-        self._running = _running(self._subreaper.pid)
+        self.result = self.result._replace(limit=limit, running=_running(self._subreaper.pid))
         self._sweep()
 
     def take_the_rest(self) -> None:
@@ -197,19 +169,6 @@ class _Running:
         if self._open:
             self._close()
 
-    def ended(self, duration: float) -> CommandResult:
-        return CommandResult(
-            self.exit_code,
-            self._late,
-            self._was_cancelled,
-            duration,
-            self.swept,
-            self._running,
-            self._limit,
-            self._quiet,
-            self._all_ended,
-        )
-
     def _take(self) -> bool:
         """Whether the sink has enough."""
         self._printed = time.monotonic()
@@ -223,10 +182,12 @@ class _Running:
         self._poll.unregister(self._output)
 
     def _ask_to_end(self) -> None:
-        self._was_cancelled = self._cancelled.is_set()
-        self._late = not self._was_cancelled
-        self._running = _running(self._subreaper.pid)
-        self._quiet = time.monotonic() - self._printed  # not counting its output after SIGTERM
+        self.result = self.result._replace(
+            cancelled=self._cancelled.is_set(),
+            timed_out=not self._cancelled.is_set(),
+            running=_running(self._subreaper.pid),
+            quiet=time.monotonic() - self._printed,  # not counting its output after SIGTERM
+        )
         self._poll.unregister(self._cancelled.fileno())
         descendants.signal_below(self._subreaper.pid, signal.SIGTERM)
         self._deadline = time.monotonic() + TERM_GRACE
@@ -246,7 +207,7 @@ class _Running:
         self._note(self._subreaper.sweep())
 
     def _note(self, report: Report) -> None:
-        self.exit_code, self.swept = report.code, report.swept
+        self.result = self.result._replace(exit_code=report.code, swept=report.swept)
 
 
 def milliseconds_to(deadline: float) -> float:

@@ -197,10 +197,8 @@ class Terminal:
 
     def _beginning(self) -> bytes:
         """Shorten the buffer of a line that is too long; return its beginning as text."""
-        state = self._line.rfind(b"\r", 0, -1)
-        if state >= 0:
-            visible = self._line[state:] if self._line[state:].strip() else _last_state_of(self._line)
-            self._line = visible if len(visible) <= LONGEST else visible[:LONGEST]
+        del self._line[: max(self._line.rfind(b"\r", 0, -1), 0)]
+        if len(self._line) <= LONGEST:
             return b""
         at = len(self._line) - _HELD_BACK
         while self._line[at] & 0xC0 == 0x80:  # not within a character
@@ -241,7 +239,3 @@ def _overstruck(line: str) -> str:
 def _last_state(line: str) -> str:
     """The last state that is not blank of a line that was overwritten by carriage returns."""
     return next((state for state in reversed(line.split("\r")) if state.strip()), "")
-
-
-def _last_state_of(line: bytearray) -> bytearray:
-    return next((state for state in reversed(line.split(b"\r")) if state.strip()), bytearray())

@@ -24,7 +24,7 @@ from typing import NamedTuple, NoReturn
 from bot.toolhost import descendants, resource_limits
 from bot.toolhost.resource_limits import ResourceLimits
 
-BEGUN, FAILED, ENDED, DONE = 1, 2, 3, 4
+FAILED, ENDED, DONE = 1, 2, 3
 
 _REPLY = struct.Struct("=iii")
 _SWEEP = b"S"
@@ -42,8 +42,8 @@ _DEFAULTS = (*sorted(_IGNORED), signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Report(NamedTuple):
-    """`BEGUN`, or `FAILED`, with the error's number; then `ENDED`, with the exit code, where something still runs; at
-    last `DONE`, with the exit code and how many processes were killed, when nothing of the command is left."""
+    """`FAILED`, with the error's number, if it cannot be started; `ENDED`, with the exit code, where something still
+    runs; at last `DONE`, with the exit code and how many processes were killed, when nothing of the command is left."""
 
     kind: int
     code: int
@@ -119,7 +119,6 @@ def _live(command: Command, output: int, sock: socket.socket, limits: ResourceLi
             return  # type: ignore[misc]
         os.chdir("/")
         os.close(output)
-        _say(sock, BEGUN, leader)
         _see_off(leader, sock, woken)
     finally:
         os._exit(0)

@@ -1,4 +1,4 @@
-"""Find a text in a file and replace it; if it does not occur, find the closest lines and the likely cause.
+"""Find a text in a file and replace it; if it does not occur, find the closest lines.
 
 Lines are compared with line feeds as their ends, as a view shows them. Only the replaced spans change; every other
 character stays, mixed line ends included.
@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher, get_close_matches
 from itertools import zip_longest
 from typing import NamedTuple
 
 from bot.toolhost.file_excerpt import excerpt
-from bot.toolhost.text import LineEnds, line_ends, split_lines, to_lf
+from bot.toolhost.text import LineEnds, line_ends, to_lf
 
 Span = tuple[int, int]
 """Offsets [start, end) into a text."""
@@ -127,120 +127,12 @@ ALIKE = 0.6
 _COMPARED = 3000
 """Lines, and characters, that are compared: that takes quadratic time."""
 
-_PREFIX = re.compile(r"^\s*\d+[|\t]")
-_PLAIN = str.maketrans(
-    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "…": "...", "\u00a0": " "}
-)
 
-
-class NearMiss(NamedTuple):
-    """Lines `first` to `last` (1-based) are the closest; `cause` is a clause that says what differs."""
-
-    first: int
-    last: int
-    cause: str
-
-    def comparison(self, lines: Sequence[str], wanted: Sequence[str]) -> str:
-        """These of the file's `lines`, and where `wanted` differs from them, with white space made visible."""
-        text = excerpt(lines, self.first, self.last)
-        pairs = zip_longest(lines[self.first - 1 : self.last], wanted)
-        for number, (there, sent) in enumerate(pairs, self.first):
-            if there != sent:
-                return (
-                    f"{text}\nFirst difference, line {number} of the file (· space, → tab):\n"
-                    f"file: {_visible(there)}\nsent: {_visible(sent)}"
-                )
-        return text
-
-
-def find_near_miss(lf: str, old: str) -> NearMiss | None:
-    """The lines most similar to `old` in a text with line feeds; `None` if none are similar."""
-    old = old.replace("\r\n", "\n")
-    whole = _whole_text_causes(lf, old)
-    if whole is not None:
-        return whole
-    lines, wanted = split_lines(lf), split_lines(old)
-    for cause, flatten in _CAUSES:
-        first = _same_after(lines, wanted, flatten)
-        if first is not None:
-            return NearMiss(first + 1, first + len(wanted), cause)
-    return _alike(lines, wanted)
-
-
-def _whole_text_causes(lf: str, old: str) -> NearMiss | None:
-    lines = split_lines(old)
-    candidates = []
-    if lines and all(_PREFIX.match(line) for line in lines):
-        bare = "\n".join(_PREFIX.sub("", line) for line in lines)
-        candidates.append((bare, '"old" carries the line numbers of a view, which are not in the file'))
-    if "\\n" in old or "\\t" in old or '\\"' in old:
-        bare = old.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-        candidates.append(
-            (bare, 'a line break, tab or quote in "old" is written as a backslash and a letter')
-        )
-    candidates.append((old.strip("\n"), '"old" begins or ends with a blank line that is not there'))
-    for bare, cause in candidates:
-        at = lf.find(bare) if bare.strip() else -1
-        if at >= 0:
-            first = lf.count("\n", 0, at) + 1
-            return NearMiss(first, first + bare.rstrip("\n").count("\n"), cause)
-    return None
-
-
-def _without_trailing_space(line: str) -> str:
-    return line.rstrip()
-
-
-def _without_tabs(line: str) -> str:
-    body = line.lstrip()
-    return line[: len(line) - len(body)].expandtabs(4) + body.rstrip()
-
-
-def _without_indentation(line: str) -> str:
-    return line.strip()
-
-
-def _plain(line: str) -> str:
-    return unicodedata.normalize("NFKC", line.translate(_PLAIN)).strip()
-
-
-def _without_spaces(line: str) -> str:
-    return "".join(_plain(line).split())
-
-
-def _without_case(line: str) -> str:
-    return _without_spaces(line).casefold()
-
-
-# From the smallest difference to the largest; each flattens everything that those before it do.
-_CAUSES: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("only spaces at line ends differ", _without_trailing_space),
-    ("the file indents with tabs where the text has spaces, or the other way round", _without_tabs),
-    ("only the indentation differs", _without_indentation),
-    ("quotes, dashes, spaces or other characters only look alike", _plain),
-    ("only white space within a line differs", _without_spaces),
-    ("only upper and lower case differ", _without_case),
-)
-
-
-def _same_after(lines: list[str], wanted: list[str], flatten: Callable[[str], str]) -> int | None:
-    """Index of the first run of lines that equals `wanted` once both are flattened."""
-    flat, target = [flatten(line) for line in lines], [flatten(line) for line in wanted]
-    if not any(target):
-        return None
-    size, at = len(target), -1
-    try:
-        while True:
-            at = flat.index(target[0], at + 1)
-            if flat[at : at + size] == target:
-                return at
-    except ValueError:
-        return None
-
-
-def _alike(lines: list[str], wanted: list[str]) -> NearMiss | None:
-    """The lines around the longest run of equal lines, or else around the line that is most like the longest."""
-    flat, target = [_without_spaces(line) for line in lines], [_without_spaces(line) for line in wanted]
+def find_near_miss(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, str] | None:
+    """The number of the first of the lines that are most similar to `wanted`, and their text with the first difference;
+    `None` if none are similar. They are around the longest run of lines that differ in white space and case alone, or
+    else around the line that is most like the longest."""
+    flat, target = [_flat(line) for line in lines], [_flat(line) for line in wanted]
     run = SequenceMatcher(None, flat[:_COMPARED], target[:_COMPARED], autojunk=False).find_longest_match()
     at, offset = run.a, run.b
     if not any(target[offset : offset + run.size]):
@@ -251,10 +143,25 @@ def _alike(lines: list[str], wanted: list[str]) -> NearMiss | None:
         at = flat.index(close[0])
     first = max(0, at - offset)
     there, sought = "\n".join(flat[first : first + len(target)]), "\n".join(target)
-    score = SequenceMatcher(None, there[:_COMPARED], sought[:_COMPARED], autojunk=False).ratio()
-    if score < ALIKE:
+    if SequenceMatcher(None, there[:_COMPARED], sought[:_COMPARED], autojunk=False).ratio() < ALIKE:
         return None
-    return NearMiss(first + 1, min(first + len(wanted), len(lines)), f"it is {score:.0%} alike")
+    return first + 1, _comparison(lines, wanted, first + 1)
+
+
+def _comparison(lines: Sequence[str], wanted: Sequence[str], first: int) -> str:
+    last = first - 1 + len(wanted)
+    text = excerpt(lines, first, last)
+    for number, (there, sent) in enumerate(zip_longest(lines[first - 1 : last], wanted), first):
+        if there != sent:
+            return (
+                f"{text}\nFirst difference, line {number} of the file (· space, → tab):\n"
+                f"file: {_visible(there)}\nsent: {_visible(sent)}"
+            )
+    return text
+
+
+def _flat(line: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", line).split()).casefold()
 
 
 def _visible(line: str | None) -> str:

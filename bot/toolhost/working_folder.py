@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from contextlib import suppress
 from pathlib import Path
 
@@ -53,14 +54,7 @@ class FolderNote:
                 os.unlink(path)
 
 
-def quoted(text: str, *, inner: bool = False) -> str:
-    """`text` as one word of bash; `inner` where it stands inside single quotes already."""
-    word = "'" + text.replace("'", "'\\''") + "'"
-    return word.replace("'", "'\\''") if inner else word
-
-
 def _trap(note: str) -> str:
     """The script: it writes an empty line for a folder that was removed. The braces silence `set -x`."""
-    return (
-        f"unset BASH_ENV; trap '{{ {{ pwd -P || echo; }} >>{quoted(note, inner=True)}; }} 2>/dev/null' EXIT\n"
-    )
+    write = f"{{ {{ pwd -P || echo; }} >>{shlex.quote(note)}; }} 2>/dev/null"
+    return f"unset BASH_ENV; trap {shlex.quote(write)} EXIT\n"

@@ -56,7 +56,8 @@ class _Proposal(NamedTuple):
 
 def commit(context: Context, tool: str, changes: Sequence[Change]) -> Committed:
     """Make all the changes. Raises `ToolFailure` with every file as it was."""
-    proposals = _within_limit([_propose(context, change) for change in changes])
+    # The diffs of one call are sent in one frame.
+    proposals = [_propose(context, change, MAX_TEXT // len(changes)) for change in changes]
     _ask(context, tool, proposals)
     for proposal in proposals:
         _check_unmoved(context, proposal)
@@ -65,7 +66,7 @@ def commit(context: Context, tool: str, changes: Sequence[Change]) -> Committed:
     return Committed(files, "\n".join(filter(None, map(_read_only, proposals))))
 
 
-def _propose(context: Context, change: Change) -> _Proposal:
+def _propose(context: Context, change: Change, most: int) -> _Proposal:
     name = relative(context, change.path)
     if ".git" in (part.lower() for part in Path(name).parts):
         raise ToolFailure(f"{name} belongs to git itself and is never edited. Use git through bash.")
@@ -80,20 +81,7 @@ def _propose(context: Context, change: Change) -> _Proposal:
         source=change.source.name if change.source else "",
     )
     mode = stat.S_IMODE(os.lstat(before.path).st_mode) if before else None
-    return _Proposal(change, name, data, None if data is None else sha256(data), diff, mode)
-
-
-def _within_limit(proposals: Sequence[_Proposal]) -> list[_Proposal]:
-    """The diffs of one call are sent in one frame and cut to its size: first those of deleted files, from which
-    nothing is derived, then the longest, so that most files' versions can be restored from the journal."""
-    remaining, cut_proposals = MAX_TEXT, list(proposals)
-    sizes = [(proposal.data is None, len(proposal.diff.text), at) for at, proposal in enumerate(proposals)]
-    for _, _, at in sorted(sizes):
-        diff = proposals[at].diff.cut(remaining)
-        remaining = max(0, remaining - len(diff.text))
-        if diff is not proposals[at].diff:
-            cut_proposals[at] = proposals[at]._replace(diff=diff)
-    return cut_proposals
+    return _Proposal(change, name, data, None if data is None else sha256(data), diff.cut(most), mode)
 
 
 def _encoded(change: Change, after: Text, name: str) -> bytes:

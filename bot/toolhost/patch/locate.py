@@ -184,12 +184,10 @@ def _not_there(section: Section, lines: Sequence[str]) -> str:
         return f"{head}: it may be applied already"
     if len(old) > len(lines):
         return f"it wants {len(old)} lines and the file has {len(lines)}. View the file again"
-    near = find_near_miss("\n".join(lines), "\n".join(old))
+    near = find_near_miss(lines, old)
     if near is None:
         wanted = "\n".join(old[:_MAX_LINES])
         return (
             f"its lines are not in the file, nor anything like them. View it and copy. Looked for:\n{wanted}"
         )
-    return f"its lines are not in the file. Closest is line {near.first}: {near.cause}\n" + near.comparison(
-        lines, old
-    )
+    return f"its lines are not in the file. Closest is line {near[0]}\n{near[1]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ from bot.toolhost.files import inside, mention_files
 from bot.toolhost.spill import Spill
 from bot.toolhost.subreaper import Command
 from bot.toolhost.tools import bash_output
-from bot.toolhost.working_folder import FolderNote, quoted
+from bot.toolhost.working_folder import FolderNote
 
 _LONGEST = 6 * 3600
 """Seconds, the maximum for the supervisor's own commands: setup and checks."""
@@ -68,7 +69,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
             cancelled=context.cancelled,
             monitor=context.monitor,
             usage=context.command_usage(),
-            listeners=shell.Listeners(lasting=lasting),
+            lasting=lasting,
         )
         spill.finish()
         excerpt = output.present(spill)
@@ -105,6 +106,8 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
         Spill(context.spill, context.seq),
     )
     job.wait(_FIRST_WAIT, context.cancelled)
+    if job.failure:
+        raise OSError(job.failure)
     note = (
         f"background command {job.number} was started in {cwd}; its output goes to {job.spill.name}; see "
         f'bash_output {{"id": {job.number}}}. The working folder is still {cwd}'
@@ -137,7 +140,7 @@ def _as_argument(command: str, context: Context) -> str:
         return command
     script = context.tmp / f".command-{context.seq}.sh"
     script.write_text(command, encoding="utf-8", errors="surrogateescape")
-    return f". {quoted(str(script))}"
+    return f". {shlex.quote(str(script))}"
 
 
 def _working_folder(context: Context) -> Path:

@@ -108,14 +108,14 @@ def _not_found(file: LoadedFile, old: str, new: str) -> ToolFailure:
             f'"old" is not in {file.name}, but "new" already is, at line {done[0]}. If that is the change you '
             f"meant, it is done; else call {view_call(file.name)}."
         )
-    near = find_near_miss(file.lf, old)
+    lines, wanted = split_lines(file.lf), split_lines(old.replace("\r\n", "\n"))
+    near = find_near_miss(lines, wanted)
     if near is None:
         return ToolFailure(
             f'"old" is not in {file.name}, nor anything like it. Search for it with grep, or call '
             f"{view_call(file.name)} and copy the text from there."
         )
-    compared = near.comparison(split_lines(file.lf), split_lines(old.replace("\r\n", "\n")))
     return ToolFailure(
-        f'"old" is not in {file.name}. The closest place is at line {near.first}: {near.cause}.\n{compared}\n'
+        f'"old" is not in {file.name}. The closest place is at line {near[0]}.\n{near[1]}\n'
         'Send the edit again with "old" copied from the lines above, without their numbers.'
     )
