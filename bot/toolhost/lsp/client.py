@@ -25,11 +25,11 @@ from bot.toolhost.lsp.protocol import (
     Message,
     encode,
     mapping,
-    one_line,
     parse_diagnostics,
     path_of,
     receive,
 )
+from bot.toolhost.problem_record import one_line
 
 _MAX_RECEIVED = 32 << 20
 """Bytes that a server may send between two messages that it gets."""

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from bot.contracts.evidence import Problem, Severity
-from bot.contracts.plain_text import printable
+from bot.toolhost.problem_record import code_points, one_line
 
 Message = dict[str, Any]
 
@@ -21,9 +21,6 @@ MAX_PROBLEMS = 10_000
 _MAX_HEADER = 4096
 _LENGTH = re.compile(rb"(?:^|\r\n)content-length:[ \t]*([0-9]{1,10})[ \t]*\r\n", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_MAX_COLUMN = 10_000
-"""Characters of a line that are counted: more would take seconds for many problems."""
-
 _MESSAGE, _CODE, _SNIPPET = 300, 60, 120
 _ERROR, _WARNING, _INFORMATION, _HINT = 1, 2, 3, 4
 _UNNECESSARY, _DEPRECATED = 1, 2
@@ -73,15 +70,6 @@ def mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def code_points(line: str, character: int) -> int:
-    """Convert a column in UTF-16, from 0, to a number of characters. A column within a character is rounded down; one
-    after the line is its end."""
-    if line.isascii():
-        return min(character, len(line))
-    before = line[: min(character, _MAX_COLUMN)].encode("utf-16-le", "replace")[: 2 * character]
-    return len(before.decode("utf-16-le", "ignore"))
-
-
 def parse_diagnostics(items: object, *, tool: str, path: str, text: str) -> tuple[Problem, ...] | None:
     """Parse diagnostics: errors and warnings in the order of lines, at most `MAX_PROBLEMS`; `None` if `items` is not a
     list. An odd value costs only its own field. A line after the last of `text` becomes the last."""
@@ -110,7 +98,10 @@ def _severity(item: dict[str, Any]) -> Severity | None:
 
 def _problem(item: dict[str, Any], severity: Severity, tool: str, path: str, lines: Sequence[str]) -> Problem:
     line, column = _position(item, lines)
-    message, code = one_line(item.get("message"), _MESSAGE), one_line(_code(item), _CODE)
+    text = item.get("message")
+    # MarkupContent, which the protocol allows since 3.18.
+    message = one_line(text.get("value") if isinstance(text, dict) else text, _MESSAGE)
+    code = one_line(_code(item), _CODE)
     snippet = one_line(lines[line - 1], _SNIPPET) if line else ""
     return Problem(tool, path, line, column, severity, code, message, snippet=snippet)
 
@@ -122,23 +113,9 @@ def _position(item: dict[str, Any], lines: Sequence[str]) -> tuple[int, int]:
         return 0, 0
     index = min(line, len(lines) - 1)
     column = character if type(character) is int and character >= 0 else 0
-    return index + 1, code_points(lines[index], column) + 1
+    return index + 1, min(code_points(lines[index], column + 1, "utf-16"), len(lines[index]) + 1)
 
 
 def _code(item: dict[str, Any]) -> object:
     code = item.get("code")
     return code.get("value") if isinstance(code, dict) else code
-
-
-def one_line(value: object, limit: int) -> str:
-    """The first line that is not blank, without unprintable characters, which include marks of the writing direction;
-    an integer as text; empty for any other value."""
-    if isinstance(value, dict):  # MarkupContent, which the protocol allows since 3.18
-        value = value.get("value")
-    if type(value) is int:
-        value = str(value)
-    if not isinstance(value, str):
-        return ""
-    clean = printable(value[: 4 * limit].encode("utf-8", "replace").decode("utf-8").expandtabs(4))
-    line = next((line for line in clean.split("\n") if line.strip()), "")
-    return "".join(letter for letter in line if letter.isprintable())[:limit].rstrip()

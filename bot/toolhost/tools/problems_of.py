@@ -17,8 +17,8 @@ from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.checker_output import FormError
 from bot.ecosystems.registry import checking, ecosystems, form
 from bot.toolhost import shell
-from bot.toolhost.checkers.problem_record import one_line, rows
 from bot.toolhost.context import Context
+from bot.toolhost.problem_record import one_line, rows
 from bot.toolhost.subreaper import Command
 
 _MOST_OUTPUT = 24_000_000

@@ -18,6 +18,8 @@ MOST = 20_000
 MOST_BYTES = 12_000_000
 _LONGEST = {"path": 500, "code": 80, "message": 300, "snippet": 160}
 _HIGHEST = 100_000_000
+_MAX_COLUMN = 10_000
+"""Characters of a line that are counted: more would take seconds for many problems."""
 _LARGEST_SOURCE = 2_000_000
 
 Row = list[object]
@@ -46,9 +48,9 @@ def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> 
             continue
         line, end_line = _number(find.line), _number(find.end_line)
         text = sources.line(path, line)
-        column = _code_points(text, _number(find.column), unit)
+        column = code_points(text, _number(find.column), unit)
         end_text = text if end_line == line else sources.line(path, end_line)
-        end_column = _code_points(end_text, _number(find.end_column), unit)
+        end_column = code_points(end_text, _number(find.end_column), unit)
         message = one_line(find.message, _LONGEST["message"], root)
         code = one_line(find.code, _LONGEST["code"])
         snippet = one_line(text, _LONGEST["snippet"])
@@ -61,14 +63,14 @@ def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> 
 
 
 def one_line(text: object, longest: int, root: str = "") -> str:
-    """The first line of `text` that is not blank, without control characters and without the path of `root`, which
-    differs before and after the change."""
+    """The first line of `text` that is not blank, without unprintable characters, which include marks of the writing
+    direction, and without the path of `root`, which differs before and after the change; empty for what is no text."""
     if isinstance(text, int) and not isinstance(text, bool):
         text = str(text) if abs(text) <= _HIGHEST else ""
     if not isinstance(text, str):
         return ""
     lines = (" ".join(printable(line).split()) for line in text[: 20 * longest].splitlines())
-    line = next(filter(None, lines), "")
+    line = "".join(letter for letter in next(filter(None, lines), "") if letter.isprintable())
     if root:
         line = line.replace(f"{root}/", "").replace(root, ".")
     return line[:longest]
@@ -94,11 +96,12 @@ def _number(value: object) -> int:
     return value if type(value) is int and 0 < value <= _HIGHEST else 0
 
 
-def _code_points(text: str, column: int, unit: str) -> int:
+def code_points(text: str, column: int, unit: str) -> int:
+    """A column that counts `unit`s, from 1, as one that counts characters. One within a character is rounded down."""
     if not column or not unit or text.isascii():
         return column
     encoding, width = ("utf-16-le", 2) if unit == "utf-16" else ("utf-8", 1)
-    before = text.encode(encoding, "replace")[: (column - 1) * width]
+    before = text[:_MAX_COLUMN].encode(encoding, "replace")[: (column - 1) * width]
     return len(before.decode(encoding, "ignore")) + 1
 
 
