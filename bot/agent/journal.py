@@ -21,9 +21,8 @@ from typing import Any
 
 from bot.agent.journal_file import JournalFile, JournalLine, parse_journal, read_journal
 from bot.contracts.errors import AgentError
-from bot.contracts.journal import RECORDS, FileVersion, Header, Record
+from bot.contracts.journal import RECORDS, Header, Record
 from bot.contracts.messages import PARTS
-from bot.contracts.tools import FileChange
 
 __all__ = [
     "BusyError",
@@ -31,7 +30,6 @@ __all__ = [
     "JournalError",
     "JournalFile",
     "JournalLine",
-    "file_version",
     "parse_journal",
     "read_journal",
 ]
@@ -230,18 +228,4 @@ def _fields_of(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
     return tuple(
         (item.name, item.default if item.default_factory is MISSING else item.default_factory())
         for item in fields(kind)
-    )
-
-
-def file_version(change: FileChange, before: bytes | None) -> FileVersion:
-    """Combine a scan's change of one file with the bytes before it, if they are known."""
-    return FileVersion(
-        path=change.path,
-        before=change.before,
-        after=change.after,
-        mode=change.mode,
-        before_content=before,
-        content=change.content,
-        oversize=change.oversize,
-        link=change.link,
     )

@@ -162,9 +162,9 @@ class Result(NamedTuple):
 
 
 class FileVersion(NamedTuple):
-    """One changed file with its bytes on both sides. `before` and `after` are sha256 hex, `None` for absent.
+    """One file that a command changed. `before` and `after` are sha256 hex of the bytes, `None` for absent.
 
-    The contents are `None` if the file is absent or over the limit (`oversize`); `before_content` is also
+    `content` is the new bytes, `None` if the file is absent or over the limit (`oversize`); `before_content` is also
     `None` if it is unknown. `mode` is the permission bits; `link` a symbolic link's target.
     """
 
@@ -172,10 +172,10 @@ class FileVersion(NamedTuple):
     before: str | None
     after: str | None
     mode: int = 0o644
-    before_content: bytes | None = None
     content: bytes | None = None
     oversize: bool = False
     link: str | None = None
+    before_content: bytes | None = None
 
 
 class FilesChanged(NamedTuple):

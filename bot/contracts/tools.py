@@ -28,22 +28,6 @@ class ToolOutcome(NamedTuple):
     metadata: Mapping[str, Any] = {}
 
 
-class FileChange(NamedTuple):
-    """One file of the work tree that a command changed, as the tool host's scan saw it.
-
-    `before` and `after` are sha256 hex of the bytes, `None` for absent. `content` is the new bytes, `None` when
-    deleted or over the limit (`oversize`). `mode` is the permission bits. `link` is a symbolic link's target.
-    """
-
-    path: str
-    before: str | None
-    after: str | None
-    mode: int = 0o644
-    content: bytes | None = None
-    oversize: bool = False
-    link: str | None = None
-
-
 class ToolFailure(Exception):
     """A tool cannot carry out its call. The message goes to the model as an error result: what happened, to what,
     and the next step that would work."""

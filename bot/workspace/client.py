@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
-from bot.contracts.tools import FileChange, ToolOutcome
+from bot.contracts.journal import FileVersion
+from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.workspace import frames, start
 from bot.workspace.frames import Answer, Channel, Facts, Question
@@ -58,7 +59,7 @@ _MAX_SCANNED_BYTES = 128 * 1024 * 1024
 class ScanResult(NamedTuple):
     """The files that changed since the last scan or edit. `note` says what is missing."""
 
-    files: tuple[FileChange, ...]
+    files: tuple[FileVersion, ...]
     note: str = ""
 
 
@@ -264,7 +265,7 @@ class Workspace:
             return
         identity, self._scan_open = self._scan_open, None
         deadline = time.monotonic() + _SCAN_LIMIT
-        files: list[FileChange] = []
+        files: list[FileVersion] = []
         size, done, note = 0, False, ""
         try:
             while not done:

@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bot.contracts import wire
+from bot.contracts.journal import FileVersion
 from bot.contracts.plain_text import printable
-from bot.contracts.tools import FileChange, ToolOutcome
+from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 
 _HEADER = 4
@@ -110,7 +111,7 @@ def printed(frame: _Frame, identity: int) -> str:
     return " ".join(printable(plain(frame["line"][: 4 * LONGEST_PRINTED])).split())[:LONGEST_PRINTED]
 
 
-def changes(frame: _Frame, identity: int) -> tuple[tuple[FileChange, ...], bool, str]:
+def changes(frame: _Frame, identity: int) -> tuple[tuple[FileVersion, ...], bool, str]:
     """The files of one frame, whether it was the last, and its note."""
     _shape(frame, "changes", {"id": int, "files": list, "done": bool, "note": str})
     _about(frame, identity)
@@ -122,7 +123,7 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
-def _changes(files: list[Any]) -> Iterator[FileChange]:
+def _changes(files: list[Any]) -> Iterator[FileVersion]:
     optional = (str, type(None))
     for entry in files:
         if not isinstance(entry, dict):
@@ -142,7 +143,7 @@ def _changes(files: list[Any]) -> Iterator[FileChange]:
         yield _change(entry)
 
 
-def _change(entry: _Frame) -> FileChange:
+def _change(entry: _Frame) -> FileVersion:
     path, after, link = entry["path"], entry["after"], entry["link"]
     if not _is_inside(path):
         raise WireError(f"it named a changed file {path[:200]!r}, which is no path in the work tree")
@@ -152,7 +153,7 @@ def _change(entry: _Frame) -> FileChange:
     if content is not None and hashlib.sha256(content).hexdigest() != after:
         raise WireError(f"the content of {path[:200]!r} is not what its hash says")
     link = None if link is None else plain(link)
-    return FileChange(path, entry["before"], after, entry["mode"] & 0o7777, content, entry["oversize"], link)
+    return FileVersion(path, entry["before"], after, entry["mode"] & 0o7777, content, entry["oversize"], link)
 
 
 def _is_inside(path: str) -> bool:

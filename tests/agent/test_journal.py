@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.agent.journal import Journal, JournalError, file_version, parse_journal, read_journal
+from bot.agent.journal import Journal, JournalError, parse_journal, read_journal
 from bot.contracts import journal as lines
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import (
@@ -20,7 +20,6 @@ from bot.contracts.messages import (
     Part,
     ToolCall,
 )
-from bot.contracts.tools import FileChange
 from tests.support.sessions import header
 
 # Any text but lone surrogates, which are no text in JSON.
@@ -101,8 +100,9 @@ def test_secrets_are_masked_in_every_string_and_the_line_says_so(tmp_path: Path)
 
 
 def test_secrets_are_masked_in_file_contents_also_where_these_are_no_text(tmp_path: Path) -> None:
-    change = FileChange("x", None, "b" * 64, content=b"\xff\x00 s3cret \xfe")
-    written(tmp_path / "j", lines.FilesChanged(1, (file_version(change, b"old s3cret"),)))
+    content = b"\xff\x00 s3cret \xfe"
+    change = lines.FileVersion("x", None, "b" * 64, content=content, before_content=b"old s3cret")
+    written(tmp_path / "j", lines.FilesChanged(1, (change,)))
     file = next(read_journal(tmp_path / "j").records(lines.FilesChanged)).files[0]
     assert file.content == b"\xff\x00 [masked] \xfe"
     assert file.before_content == b"old [masked]"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.tools import FileChange
+from bot.contracts.journal import FileVersion
 from bot.workspace.client import Workspace
 from tests.support.workspaces import GIT, Bench, bash
 
@@ -20,7 +20,7 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def changed(workspace: Workspace) -> dict[str, FileChange]:
+def changed(workspace: Workspace) -> dict[str, FileVersion]:
     return {change.path: change for change in workspace.scan().files}
 
 
@@ -39,7 +39,7 @@ def test_an_untouched_tree_has_no_changes(workspace: Workspace) -> None:
 def test_a_changed_file_has_both_hashes_and_its_content(workspace: Workspace) -> None:
     bash(workspace, "echo two >> a.txt")
     assert changed(workspace) == {
-        "a.txt": FileChange("a.txt", digest(b"one\n"), digest(b"one\ntwo\n"), 0o644, b"one\ntwo\n")
+        "a.txt": FileVersion("a.txt", digest(b"one\n"), digest(b"one\ntwo\n"), 0o644, b"one\ntwo\n")
     }
 
 
@@ -49,7 +49,7 @@ def test_what_was_before_is_known_for_a_file_nobody_had_read(bench: Bench) -> No
     bash(workspace, "echo two >> a.txt; rm src/b.py")
     changes = changed(workspace)
     assert changes["a.txt"].before == digest(b"one\n")
-    assert changes["src/b.py"] == FileChange("src/b.py", digest(b"print(1)\n"), None)
+    assert changes["src/b.py"] == FileVersion("src/b.py", digest(b"print(1)\n"), None)
 
 
 def test_a_change_is_reported_once(workspace: Workspace) -> None:

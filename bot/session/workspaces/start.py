@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bot.agent.journal import file_version
 from bot.checkout.objects import blobs_at
 from bot.contracts import journal as lines
-from bot.contracts.tools import FileChange
+from bot.contracts.journal import FileVersion
 from bot.policy.running import SandboxLimits
 from bot.session.context.run import Run
 from bot.session.workspaces.agent_workspace import CallPosition
@@ -109,7 +108,7 @@ class Workspaces:
         scan = within_limits(scan)
         there = [change.path for change in scan.files if change.before and not change.oversize]
         before = blobs_at(self.run.checkout.git, self.run.checkout.base_sha, there)
-        versions = tuple(file_version(change, before.get(change.path)) for change in scan.files)
+        versions = tuple(change._replace(before_content=before.get(change.path)) for change in scan.files)
         record = lines.FilesChanged(position.turn, versions, position.call_id, scan.note)
         self.run.journal.of(position.agent).write(record)
 
@@ -140,7 +139,7 @@ class AgentStarter:
 
 def within_limits(scan: ScanResult) -> ScanResult:
     """`scan` within the journal's limits: files that existed before come first; the note counts the others."""
-    files: list[FileChange] = []
+    files: list[FileVersion] = []
     size = without = 0
     for change in sorted(scan.files, key=lambda change: change.before is None)[:_MOST_FILES]:
         size += len(change.content or b"")
