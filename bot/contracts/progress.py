@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
+from bot.contracts.cancel import CancelToken
+
 SCHEMA = 1
 
 
@@ -205,17 +207,8 @@ class Reply(NamedTuple):
     words: str = ""
 
 
-class CancelSignal(Protocol):
-    """The part of a cancel token that a question needs."""
-
-    @property
-    def fired(self) -> bool: ...
-
-    def on_fire(self, callback: Callable[[], None]) -> Callable[[], None]: ...
-
-
-Person = Callable[[Inquiry, CancelSignal], Reply]
-"""Asks the person at the terminal and waits for the answer or the cancel signal."""
+Person = Callable[[Inquiry, CancelToken], Reply]
+"""Asks the person at the terminal and waits for the answer or the token."""
 
 
 class View(Protocol):

@@ -11,7 +11,7 @@ from bot.agent.journal import Journal
 from bot.agent.journal_file import read_journal
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import PermissionDecision, Record
-from bot.contracts.progress import CancelSignal, Inquiry, Reply
+from bot.contracts.progress import Inquiry, Reply
 from bot.contracts.request import Actor, Request, Tier
 from bot.policy.load import load_policy
 from bot.session.tools.approvals import (
@@ -40,7 +40,7 @@ class Somebody:
         self.asked: list[Inquiry] = []
         self._answers = list(answers)
 
-    def __call__(self, inquiry: Inquiry, cancel: CancelSignal) -> Reply:
+    def __call__(self, inquiry: Inquiry, cancel: CancelToken) -> Reply:
         self.asked.append(inquiry)
         return self._answers.pop(0)
 
@@ -198,7 +198,7 @@ def test_a_subagent_asks_the_same_person_one_at_a_time() -> None:
     inside, most = 0, 0
 
     class Slow(Somebody):
-        def __call__(self, inquiry: Inquiry, cancel: CancelSignal) -> Reply:
+        def __call__(self, inquiry: Inquiry, cancel: CancelToken) -> Reply:
             nonlocal inside, most
             inside += 1
             most = max(most, inside)

@@ -21,9 +21,9 @@ from bot.cli.terminal.console import console_on
 from bot.cli.terminal.printer import encodable, lines_of, speaks_unicode
 from bot.cli.terminal.question import ask
 from bot.cli.terminal.viewer import UNDER, Viewer, plain_lines
+from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import (
     BeginEvent,
-    CancelSignal,
     Event,
     Inquiry,
     NoteEvent,
@@ -175,7 +175,7 @@ class LiveViewer(Viewer):
         else:
             screen.print(text if screen.drawn else f"\n{text}", "yellow")
 
-    def _ask_below(self, inquiry: Inquiry, cancel: CancelSignal) -> Reply:
+    def _ask_below(self, inquiry: Inquiry, cancel: CancelToken) -> Reply:
         assert self._keyboard is not None
         screen = self._open_screen()
         screen.stop()

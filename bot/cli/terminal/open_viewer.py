@@ -12,8 +12,9 @@ from typing import TextIO
 from bot import __version__
 from bot.cli.options import add_flag
 from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer
+from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, ExitCode, UsageError
-from bot.contracts.progress import SCHEMA, BeginEvent, CancelSignal, EndEvent, Inquiry, Person, Reply
+from bot.contracts.progress import SCHEMA, BeginEvent, EndEvent, Inquiry, Person, Reply
 from bot.github.actions import Actions
 
 
@@ -89,7 +90,7 @@ def _in_ci(environment: Mapping[str, str]) -> bool:
 def _person_at(stream: TextIO) -> Person:
     """Return a function that asks the person at a terminal without a live display. Imports lazily."""
 
-    def ask(inquiry: Inquiry, cancel: CancelSignal) -> Reply:
+    def ask(inquiry: Inquiry, cancel: CancelToken) -> Reply:
         from bot.cli.terminal import console, question
 
         return question.ask(inquiry, cancel, console.console_on(stream), sys.stdin.fileno())

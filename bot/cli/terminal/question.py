@@ -19,8 +19,9 @@ from rich.console import Console
 from rich.text import Text
 
 from bot.cli.terminal.printer import encodable, lines_of, one_line
+from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
-from bot.contracts.progress import CancelSignal, Inquiry, Reply
+from bot.contracts.progress import Inquiry, Reply
 
 Lines = list[tuple[str, str]]
 """Each line with its style."""
@@ -157,7 +158,7 @@ _ANSWERS: Mapping[str, Literal["once", "session", "no"]] = {
 _AGAIN = "Answer with once, session or no, or with a sentence for the model."
 
 
-def ask(inquiry: Inquiry, cancel: CancelSignal, console: Console, keyboard: int) -> Reply:
+def ask(inquiry: Inquiry, cancel: CancelToken, console: Console, keyboard: int) -> Reply:
     """The reply of the person who reads `console` and types into the terminal `keyboard`."""
     with _line_by_line(keyboard, cancel) as lines:
         # What was typed before the question was there is no answer to it.
@@ -193,7 +194,7 @@ def _print(console: Console, lines: Lines) -> None:
 
 
 @contextmanager
-def _line_by_line(keyboard: int, cancel: CancelSignal) -> Iterator[Iterator[str]]:
+def _line_by_line(keyboard: int, cancel: CancelToken) -> Iterator[Iterator[str]]:
     """Lines as they are typed, until the terminal is gone, or the token fires."""
     woken, wake = os.pipe()
     forget = cancel.on_fire(lambda: _wake(wake))

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
 from bot.cli.terminal.printer import lines_of
+from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.contracts.progress import (
     EVENTS,
     AgentEvent,
-    CancelSignal,
     EndEvent,
     Event,
     Inquiry,
@@ -68,7 +68,7 @@ class Viewer:
     def _print_last(self, text: str) -> None:
         to_standard_error(f"{self.name}: {text}")
 
-    def _ask(self, inquiry: Inquiry, cancel: CancelSignal) -> Reply:
+    def _ask(self, inquiry: Inquiry, cancel: CancelToken) -> Reply:
         # Whoever has something to tell waits until the question is answered.
         with self._turn:
             assert self._person_answers is not None
