@@ -76,13 +76,9 @@ class Context:
         return CommandUsage(self.monitor.limits, self._disk_use)
 
 
-def text_argument(arguments: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    """The string `name`; `default` if it is absent or null. Raises `ToolFailure` when there is neither."""
-    value = arguments.get(name)
-    if value is None:
-        value = default
-    if not isinstance(value, str):
-        raise ToolFailure(f'"{name}" must be a string. Send the call again with it.')
+def text_argument(arguments: Mapping[str, Any], name: str, default: str = "") -> str:
+    """The string `name`, which the supervisor has validated. Raises `ToolFailure` for half a surrogate pair."""
+    value = str(arguments.get(name, default))
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -93,28 +89,8 @@ def text_argument(arguments: Mapping[str, Any], name: str, default: str | None =
 
 
 def integer_argument(arguments: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
-    """The integer `name`, cut to `high`. Raises `ToolFailure` when it is no integer or under `low`."""
-    value = arguments.get(name)
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+    """The integer `name`, cut to `high`. Raises `ToolFailure` when it is under `low`."""
+    value = int(arguments.get(name, default))
+    if value < low:
         raise ToolFailure(f'"{name}" must be an integer of at least {low}. Send the call again with one.')
     return min(value, high)
-
-
-def flag_argument(arguments: Mapping[str, Any], name: str) -> bool:
-    """The boolean `name`, false if it is absent."""
-    value = arguments.get(name)
-    if value is None:
-        return False
-    if not isinstance(value, bool):
-        raise ToolFailure(f'"{name}" must be true or false. Send the call again with one of them.')
-    return value
-
-
-def choice_argument(arguments: Mapping[str, Any], name: str, allowed: Sequence[str]) -> str:
-    """One of `allowed`; the first if it is absent."""
-    value = text_argument(arguments, name, allowed[0])
-    if value not in allowed:
-        raise ToolFailure(f'"{name}" must be one of {", ".join(allowed)}, not "{value}".')
-    return value

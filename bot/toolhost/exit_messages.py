@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Iterable
 
@@ -15,9 +14,6 @@ from bot.toolhost.shell import CommandResult
 _SILENT = 30.0
 """Seconds without output from which on a command may hang."""
 
-_FILTER = re.compile(r"\|&?\s*(tail|grep|egrep|rg|sort|uniq|wc)\b")
-"""Programs that hold output back until the command ends, all of it or a buffer full."""
-
 _MAX_COMMAND = 60
 _LONGER = f"Give a longer timeout (at most {MAX_TIMEOUT} s), do less in one call, or start it with background"
 _LONGER_THERE = (
@@ -25,7 +21,7 @@ _LONGER_THERE = (
 )
 
 
-def ending(ended: CommandResult, timeout: float, command: str = "", background: int = 0) -> list[str]:
+def ending(ended: CommandResult, timeout: float, background: int = 0) -> list[str]:
     """How a command ended, as notes of one sentence. `background` is the id of a background command, 0 for none."""
     notes: list[str] = []
     if ended.cancelled:
@@ -34,7 +30,7 @@ def ending(ended: CommandResult, timeout: float, command: str = "", background: 
         notes.append(
             f"timed out after {timeout:g} s: the command and all its processes were killed{_while_running(ended)}; "
             f"what it printed is {_where(background)}"
-            f"{silence(ended.quiet, ', and it printed nothing', command)}. "
+            f"{silence(ended.quiet, ', and it printed nothing')}. "
             f"{_LONGER_THERE if background else _LONGER}"
         )
     elif ended.limit is not None:
@@ -55,15 +51,10 @@ def ending(ended: CommandResult, timeout: float, command: str = "", background: 
     return notes
 
 
-def silence(seconds: float, words: str, command: str = "") -> str:
+def silence(seconds: float, words: str) -> str:
     """A note that nothing was printed for `seconds`, so that the command may hang; empty under `_SILENT`."""
     if seconds < _SILENT:
         return ""
-    if (match := _FILTER.search(command)) is not None:
-        return (
-            f"{words} for {seconds:.0f} s, probably since `| {match[1]}` holds the output back until the end: leave it "
-            "out, long output is shortened here anyway"
-        )
     return f"{words} for {seconds:.0f} s: it may hang, or wait for input, of which there is none"
 
 

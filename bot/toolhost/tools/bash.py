@@ -13,7 +13,7 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost import output, shell
 from bot.toolhost.background import MOST, NO_LIMIT
-from bot.toolhost.context import Context, flag_argument
+from bot.toolhost.context import Context
 from bot.toolhost.exit_messages import ending, on_one_line
 from bot.toolhost.files import inside, mention_files
 from bot.toolhost.spill import Spill
@@ -39,7 +39,7 @@ _FIRST_WAIT = 0.25
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     command, timeout = _arguments(arguments)
-    in_background = flag_argument(arguments, "background")
+    in_background = arguments.get("background") is True
     cwd = _working_folder(context)
     try:
         if in_background:
@@ -75,7 +75,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         excerpt = output.present(spill)
         limit, hints = bash_output.reached(ended, spill, context)
     mention_files(context, cwd, command, excerpt.text)
-    notes = [*ending(ended, timeout, command), *hints, *_carry_over(cwd, folder_note.take(), context)]
+    notes = [*ending(ended, timeout), *hints, *_carry_over(cwd, folder_note.take(), context)]
     metadata = {
         "command": command,
         "exit_code": ended.exit_code,

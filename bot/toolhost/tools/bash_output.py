@@ -97,10 +97,10 @@ def find(arguments: Mapping[str, Any], context: Context) -> Job:
 def _state(job: Job) -> list[str]:
     if job.runs:
         now = time.monotonic()
-        silent = silence(now - job.spill.last_at, "; it printed nothing", job.command)
+        silent = silence(now - job.spill.last_at, "; it printed nothing")
         return [f"running for {now - job.began:.1f} s{silent}"]
     if job.ended is None:
         return [f"it was killed, since its output could not be kept: {job.failure}"]
     if job.ended.cancelled:
         return [f"killed after {job.ended.duration:.1f} s"]
-    return ending(job.ended, job.timeout, job.command, job.number)
+    return ending(job.ended, job.timeout, job.number)

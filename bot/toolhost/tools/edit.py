@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
-from bot.toolhost.context import Context, flag_argument, text_argument
+from bot.toolhost.context import Context, text_argument
 from bot.toolhost.file_excerpt import changed_part, excerpt
 from bot.toolhost.files import (
     LoadedFile,
@@ -30,7 +30,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     raw_path = text_argument(arguments, "path")
     old = text_argument(arguments, "old")
     new = text_argument(arguments, "new")
-    everywhere = flag_argument(arguments, "replace_all")
+    everywhere = arguments.get("replace_all") is True
     path = resolve(context, raw_path)
     if not old:
         return _fill(context, path, raw_path, new)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_MATCHES, MODES
-from bot.toolhost.context import Context, choice_argument, flag_argument, integer_argument, text_argument
+from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
 from bot.toolhost.globs import TooManyAlternativesError, matcher
 from bot.toolhost.listing import ScratchRepository, scratch_repository
@@ -24,7 +24,6 @@ class _GrepRequest(NamedTuple):
     glob: str
     mode: str
     around: int
-    too_wide: bool = False
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -54,12 +53,11 @@ def _read(arguments: Mapping[str, Any], context: Context) -> _GrepRequest:
         raise ToolFailure(
             f"{display_name(raw_path)} is neither a file nor a folder. Give a path that is one."
         )
-    query = Query(pattern, flag_argument(arguments, "literal"))
+    query = Query(pattern, arguments.get("literal") is True)
     glob = text_argument(arguments, "glob", "")
     around = integer_argument(arguments, "context", 0, 0, MAX_CONTEXT)
-    too_wide = integer_argument(arguments, "context", 0, 0, 1 << 40) > around
-    mode = choice_argument(arguments, "mode", MODES)
-    return _GrepRequest(query, search_location(context, path), glob, mode, around, too_wide)
+    mode = arguments.get("mode", MODES[0])
+    return _GrepRequest(query, search_location(context, path), glob, mode, around)
 
 
 def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> ToolOutcome:
@@ -86,11 +84,8 @@ def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> 
         ]
         cut = count > MAX_MATCHES
         note = f"; the first {MAX_MATCHES} files are shown, narrow with path or glob"
-    wide = f"; context is {MAX_CONTEXT} lines at most" if request.too_wide and request.mode == "lines" else ""
-    if cut or wide:
-        lines.append(
-            f"[{_number(total, 'matching line')} in {_number(count, 'file')}{note if cut else ''}{wide}]"
-        )
+    if cut:
+        lines.append(f"[{_number(total, 'matching line')} in {_number(count, 'file')}{note}]")
     return ToolOutcome("\n".join(lines), metadata={**metadata, "truncated": cut})
 
 
