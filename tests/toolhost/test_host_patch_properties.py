@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from tempfile import mkdtemp
 
+from bot.toolhost.patch.draft import Draft
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ from bot.agent.versions import apply_diff
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import registry
 from bot.toolhost.context import Answer, Context
-from bot.toolhost.patch.draft import Draft
 from bot.toolhost.patch.grammar import Section, parse
 from bot.toolhost.patch.locate import Lines, Placement, locate
 from bot.toolhost.records import Records
