@@ -11,7 +11,6 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from tempfile import mkdtemp
 
-from bot.toolhost.patch.draft import Draft
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +19,8 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import registry
 from bot.toolhost.context import Answer, Context
 from bot.toolhost.patch.grammar import Section, parse
-from bot.toolhost.patch.locate import Lines, Placement, locate
+from bot.toolhost.patch.locate import Placement, locate
+from bot.toolhost.patch.overlay import Draft
 from bot.toolhost.records import Records
 from tests.toolhost.test_host_patch import snapshot
 
@@ -81,14 +81,14 @@ def _sections(
     old: list[str], new: list[str], blocks: list[tuple[str, int, int, int, int]], around: int
 ) -> list[str] | None:
     rows: list[str] = []
-    lines, cursor = Lines(old), 0
+    cursor = 0
     taken: list[Placement] = []
     for number, (_, a, b, c, d) in enumerate(blocks):
         last = blocks[number + 1][1] if number + 1 < len(blocks) else len(old)
         before, after = max(cursor, a - around), min(last, b + around)
         body = [(" ", line) for line in old[before:a]] + [("-", line) for line in old[a:b]]
         body += [("+", line) for line in new[c:d]] + [(" ", line) for line in old[b:after]]
-        found = locate(lines, Section(1, (), tuple(body)), taken)
+        found = locate(old, Section(1, (), tuple(body)), taken)
         if not isinstance(found, Placement) or (found.start, found.end, found.exact) != (before, after, True):
             return None
         taken.append(found)
@@ -212,7 +212,7 @@ def test_a_section_is_never_placed_on_another_one_nor_where_other_lines_are(
     section = Section(1, (), tuple(("-", line) for line in old), at_end)
     cursor = min(cursor, len(lines))
     taken = Placement(cursor, min(cursor + 1, len(lines)), section)
-    found = locate(Lines(lines), section, [taken])
+    found = locate(lines, section, [taken])
     if isinstance(found, Placement):
         assert 0 <= found.start <= found.end <= len(lines)
         assert found.end <= taken.start or taken.end <= found.start
@@ -224,4 +224,4 @@ def test_a_section_is_never_placed_on_another_one_nor_where_other_lines_are(
 @SETTINGS
 @given(st.text(st.sampled_from("ab\n\r"), max_size=20))
 def test_a_file_is_its_lines_and_their_ends(content: str) -> None:
-    assert Draft.of(content).content == content
+    assert Draft(content).content == content

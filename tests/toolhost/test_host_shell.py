@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from bot.toolhost import shell as shell_module
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.resource_limits import MIB, ExceededLimit, ResourceLimits, effective_limits
-from bot.toolhost.shell import CommandResult, Listeners, run_command
+from bot.toolhost.shell import CommandResult, run_command
 from bot.toolhost.subreaper import Command
 from bot.toolhost.usage import CommandUsage, DiskUse
 from tests.support.workspaces import eventually, running
@@ -55,9 +55,7 @@ class Shell:
         self.close()
         self.monitor = ProcessMonitor(effective_limits(low))
 
-    def run(
-        self, script: str, timeout: float = 60, started: Callable[[], None] | None = None
-    ) -> CommandResult:
+    def run(self, script: str, timeout: float = 60) -> CommandResult:
         self.printed = b""
         self._disk = self._disk or DiskUse((self.folder,), self.monitor.limits.disk, self.disk_pause)
         return run_command(
@@ -66,7 +64,6 @@ class Shell:
             cancelled=self.cancelled,
             monitor=self.monitor,
             usage=CommandUsage(self.monitor.limits, self._disk),
-            listeners=Listeners(started=started or bool),
         )
 
     def close(self) -> None:
@@ -118,7 +115,7 @@ def test_what_a_command_wrote_is_there_on_a_machine_that_stands_still_at_its_end
     os.set_blocking(output, False)
     os.write(writing, b"said")
     kept = shell.monitor.run(Command(["true"], shell.folder, ENVIRONMENT, 5), writing)
-    shell_module._Running(kept, output, shell._take, Listeners(), shell.cancelled, 0.0).take_the_rest()
+    shell_module._Running(kept, output, shell._take, shell.cancelled, 0.0).take_the_rest()
     assert shell.printed == b"said"
     kept.close()
     os.close(writing)
@@ -275,25 +272,21 @@ def test_one_file_is_limited_holes_and_all(shell: Shell) -> None:
     assert (shell.folder / "huge").stat().st_size == MIB
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["in the tree", "deleted"])
-def test_what_is_added_to_the_disk_is_limited(shell: Shell, kept: bool) -> None:
+ADDED = {
+    "in the tree": "for n in 1 2 3 4 5 6 7 8; do head -c 1000000 /dev/zero >f$n; done",
+    "deleted": "exec 3<>f; rm f; head -c 8000000 /dev/zero >&3",
+}
+
+
+@pytest.mark.parametrize("place", ADDED)
+def test_what_is_added_to_the_disk_is_limited(shell: Shell, place: str) -> None:
     shell.limit(disk=4 * MIB)
     shell.disk_pause = 0.01
-    opened = (
-        "exec 3<>{}; rm {}; head -c 1000000 /dev/zero >&3" if not kept else "head -c 1000000 /dev/zero >{}"
-    )
-    script = f"for i in 1 2 3 4 5 6 7 8; do {opened.format('f$i', 'f$i')}; done; sleep 60"
-    if not kept:
-        script = "exec 3<>f; rm f; head -c 8000000 /dev/zero >&3; sleep 60"
-    ended = shell.run(script)
+    ended = shell.run(f"{ADDED[place]}; sleep 60")
     assert ended.limit == ExceededLimit("disk", 4 * MIB)
-    assert shell.run("rm -f f*; sleep 0.3").limit is None, "what only deletes is let be"
-
-
-def test_holes_in_a_file_are_not_on_the_disk(shell: Shell) -> None:
-    shell.limit(disk=4 * MIB)
-    shell.disk_pause = 0.01
-    assert shell.run("truncate -s 1G sparse; sleep 0.3").limit is None
+    assert shell.run("rm -f f*; truncate -s 1G sparse; sleep 0.3").limit is None, (
+        "nor what deletes, nor a hole"
+    )
 
 
 def test_open_files_are_limited_and_there_is_no_core_file(shell: Shell) -> None:

@@ -9,6 +9,8 @@ import textwrap
 
 import pytest
 
+from bot.toolhost import descendants
+
 
 def said(script: str) -> list[str]:
     beginning = "import ctypes, os, signal, subprocess, sys, time\nfrom bot.toolhost import descendants\n"
@@ -81,3 +83,11 @@ def test_a_group_that_multiplies_is_ended_as_one() -> None:
         print(descendants.children())
     """
     assert said(script) == ["[]"]
+
+
+def test_what_is_below_a_process_may_be_nested_deeper_than_python_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thousand forks, each by the one before: counting them ended the host."""
+    monkeypatch.setattr(descendants, "children", lambda pid=None: [pid + 1] if pid < 5000 else [])
+    assert list(descendants.below(1)) == list(range(2, 5001))

@@ -50,12 +50,6 @@ def test_errors_over_their_cap_do_not_stop_it() -> None:
     assert len(finished.errors) == 4096
 
 
-def test_time_out_kills_the_whole_group() -> None:
-    finished = run("sleep 3600 & sleep 3600", timeout=0.2)
-    assert finished.timed_out
-    assert finished.duration < 60
-
-
 def test_sigterm_ignored_and_output_without_end_is_killed_all_the_same() -> None:
     finished = run("trap '' TERM; while :; do echo still here; sleep 0.02; done", timeout=0.2, cap=1 << 30)
     assert finished.timed_out
@@ -77,10 +71,6 @@ def test_cancellation_wakes_at_once() -> None:
 def test_standard_input_larger_than_any_pipe_does_not_deadlock() -> None:
     content = b"x" * (8 << 20)
     assert run("cat", stdin=content, cap=16 << 20).output == content
-
-
-def test_standard_input_is_empty_where_none_is_given() -> None:
-    assert run("cat; echo end").output == b"end\n"
 
 
 def test_the_end_of_the_process_is_the_end_even_when_a_child_keeps_the_pipe() -> None:

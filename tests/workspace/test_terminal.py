@@ -28,37 +28,21 @@ def taken(*pieces: bytes) -> bytes:
     return b"".join(map(terminal.take, pieces)) + terminal.finish()
 
 
-def test_titles_links_colours_and_cursor_moves_go() -> None:
-    raw = b"\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1b[1;31mred\x1b[0m\x1b[2K\x1b(B\x1bM\n"
-    assert plain(raw) == b"link red\n"
-
-
-def test_windows_line_ends_are_not_taken_for_progress() -> None:
-    assert plain(b"one\r\ntwo\r\n") == b"one\ntwo\n"
-
-
-def test_a_progress_line_becomes_its_last_state() -> None:
-    assert plain(b"  1%\r 50%\r100%\r\nnext\n") == b"100%\nnext\n"
-
-
-def test_overstruck_text_is_shown_once() -> None:
-    assert plain(b"N\x08NA\x08AM\x08ME\x08E\n") == b"NAME\n"
-
-
-def test_bytes_that_are_not_utf8_are_replaced() -> None:
-    assert plain(b"caf\xe9\n") == "caf\ufffd\n".encode()
-
-
-def test_a_character_in_two_pieces_is_one() -> None:
-    assert taken(b"gr\xc3", b"\xbc\xc3", b"\x9fe") == "grüße".encode()
-
-
-def test_a_sequence_in_two_pieces_is_one() -> None:
-    assert taken(b"\x1b[3", b"1mred\x1b", b"[0m\n") == b"red\n"
-
-
-def test_a_line_end_in_two_pieces_is_no_progress() -> None:
-    assert taken(b"one\r", b"\ntwo") == b"one\ntwo"
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        ([b"\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1b[1;31mred\x1b[0m\x1b[2K\x1b(B\n"], b"link red\n"),
+        ([b"one\r\ntwo\r\n"], b"one\ntwo\n"),
+        ([b"  1%\r 50%\r100%\r\nnext\n"], b"100%\nnext\n"),
+        ([b"N\x08NA\x08AM\x08ME\x08E\n"], b"NAME\n"),
+        ([b"caf\xe9\n"], "caf\ufffd\n".encode()),
+        ([b"gr\xc3", b"\xbc\xc3", b"\x9fe"], "grüße".encode()),
+        ([b"\x1b[3", b"1mred\x1b", b"[0m\n"], b"red\n"),
+        ([b"one\r", b"\ntwo"], b"one\ntwo"),
+    ],
+)  # fmt: skip
+def test_it_is_shown_as_a_terminal_would(pieces: list[bytes], text: bytes) -> None:
+    assert taken(*pieces) == text
 
 
 def test_what_has_no_end_yet_can_be_seen() -> None:

@@ -14,12 +14,12 @@ from bot.contracts.evidence import Problem, Severity
 from bot.toolhost.lsp.protocol import (
     MAX_PROBLEMS,
     FrameError,
-    code_points,
     encode,
     parse_diagnostics,
     path_of,
     receive,
 )
+from bot.toolhost.problem_record import code_points
 from tests.support.language_servers import item
 
 TEXTS = st.text(max_size=20)
@@ -64,14 +64,16 @@ def test_names_of_files_are_decoded_before_they_are_compared(uri: object, path: 
 @given(TEXTS, st.data())
 def test_columns_are_counted_in_utf_16(line: str, data: st.DataObject) -> None:
     before = data.draw(st.integers(0, len(line)))
-    assert code_points(line, len(line[:before].encode("utf-16-le")) // 2) == before
+    units = len(line[:before].encode("utf-16-le")) // 2
+    assert code_points(line, units + 1, "utf-16") == before + 1
 
 
 @pytest.mark.parametrize(("character", "column"), [(1, 0), (2, 1), (99, 2)])
 def test_a_column_within_a_letter_is_before_it_and_one_behind_the_line_its_end(
     character: int, column: int
 ) -> None:
-    assert code_points("🙂x", character) == column
+    [problem] = found({**item("m"), "range": {"start": {"line": 0, "character": character}}}, text="🙂x")
+    assert problem.column == column + 1
 
 
 def test_lines_end_as_the_protocol_says_and_nowhere_else() -> None:
