@@ -251,7 +251,7 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
     "the end-of-file marker where the lines are elsewhere": (
         {"a.txt": b"one\ntwo\n"},
         "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** End of File\n*** End Patch",
-        'its lines are at line 1, but not below the line after @@ and apart from earlier sections, nor at the end of the file',
+        "earlier sections, nor at the end of the file: leave",
     ),
     "the end-of-file marker chooses the last of two places": (
         {"a.txt": b"one\ntwo\none\n"},

@@ -31,7 +31,8 @@ def taken(*pieces: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("pieces", "text"),
     [
-        ([b"\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1b[1;31mred\x1b[0m\x1b[2K\x1b(B\n"], b"link red\n"),
+        ([b"\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\n"], b"link\n"),
+        ([b"\x1b[1;31mred\x1b[0m\x1b[2K\x1b(B\x1bM\n"], b"red\n"),
         ([b"one\r\ntwo\r\n"], b"one\ntwo\n"),
         ([b"  1%\r 50%\r100%\r\nnext\n"], b"100%\nnext\n"),
         ([b"N\x08NA\x08AM\x08ME\x08E\n"], b"NAME\n"),
