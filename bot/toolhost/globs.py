@@ -65,7 +65,8 @@ def expand_braces(pattern: str) -> list[str]:
         if (group := _GROUP.search(one)) is None:
             expanded.append(one)
             continue
-        waiting += [one[: group.start()] + part + one[group.end() :] for part in _COMMA.split(group[1])]
+        parts = reversed(_COMMA.split(group[1]))
+        waiting += [one[: group.start()] + part + one[group.end() :] for part in parts]
         if len(expanded) + len(waiting) > MAX_ALTERNATIVES:
             raise TooManyAlternativesError
-    return expanded
+    return list(dict.fromkeys(expanded))

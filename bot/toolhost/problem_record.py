@@ -73,7 +73,7 @@ def one_line(text: object, longest: int, root: str = "") -> str:
     line = "".join(letter for letter in next(filter(None, lines), "") if letter.isprintable())
     if root:
         line = line.replace(f"{root}/", "").replace(root, ".")
-    return line[:longest]
+    return line[:longest].rstrip()
 
 
 def _inside(path: object, root: str, folder: str = "") -> str | None:

@@ -113,7 +113,7 @@ def test_similar_text_is_shown_with_its_line_numbers(bench: Bench) -> None:
         [*(f"filler {n}" for n in range(50)), "def total(items, tax):", "    return sum(items)", ""]
     )
     viewed(bench, "a.py", content)
-    message = bench.refusal("edit", path="a.py", old="def total(items):\n    return sum(items)\n", new="x")
+    message = bench.refusal("edit", path="a.py", old="def total(items):\n    return sum(items)\n", new="yyy")
     assert "closest place is at line 51.\n51|def total(items, tax):\n52|    return sum(items)" in message
 
 
