@@ -77,12 +77,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         "*** End Patch"),
         {"no_newline.txt": b"first line\nsecond line\n"},
     ),
-    "015_failure_after_partial_success_leaves_changes": (
-        {},
-        ("*** Begin Patch\n*** Add File: created.txt\n+hello\n*** Update File: missing.txt\n@@\n-old\n+new\n"
-        "*** End Patch"),
-        "Nothing was written",
-    ),
     "016_pure_addition_update_chunk": (
         {"input.txt": b"line1\nline2\n"},
         "*** Begin Patch\n*** Update File: input.txt\n@@\n+added line 1\n+added line 2\n*** End Patch",
@@ -92,37 +86,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {"foo.txt": b"old\n"},
         "*** Begin Patch\n  *** Update File: foo.txt\n@@\n-old\n+new\n*** End Patch",
         {"foo.txt": b"new\n"},
-    ),
-    "018_whitespace_padded_patch_markers": (
-        {"file.txt": b"one\n"},
-        " *** Begin Patch\n*** Update File: file.txt\n@@\n-one\n+two\n*** End Patch ",
-        {"file.txt": b"two\n"},
-    ),
-    "019_unicode_simple": (
-        {"foo.txt": "line1\nnaïve café ✅\n".encode()},
-        "*** Begin Patch\n*** Update File: foo.txt\n@@\n line1\n-naïve café ✅\n+naïve café 🚀\n*** End Patch ",
-        {"foo.txt": "line1\nnaïve café 🚀\n".encode()},
-    ),
-    "020_delete_file_success": (
-        {"obsolete.txt": b"x\n", "keep.txt": b"y\n"},
-        "*** Begin Patch\n*** Delete File: obsolete.txt\n*** End Patch",
-        {"keep.txt": b"y\n"},
-    ),
-    "020_whitespace_padded_patch_marker_lines": (
-        {"file.txt": b"one\n"},
-        "*** Begin Patch \n*** Update File: file.txt\n@@\n-one\n+two\n  *** End Patch",
-        {"file.txt": b"two\n"},
-    ),
-    "021_update_file_deletion_only": (
-        {"lines.txt": b"line1\nline2\nline3\n"},
-        "*** Begin Patch\n*** Update File: lines.txt\n@@\n line1\n-line2\n line3\n*** End Patch",
-        {"lines.txt": b"line1\nline3\n"},
-    ),
-    "022_update_file_end_of_file_marker": (
-        {"tail.txt": b"first\nsecond\n"},
-        ("*** Begin Patch\n*** Update File: tail.txt\n@@\n first\n-second\n+second updated\n*** End of File\n"
-        "*** End Patch"),
-        {"tail.txt": b"first\nsecond updated\n"},
     ),
     # Further cases.
     "first section without @@": (
@@ -158,11 +121,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n+2b\n three\n*** End Patch",
         {"a.txt": b"one\r\n2\n2b\nthree\r\n"},
     ),
-    "equal lines in another order": (
-        {"a.txt": b"a\nb\n"},
-        "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n-b\n+b\n+b\n+b\n+a\n*** End Patch",
-        {"a.txt": b"b\nb\nb\na\n"},
-    ),
     "the first of two lines that are the same but for their ends": (
         {"a.txt": b"same\r\nsame\n"},
         "*** Begin Patch\n*** Update File: a.txt\n@@\n-same\n same\n*** End Patch",
@@ -183,11 +141,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         "*** Begin Patch\n*** Update File: a.txt\n@@\n zero\n one\n-two\n+2\n*** End of File\n*** End Patch",
         "it wants 3 lines and the file has 1",
     ),
-    "lines that a negative index would find": (
-        {"a.txt": b"b\nc\n"},
-        "*** Begin Patch\n*** Update File: a.txt\n@@\n c\n b\n-c\n+d\n*** End of File\n*** End Patch",
-        "Nothing was written",
-    ),
     "context that looks like markers": (
         {"a.txt": b"*** Begin Patch\n@@ x\n*** End Patch\n*** Update File: b\n"},
         ("*** Begin Patch\n*** Update File: a.txt\n@@\n *** Begin Patch\n @@ x\n *** End Patch\n"
@@ -205,21 +158,10 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         "*** Begin Patch\n*** Update File: a.py\n@@ class B:\n+    y = 2\n*** End Patch",
         {"a.py": b"class A:\n    x = 1\n\nclass B:\n    y = 2\n    x = 1\n"},
     ),
-    "lines to add at the end, with the marker": (
-        {"a.txt": b"one"},
-        "*** Begin Patch\n*** Update File: a.txt\n@@\n+two\n*** End of File\n*** End Patch",
-        {"a.txt": b"one\ntwo\n"},
-    ),
     "lines to add to an empty file": (
         {"a.txt": b""},
         "*** Begin Patch\n*** Update File: a.txt\n@@\n+one\n*** End Patch",
         {"a.txt": b"one\n"},
-    ),
-    "several anchors": (
-        {"a.py": b"class A:\n    def f():\n        return 1\nclass B:\n    def f():\n        return 1\n"},
-        ("*** Begin Patch\n*** Update File: a.py\n@@ class B:\n@@     def f():\n-        return 1\n+        return 2\n"
-        "*** End Patch"),
-        {"a.py": b"class A:\n    def f():\n        return 1\nclass B:\n    def f():\n        return 2\n"},
     ),
     "an anchor that is repeated as context": (
         {"a.py": b"def f():\n    return 1\n"},
@@ -253,11 +195,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** End of File\n*** End Patch",
         "earlier sections, nor at the end of the file: leave",
     ),
-    "the end-of-file marker chooses the last of two places": (
-        {"a.txt": b"one\ntwo\none\n"},
-        "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** End of File\n*** End Patch",
-        {"a.txt": b"one\ntwo\n1\n"},
-    ),
     "spaces at line ends": (
         {"a.txt": b"one  \ntwo\n"},
         "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n*** End Patch",
@@ -269,11 +206,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         "*** End Patch"),
         "Closest is line 2\n2|    def f(self):",
     ),
-    "a byte order mark": (
-        {"a.txt": b"\xef\xbb\xbfone\r\ntwo\r\n"},
-        "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** End Patch",
-        {"a.txt": b"\xef\xbb\xbf1\r\ntwo\r\n"},
-    ),
     "UTF-16": (
         {"a.txt": "größe\nzwei\n".encode("utf-16")},
         "*** Begin Patch\n*** Update File: a.txt\n@@\n-größe\n+länge\n*** End Patch",
@@ -283,11 +215,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {"a.txt": b"one\rtwo\rthree\r"},
         "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n+2b\n*** End Patch",
         {"a.txt": b"one\r2\r2b\rthree\r"},
-    ),
-    "separators that end no line": (
-        {"a.txt": "one\x0b\u2028 still one\ntwo\n".encode()},
-        "*** Begin Patch\n*** Update File: a.txt\n@@\n one\x0b\u2028 still one\n-two\n+2\x85\n*** End Patch",
-        {"a.txt": "one\x0b\u2028 still one\n2\x85\n".encode()},
     ),
     "a last line without an end that stays so": (
         {"a.txt": b"one\ntwo"},
@@ -299,12 +226,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         "*** Begin Patch\n*** Update File: a.txt\n@@\n two\n+three\n*** End Patch",
         {"a.txt": b"one\ntwo\nthree\n"},
     ),
-    "a file emptied": (
-        {"a.txt": b"one\n"},
-        "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n*** End Patch",
-        {"a.txt": b""},
-    ),
-    "an empty file added": ({}, "*** Begin Patch\n*** Add File: a.txt\n*** End Patch", {"a.txt": b""}),
     "a move and nothing else": (
         {"a.txt": b"one\n"},
         "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n*** End Patch",
@@ -326,12 +247,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         ("*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n*** Update File: b.txt\n@@\n-one\n+1\n"
         "*** End Patch"),
         {"b.txt": b"1\n"},
-    ),
-    "two moves one after the other": (
-        {"a.txt": b"one\n"},
-        ("*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n*** Update File: b.txt\n*** Move to: c.txt\n"
-        "*** End Patch"),
-        {"c.txt": b"one\n"},
     ),
     "update and delete of one file": (
         {"a.txt": b"one\n"},
@@ -363,11 +278,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {},
         "*** Begin Patch\n*** Add File: ../a.txt\n+one\n*** End Patch",
         "is outside the repository",
-    ),
-    "a path of git's own": (
-        {},
-        "*** Begin Patch\n*** Add File: .git/hooks/pre-commit\n+one\n*** End Patch",
-        "belongs to git itself",
     ),
     "a Markdown fence": (
         {"a.txt": b"one\n"},

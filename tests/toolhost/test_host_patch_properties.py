@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import SequenceMatcher
+from difflib import unified_diff
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -65,40 +65,8 @@ def joined(lines: list[str], end: str = "\n") -> bytes:
 
 
 def update(old: list[str], new: list[str], around: int) -> list[str]:
-    """The sections that make `new` of `old`, each with enough context to be found once."""
-    blocks = [
-        one for one in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if one[0] != "equal"
-    ]
-    while around <= len(old):
-        rows = _sections(old, new, blocks, around)
-        if rows is not None:
-            return rows
-        around += 1
-    return _whole(old, new)
-
-
-def _sections(
-    old: list[str], new: list[str], blocks: list[tuple[str, int, int, int, int]], around: int
-) -> list[str] | None:
-    rows: list[str] = []
-    cursor = 0
-    taken: list[Placement] = []
-    for number, (_, a, b, c, d) in enumerate(blocks):
-        last = blocks[number + 1][1] if number + 1 < len(blocks) else len(old)
-        before, after = max(cursor, a - around), min(last, b + around)
-        body = [(" ", line) for line in old[before:a]] + [("-", line) for line in old[a:b]]
-        body += [("+", line) for line in new[c:d]] + [(" ", line) for line in old[b:after]]
-        found = locate(old, Section(1, (), tuple(body)), taken)
-        if not isinstance(found, Placement) or (found.start, found.end, found.exact) != (before, after, True):
-            return None
-        taken.append(found)
-        cursor = after
-        rows += ["@@", *(sign + line for sign, line in body)]
-    return rows
-
-
-def _whole(old: list[str], new: list[str]) -> list[str]:
-    return ["@@", *("-" + line for line in old), *("+" + line for line in new), "*** End of File"]
+    """The sections that make `new` of `old`."""
+    return list(unified_diff(old, new, n=around, lineterm=""))[2:]
 
 
 def patch_between(before: dict[str, list[str]], after: dict[str, list[str]], around: int) -> str:

@@ -31,12 +31,6 @@ from bot.toolhost.lsp.protocol import (
 )
 from bot.toolhost.problem_record import one_line
 
-_MAX_RECEIVED = 32 << 20
-"""Bytes that a server may send between two messages that it gets."""
-
-_MAX_UNREAD = 500
-"""Messages that wait for a server that does not read."""
-
 _RETRY, _MAX_RETRIES = (-32800, -32801, -32802), 20
 """Error codes: cancelled by either side, or the content was modified meanwhile."""
 
@@ -112,7 +106,7 @@ class LanguageServer:
         self._process = process
         self._changed = changed
         self._ready = self._pulls = False
-        self._received = self._last_id = 0
+        self._last_id = 0
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._pending: dict[int, Document | None] = {}
         """What requests are about; `None` for `initialize`."""
@@ -262,18 +256,14 @@ class LanguageServer:
     def _request(self, method: str, params: Message, document: Document | None) -> int:
         self._last_id += 1
         self._pending[self._last_id] = document
-        self._received = 0
         self._put({"id": self._last_id, "method": method, "params": params})
         return self._last_id
 
     def _notify(self, method: str, params: Message) -> None:
-        self._received = 0
         self._put({"method": method, "params": params})
 
     def _put(self, message: Message) -> None:
         self._outgoing.put(encode(message))
-        if self._outgoing.qsize() > _MAX_UNREAD:
-            self._turn_off("it does not read what it is sent")
 
     def _write_input(self) -> None:
         assert self._process.stdin is not None
@@ -286,13 +276,9 @@ class LanguageServer:
         """Take what the process sends, until it ends or breaks a rule."""
         stream, reason = cast(BufferedReader, self._process.stdout), ""
         try:
-            while not self.off_reason and (received := receive(stream)) is not None:
-                message, size = received
+            while not self.off_reason and (message := receive(stream)) is not None:
                 with self._changed:
-                    self._received += size
                     self._dispatch(message)
-                    if self._received > _MAX_RECEIVED:
-                        raise FrameError(f"{self._received:,} bytes, unasked")
         except FrameError as error:
             reason = f"it sent {error}"
         with contextlib.suppress(subprocess.TimeoutExpired):

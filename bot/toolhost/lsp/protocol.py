@@ -35,8 +35,8 @@ def encode(message: Message) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-def receive(stream: BinaryIO) -> tuple[Message, int] | None:
-    """The next message and its size in bytes; `None` at the end. Raises `FrameError`."""
+def receive(stream: BinaryIO) -> Message | None:
+    """The next message; `None` at the end. Raises `FrameError`."""
     header = b""
     while not header.endswith(b"\r\n\r\n"):
         line = stream.readline(_MAX_HEADER)
@@ -58,7 +58,7 @@ def receive(stream: BinaryIO) -> tuple[Message, int] | None:
         message = None
     if not isinstance(message, dict):
         raise FrameError("a message that is not a JSON object")
-    return message, len(header) + length
+    return message
 
 
 def path_of(uri: object) -> str:

@@ -56,13 +56,13 @@ class PatchError(ToolFailure):
 
 class Section(NamedTuple):
     """One place of a file. `body` is (sign, text) with the signs " ", "-" and "+"; `line` is the patch's, from 1,
-    `number` the file's in a unified diff, else 0."""
+    `number` the file's in a unified diff."""
 
     line: int
     anchors: tuple[str, ...]
     body: tuple[tuple[str, str], ...]
     at_end: bool = False
-    number: int = 0
+    number: int | None = None
 
     @property
     def old(self) -> list[str]:
@@ -162,7 +162,7 @@ class _Reader:
     def _section(self) -> Section:
         line = self._rows[self._at][0]
         anchors: list[str] = []
-        number = 0
+        number = None
         while self._more and self._text.startswith("@@"):
             anchor = self._text[2:].removeprefix(" ").removesuffix("\r")
             if header := _NUMBERED.match(self._text):

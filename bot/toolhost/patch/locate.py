@@ -87,7 +87,7 @@ def _nearest(section: Section, places: Sequence[int], ends: Sequence[int], curso
     for pool in ([at for at in places if at >= cursor], places):
         below = (next((at for at in pool if at >= end), -1) for end in ends)
         chosen = sorted({*below} - {-1}) if section.anchors and ends else list(pool)
-        if len(chosen) > 1 and section.number - 1 in chosen:
+        if len(chosen) > 1 and section.number is not None and section.number - 1 in chosen:
             return [section.number - 1]
         if chosen:
             return chosen
@@ -127,7 +127,7 @@ def _insertion(
     cursor = taken[-1].end if taken else 0
     starts = [end + 1 for end in ends]
     if not section.anchors:
-        starts = [min(section.number, len(lines)) if section.number else len(lines)]
+        starts = [len(lines) if section.number is None else min(section.number, len(lines))]
     starts = [start for start in starts if start >= cursor] or starts
     return Placement(starts[0], starts[0], section, exact) if len(starts) == 1 else _ambiguous(starts, lines)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import resource
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.toolhost.lsp import client
 from tests.support.language_servers import FILE, PULL, PUSH, item, pulls, script
 from tests.support.workspaces import eventually
 from tests.toolhost.lsp.conftest import Play
@@ -163,35 +161,6 @@ def test_one_that_died_is_not_started_again(play: Play) -> None:
     assert server.off() == "it ended with exit code 1"
     server.edit("more\n")
     assert sum("life" in entry for entry in server.log()) == 1
-
-
-@pytest.mark.parametrize(
-    "flood",
-    [
-        ["flood", {"method": "window/logMessage", "params": {"message": "x" * 1000}}],
-        ["raw", frame({"method": "a", "params": "x" * (1 << 20)}), 8],
-    ],
-    ids=["messages", "bytes"],
-)
-def test_a_flood_is_dammed(play: Play, monkeypatch: pytest.MonkeyPatch, flood: list[Any]) -> None:
-    monkeypatch.setattr(client, "_MAX_RECEIVED", 4 << 20)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    server = play(pulls([flood]))
-    server.edit()
-    assert server.off().endswith("bytes, unasked")
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
-
-
-@pytest.mark.parametrize("flood", [True, False])
-def test_one_that_does_not_read_is_ended(play: Play, monkeypatch: pytest.MonkeyPatch, flood: bool) -> None:
-    monkeypatch.setattr(client, "_MAX_UNREAD", 5)
-    actions = [["flood", {"id": "x" * 1000, "method": "none/such"}]] if flood else [["sleep", 3600]]
-    server = play(pulls(actions))
-    server.edit(before=None)
-    server.wait(lambda: server.sent("textDocument/diagnostic"))
-    for number in range(9):
-        server.edit(str(number) * (1 << 18))
-    assert server.off() == "it does not read what it is sent"
 
 
 @pytest.mark.parametrize("own_session", [False, True])

@@ -33,7 +33,7 @@ def test_whatever_comes_is_a_message_or_an_error(pieces: list[bytes]) -> None:
     stream = io.BytesIO(b"".join(pieces))
     try:
         while (received := receive(stream)) is not None:
-            assert isinstance(received[0], dict)
+            assert isinstance(received, dict)
     except FrameError:
         return
 
@@ -41,8 +41,8 @@ def test_whatever_comes_is_a_message_or_an_error(pieces: list[bytes]) -> None:
 def test_heads_may_have_other_fields_and_another_case() -> None:
     head = b"content-length: 2\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n"
     stream = io.BytesIO(head + b"{}" + encode({"id": 1}))
-    assert receive(stream) == ({}, len(head) + 2)
-    assert receive(stream) == ({"jsonrpc": "2.0", "id": 1}, len(encode({"id": 1})))
+    assert receive(stream) == {}
+    assert receive(stream) == {"jsonrpc": "2.0", "id": 1}
     assert receive(stream) is None
 
 
