@@ -28,11 +28,3 @@ def test_our_own_pause_is_no_silence_of_the_peer() -> None:
         silence.reset(pause=600)
         over.wait(0.2)
     assert told == []
-
-
-def test_nothing_is_said_of_a_wait_that_ends() -> None:
-    told: list[str] = []
-    silence = IdleReporter("GitHub", told.append, first=600)
-    with silence.waiting():
-        silence.reset()
-    assert told == []

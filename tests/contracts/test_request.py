@@ -21,20 +21,19 @@ ISSUE = Request(
 LINES = ReviewThread(1, "calc/sum.py", 12, 10, Side.RIGHT, "@@ -1 +1 @@", ())
 
 
-def test_no_instruction_under_an_issue_is_the_issue() -> None:
-    assert ISSUE.full_instruction == "Fix this issue."
-
-
-def test_words_of_ones_own_stay() -> None:
-    assert replace(ISSUE, instruction="this issue, but only on Windows", anchor=LINES).full_instruction == (
-        "this issue, but only on Windows"
-    )
-
-
-def test_no_instruction_in_a_review_comment_is_its_lines() -> None:
-    assert replace(ISSUE, verb="explain", anchor=LINES).full_instruction == (
-        "Explain what this review thread is about: lines 10-12 of calc/sum.py."
-    )
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (ISSUE, "Fix this issue."),
+        (replace(ISSUE, instruction="this, but on Windows", anchor=LINES), "this, but on Windows"),
+        (
+            replace(ISSUE, verb="explain", anchor=LINES),
+            "Explain what this review thread is about: lines 10-12 of calc/sum.py.",
+        ),
+    ],
+)
+def test_the_instruction_stands_alone(request_: Request, words: str) -> None:
+    assert request_.full_instruction == words
 
 
 PLACES = {

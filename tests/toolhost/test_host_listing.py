@@ -18,54 +18,41 @@ def listed(bench: Bench, below: str = "") -> list[str]:
     return files(bench.root, below=below, tmp=bench.context.tmp)
 
 
-def test_ignored_files_are_left_out_at_every_level(bench: Bench) -> None:
-    for name in ("a.py", "a.pyc", "build/x", "src/b.py", "src/b.log", "src/keep.log", "src/build/x"):
-        bench.write(name)
-    bench.write(".gitignore", "*.pyc\n/build\n")
-    bench.write("src/.gitignore", "*.log\n!keep.log\n")
-    assert listed(bench) == [
-        ".gitignore", "a.py", "src/.gitignore", "src/b.py", "src/build/x", "src/keep.log"
-    ]  # fmt: skip
+NAMES = ["-n", "a b.txt", "größe.txt", "new\nline", 'quote".txt', os.fsdecode(b"caf\xe9.txt")]
+LISTED: dict[str, tuple[dict[str, str], str, list[str]]] = {
+    "ignored files, at every level": (
+        {
+            **dict.fromkeys(("a.py", "a.pyc", "build/x", "src/b.log", "src/keep.log", "src/build/x"), ""),
+            ".gitignore": "*.pyc\n/build\n", "src/.gitignore": "*.log\n!keep.log\n",
+        },
+        "", [".gitignore", "a.py", "src/.gitignore", "src/build/x", "src/keep.log"],
+    ),
+    "bytecode, unless the repository wants it": (
+        {"a.py": "", "a.pyc": "", "src/__pycache__/b.pyc": "", "src/kept.pyc": "", "src/.gitignore": "!kept.pyc\n"},
+        "", ["a.py", "src/.gitignore", "src/kept.pyc"],
+    ),
+    "a folder alone": (
+        {"a.py": "", "src/b.py": "", "src/c.log": "", "src2/d.py": "", ".gitignore": "*.log\n"}, "src", ["src/b.py"]
+    ),
+    "names of any kind": (dict.fromkeys(NAMES, ""), "", sorted(NAMES)),
+}  # fmt: skip
 
 
-def test_bytecode_of_python_is_left_out_unless_the_repository_wants_it(bench: Bench) -> None:
-    for name in ("a.py", "a.pyc", "b.pyo", "src/__pycache__/b.cpython-311.pyc", "src/kept.pyc"):
-        bench.write(name)
-    bench.write("src/.gitignore", "!kept.pyc\n")
-    assert listed(bench) == ["a.py", "src/.gitignore", "src/kept.pyc"]
+@pytest.mark.parametrize("name", LISTED)
+def test_what_is_listed(bench: Bench, name: str) -> None:
+    tree, below, expected = LISTED[name]
+    for path, content in tree.items():
+        bench.write(path, content)
+    assert listed(bench, below) == expected
 
 
-def test_a_folder_can_be_listed_alone(bench: Bench) -> None:
-    for name in ("a.py", "src/b.py", "src/c.log", "src2/d.py"):
-        bench.write(name)
-    bench.write(".gitignore", "*.log\n")
-    assert listed(bench, "src") == ["src/b.py"]
-
-
-def test_git_itself_is_never_listed(bench: Bench) -> None:
-    bench.write("a.py")
+def test_git_itself_links_and_other_repositories_are_not_entered(bench: Bench) -> None:
+    bench.write("src/a.py")
     bench.commit_all()
-    assert listed(bench) == ["a.py"]
-
-
-def test_another_repository_is_not_entered(bench: Bench) -> None:
-    bench.write("a.py")
     bench.write("other/b.py")
     bench.git("init", "-q", cwd=bench.root / "other")
-    assert listed(bench) == ["a.py"]
-
-
-def test_links_are_listed_and_not_entered(bench: Bench) -> None:
-    bench.write("src/a.py")
     (bench.root / "link").symlink_to("src")
     assert listed(bench) == ["link", "src/a.py"]
-
-
-def test_names_of_any_kind_survive(bench: Bench) -> None:
-    names = ["-n", "a b.txt", "größe.txt", "new\nline", 'quote".txt', os.fsdecode(b"caf\xe9.txt")]
-    for name in names:
-        bench.write(name)
-    assert listed(bench) == sorted(names)
 
 
 def test_a_tracked_file_is_never_ignored(bench: Bench) -> None:
