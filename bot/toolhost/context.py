@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.background import Jobs
-from bot.toolhost.listing import files
+from bot.toolhost.listing import scratch_repository
 from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
@@ -66,8 +66,9 @@ class Context:
         self._disk_use: DiskUse | None = None
 
     def files(self, below: str = "") -> list[str]:
-        """The files of the work tree that are not ignored, as `listing.files` returns them. Raises `OSError`."""
-        return files(self.root, below=below, tmp=self.tmp, cancelled=self.cancelled)
+        """The files of the work tree that are not ignored, as a `ScratchRepository` lists them. Raises `OSError`."""
+        with scratch_repository(self.root, self.tmp, self.cancelled) as git:
+            return git.files(below)
 
     def command_usage(self) -> CommandUsage:
         """The measurements for the next command."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from bot.contracts.tools import ToolFailure
 from bot.contracts.workspace_tools import OUTPUT_NAME, TEMPORARY
 from bot.toolhost.context import Context
-from bot.toolhost.listing import files
+from bot.toolhost.listing import scratch_repository
 from bot.toolhost.text import NotTextError, Text, decode, sha256, to_lf
 
 
@@ -131,7 +131,8 @@ def _files_of(context: Context, path: Path, below: str, *, in_tree: bool) -> lis
         return names
     if path.is_file():
         return [below]
-    found = files(path, tmp=context.tmp, cancelled=context.cancelled, ignored_too=True)
+    with scratch_repository(path, context.tmp, context.cancelled) as git:
+        found = git.files(ignored_too=True)
     return [f"{below}/{name}" if below else name for name in found]
 
 

@@ -85,19 +85,6 @@ class ScratchRepository(NamedTuple):
         return [name for name in os.fsdecode(output).split("\0")[:-1] if not name.endswith("/")]
 
 
-def files(
-    root: Path,
-    *,
-    below: str = "",
-    tmp: Path,
-    cancelled: Cancellation | None = None,
-    ignored_too: bool = False,
-) -> list[str]:
-    """As `ScratchRepository.files`."""
-    with scratch_repository(root, tmp, cancelled) as git:
-        return git.files(below, ignored_too=ignored_too)
-
-
 @contextmanager
 def scratch_repository(
     root: Path, tmp: Path, cancelled: Cancellation | None = None

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from bot.toolhost.globs import TooManyAlternativesError, expand_braces, matcher
-from bot.toolhost.listing import files, scratch_repository
+from bot.toolhost.listing import scratch_repository
 from bot.toolhost.scan import Scanner
 from tests.toolhost.conftest import Bench
 
 
 def listed(bench: Bench, below: str = "") -> list[str]:
-    return files(bench.root, below=below, tmp=bench.context.tmp)
+    return bench.context.files(below)
 
 
 NAMES = ["-n", "a b.txt", "größe.txt", "new\nline", 'quote".txt', os.fsdecode(b"caf\xe9.txt")]
@@ -108,7 +108,8 @@ def test_a_repository_around_the_root_is_not_found(bench: Bench) -> None:
     bench.write(".gitignore", "*.log\n")
     bench.write("sub/a.log")
     bench.commit_all()
-    assert files(bench.root / "sub", tmp=bench.context.tmp) == ["a.log"]
+    bench.context.root = bench.root / "sub"
+    assert listed(bench) == ["a.log"]
 
 
 def test_the_scratch_repository_is_gone_afterwards(bench: Bench) -> None:

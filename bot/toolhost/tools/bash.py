@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost import output, shell
 from bot.toolhost.background import MOST, NO_LIMIT
-from bot.toolhost.context import Context
+from bot.toolhost.context import Context, text_argument
 from bot.toolhost.exit_messages import ending, on_one_line
 from bot.toolhost.files import inside, mention_files
 from bot.toolhost.spill import Spill
@@ -23,9 +22,6 @@ from bot.toolhost.working_folder import FolderNote
 
 _LONGEST = 6 * 3600
 """Seconds, the maximum for the supervisor's own commands: setup and checks."""
-
-_SCRIPT_FROM = 100_000
-"""Bytes. A longer command goes into a file: one argument may have 128 KiB, all of them 2 MiB."""
 
 _LONGEST_SHOWN = 1000
 """Characters of the path of a missing folder."""
@@ -64,7 +60,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
 
     with Spill(context.spill, context.seq) as spill:
         ended = shell.run_command(
-            Command(["bash", "-c", _as_argument(command, context), "bash"], cwd, environment, timeout),
+            Command(["bash", "-c", command, "bash"], cwd, environment, timeout),
             spill,
             cancelled=context.cancelled,
             monitor=context.monitor,
@@ -99,7 +95,7 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
         raise ToolFailure(
             f"{MOST} commands run in the background, and no more may: {names}. End one with bash_kill."
         )
-    argv = ["bash", "-c", _as_argument(command, context), "bash"]
+    argv = ["bash", "-c", command, "bash"]
     job = context.jobs.start(
         command,
         Command(argv, cwd, context.environment, timeout or NO_LIMIT),
@@ -117,8 +113,8 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
 
 
 def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
-    command, timeout = arguments.get("command"), arguments.get("timeout")
-    if not isinstance(command, str) or not command.strip():
+    command, timeout = text_argument(arguments, "command"), arguments.get("timeout")
+    if not command.strip():
         raise ToolFailure('"command" is empty. Give the command to run.')
     if "\0" in command:
         raise ToolFailure('"command" holds a NUL character, which no command line can. Write it as \\x00.')
@@ -127,20 +123,6 @@ def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
     if not isinstance(timeout, int) or isinstance(timeout, bool) or not 1 <= timeout <= _LONGEST:
         raise ToolFailure(f'"timeout" is in seconds, a whole number from 1 to {MAX_TIMEOUT}.')
     return command, timeout
-
-
-def _as_argument(command: str, context: Context) -> str:
-    """The argument of `bash -c`: the command, or for a very long one a script file that has it."""
-    try:
-        size = len(os.fsencode(command))
-    except UnicodeEncodeError:
-        half = '"command" holds half of a character, which no program can be given. Write it again.'
-        raise ToolFailure(half) from None
-    if size <= _SCRIPT_FROM:
-        return command
-    script = context.tmp / f".command-{context.seq}.sh"
-    script.write_text(command, encoding="utf-8", errors="surrogateescape")
-    return f". {shlex.quote(str(script))}"
 
 
 def _working_folder(context: Context) -> Path:
