@@ -35,9 +35,9 @@ def ending(ended: CommandResult, timeout: float, background: int = 0) -> list[st
         )
     elif ended.limit is not None:
         notes.append(
-            f"{stopped(ended.limit)}, which is the limit here: {_what(ended)} "
+            f"stopped: {_exceeded(ended.limit)}, which is the limit here: {_what(ended)} "
             f"killed{_while_running(ended)}; what it printed is {_where(background)}. "
-            f"{next_step(ended.limit.name)}"
+            f"{_NEXT[ended.limit.name]}"
         )
     elif ended.exit_code < 0:
         notes.append(f"killed by {signal_name(-ended.exit_code)}")
@@ -104,18 +104,14 @@ _FULL = 64 * 1024
 _TOO_LARGE = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
 
 
-def stopped(over: ExceededLimit) -> str:
+def _exceeded(over: ExceededLimit) -> str:
     """The first clause about a command that was killed for this limit."""
     size = _size(over.allowed)
     return {
-        "memory": f"stopped: more than {size} of memory was held by the command and all it started",
-        "processes": f"stopped: more than {over.allowed} processes ran in the workspace at once",
-        "disk": f"stopped: more than {size} was added to the work tree and the temporary folder",
+        "memory": f"more than {size} of memory was held by the command and all it started",
+        "processes": f"more than {over.allowed} processes ran in the workspace at once",
+        "disk": f"more than {size} was added to the work tree and the temporary folder",
     }[over.name]
-
-
-def next_step(name: str) -> str:
-    return _NEXT[name]
 
 
 def reached_kernel_limit(

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from bot.toolhost import programs
 from bot.toolhost.context import Context
-from bot.toolhost.programs import Cancellation
 from bot.toolhost.text import sha256
 
 CONTENT_LIMIT = 1024 * 1024
@@ -84,7 +83,7 @@ class Scanner:
         unread = [
             path for path in (*moved, *gone) if path in self._known and self._known[path].digest is None
         ]
-        base = self._base_digests(unread)
+        base = {path: sha256(content) for path, content in self._base_contents(unread)}
         self.note_for_people = ""
         batch: list[dict[str, Any]] = []
         size = total = 0
@@ -121,14 +120,7 @@ class Scanner:
 
     def base_content(self, path: str) -> bytes | None:
         """A file's bytes in the commit that the workspace started on; `None` if it is not in it."""
-        if not self._commit or "\n" in path:
-            return None
-        answer = self._git("cat-file", "--batch", stdin=os.fsencode(f"{self._commit}:{path}\n"))
-        header, _, rest = answer.partition(b"\n")
-        fields = header.rsplit(b" ", 2)
-        if len(fields) != 3 or fields[1] != b"blob" or not fields[2].isdigit():
-            return None
-        return rest[: int(fields[2])]
+        return next((content for _, content in self._base_contents([path])), None)
 
     def note(self, metadata: Mapping[str, Any]) -> None:
         """Update the known state of the files that a tool changed, which its result's metadata names."""
@@ -188,73 +180,48 @@ class Scanner:
             same_mode = known is None or known.stamp[4] == stamp[4]
             if known is not None and before == digest and same_mode:
                 continue
-            yield (
-                _entry(
-                    path,
-                    before,
-                    digest,
-                    stat.S_IMODE(stamp[4]),
-                    link=link,
-                    oversize=content is None and link is None,
-                ),
-                content,
-            )
+            oversize = content is None and link is None
+            yield _entry(path, before, digest, stamp[4], link=link, oversize=oversize), content
         for path in gone:
             known = self._known.pop(path)
-            yield (
-                _entry(path, known.digest or base.get(path), None, stat.S_IMODE(known.stamp[4])),
-                None,
-            )
+            yield _entry(path, known.digest or base.get(path), None, known.stamp[4]), None
 
-    def _base_digests(self, paths: list[str]) -> dict[str, str]:
-        """The digests of unread files at the start of the workspace, from the commit that it started on.
-
-        A file that is not in git has none, and no file has one if a command broke the `.git`.
-        """
-        if not paths or not self._commit:
-            return {}
+    def _base_contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Those of the files that are in the commit that the workspace started on. There are none if a command broke
+        the `.git`."""
         names = [path for path in paths if "\n" not in path]
+        if not names or not self._commit:
+            return
         wanted = b"".join(os.fsencode(f"{self._commit}:{name}\n") for name in names)
         answer = self._git("cat-file", "--batch", stdin=wanted)
-        digests: dict[str, str] = {}
         at = 0
         for name in names:
             end = answer.find(b"\n", at)
-            header = answer[at:end].split(b" ")
+            fields = answer[at:end].rsplit(b" ", 2)
             at = end + 1
-            if end < 0 or header[-1] == b"missing" or len(header) != 3 or not header[2].isdigit():
-                continue
-            size = int(header[2])
-            digests[name] = sha256(answer[at : at + size])
-            at += size + 1
-        return digests
+            if end >= 0 and len(fields) == 3 and fields[2].isdigit():
+                size = int(fields[2])
+                if fields[1] == b"blob":
+                    yield name, answer[at : at + size]
+                at += size + 1
 
     def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """The output of git for the disposable `.git`; empty if it fails, since a command may have broken that."""
+        """The output of the system's git for the disposable `.git`, whatever a command put into an environment of the
+        tree or into HOME; empty if it fails, since a command may have broken that."""
+        own = {**self.context.environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
         try:
-            finished = self._run_git(arguments, self.context.cancelled, stdin=stdin)
+            finished = programs.run_program(
+                ["git", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", *arguments],
+                cwd=self.context.root,
+                environment={**own, "PATH": f"{programs.SYSTEM_PATH}:{own.get('PATH', '')}"},
+                timeout=60,
+                cap=256 * 1024 * 1024,
+                cancelled=self.context.cancelled,
+                stdin=stdin,
+            )
         except OSError:
             return b""
         return finished.output if finished.exit_code == 0 else b""
-
-    def _run_git(
-        self,
-        arguments: Sequence[str],
-        cancelled: Cancellation,
-        *,
-        stdin: bytes = b"",
-    ) -> programs.ProgramResult:
-        """Run the system's git, whatever a command put into an environment of the tree or into HOME."""
-        own = {**self.context.environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
-        return programs.run_program(
-            ["git", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", *arguments],
-            cwd=self.context.root,
-            environment={**own, "PATH": f"{programs.SYSTEM_PATH}:{own.get('PATH', '')}"},
-            timeout=60,
-            cap=256 * 1024 * 1024,
-            cancelled=cancelled,
-            stdin=stdin,
-        )
 
 
 def changed_files(metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -276,7 +243,7 @@ def _entry(
         "path": path,
         "before": before,
         "after": after,
-        "mode": mode,
+        "mode": stat.S_IMODE(mode),
         "content": None,
         "oversize": oversize,
         "link": link,
