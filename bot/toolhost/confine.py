@@ -48,7 +48,22 @@ def main() -> None:
     """`python -I -S -c ... PACKAGE DESCRIPTOR PROGRAM...`: confine this process, then run the program in it."""
     _, _, descriptor, *argv = sys.argv
     confine(int(descriptor))
-    os.execv(argv[0], argv)  # noqa: S606
+    become(argv)
+
+
+def become(argv: list[str]) -> None:
+    """Run `argv` in this process: in this interpreter if it is ours, since another one could not list the folder of our
+    package any more."""
+    if argv[:3] != [sys.executable, "-I", "-S"]:
+        os.execv(argv[0], argv)  # noqa: S606
+    names = {"__name__": "__main__"}
+    if argv[3] == "-c":
+        sys.argv = ["-c", *argv[5:]]
+        exec(argv[4], names)  # noqa: S102 - from the supervisor
+    else:
+        sys.argv = argv[3:]
+        with open(argv[3], encoding="utf-8") as script:
+            exec(compile(script.read(), argv[3], "exec"), names)  # noqa: S102
 
 
 def confine(descriptor: int) -> None:
