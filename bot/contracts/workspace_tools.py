@@ -8,6 +8,9 @@ which runs only inside the sandbox: the supervisor needs them before the first r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bot.contracts.tools import ToolSpec
 
 MAX_LINES = 2000
@@ -25,138 +28,101 @@ MAX_TIMEOUT = 600
 MAX_WAIT = 100
 """Seconds. Less than the supervisor waits for a call without a time limit."""
 
-VIEW = ToolSpec(
-    name="view",
-    description="Show a text file as `12|text`; over 600 lines, its outline unless offset or limit is set.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "path": {"type": "string"},
-            "offset": {"type": "integer"},
-            "limit": {"type": "integer"},
+_Schema = Mapping[str, Any]
+_STRING: _Schema = {"type": "string"}
+_INTEGER: _Schema = {"type": "integer"}
+_BOOLEAN: _Schema = {"type": "boolean"}
+
+
+def _tool(
+    name: str, description: str, properties: Mapping[str, _Schema], *required: str, writes: bool = False
+) -> ToolSpec:
+    schema = {"type": "object", "properties": properties}
+    return ToolSpec(name, description, {**schema, "required": list(required)} if required else schema, writes)
+
+
+VIEW = _tool(
+    "view",
+    "Show a text file as `12|text`; over 600 lines, its outline unless offset or limit is set.",
+    {"path": _STRING, "offset": _INTEGER, "limit": _INTEGER},
+    "path",
+)
+
+LS = _tool("ls", "List a folder as a tree.", {"path": _STRING})
+
+GLOB = _tool(
+    "glob",
+    "Find files, newest first: `*.py` at any depth, `src/**/*.ts`.",
+    {"pattern": _STRING, "path": _STRING},
+    "pattern",
+)
+
+GREP = _tool(
+    "grep",
+    "Search the lines of files that are not ignored by Perl-compatible regex.",
+    {
+        "pattern": _STRING,
+        "path": _STRING,
+        "glob": _STRING,
+        "literal": _BOOLEAN,
+        "context": _INTEGER,
+        "mode": {"type": "string", "enum": list(MODES)},
+    },
+    "pattern",
+)
+
+EDIT = _tool(
+    "edit",
+    "Replace `old`, which occurs once in a viewed file, with `new`.",
+    {"path": _STRING, "old": _STRING, "new": _STRING, "replace_all": _BOOLEAN},
+    *("path", "old", "new"),
+    writes=True,
+)
+
+WRITE = _tool(
+    "write",
+    "Write a whole file. View an existing one first.",
+    {"path": _STRING, "content": _STRING},
+    *("path", "content"),
+    writes=True,
+)
+
+PATCH = _tool(
+    "patch",
+    "Change viewed files, all or nothing:\n*** Begin Patch\n*** Update File: path\n@@ part of a line above\n"
+    " context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch\n"
+    "Context must be found once. `*** Move to: path` may follow Update File. Unified diffs work too.",
+    {"patch": _STRING},
+    "patch",
+    writes=True,
+)
+
+BASH = _tool(
+    "bash",
+    "Run a command without network or input. The working folder carries over, variables do not. Servers need "
+    "background.",
+    {
+        "command": _STRING,
+        "timeout": {
+            **_INTEGER,
+            "maximum": MAX_TIMEOUT,
+            "description": f"seconds, {DEFAULT_TIMEOUT} if left out",
         },
-        "required": ["path"],
+        "background": _BOOLEAN,
     },
-)
-
-LS = ToolSpec(
-    name="ls",
-    description="List a folder as a tree.",
-    parameters={"type": "object", "properties": {"path": {"type": "string"}}},
-)
-
-GLOB = ToolSpec(
-    name="glob",
-    description="Find files, newest first: `*.py` at any depth, `src/**/*.ts`.",
-    parameters={
-        "type": "object",
-        "properties": {"pattern": {"type": "string"}, "path": {"type": "string"}},
-        "required": ["pattern"],
-    },
-)
-
-GREP = ToolSpec(
-    name="grep",
-    description="Search the lines of files that are not ignored by Perl-compatible regex.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "pattern": {"type": "string"},
-            "path": {"type": "string"},
-            "glob": {"type": "string"},
-            "literal": {"type": "boolean"},
-            "context": {"type": "integer"},
-            "mode": {"type": "string", "enum": list(MODES)},
-        },
-        "required": ["pattern"],
-    },
-)
-
-EDIT = ToolSpec(
-    name="edit",
-    description="Replace `old`, which occurs once in a viewed file, with `new`.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "path": {"type": "string"},
-            "old": {"type": "string"},
-            "new": {"type": "string"},
-            "replace_all": {"type": "boolean"},
-        },
-        "required": ["path", "old", "new"],
-    },
+    "command",
     writes=True,
 )
 
-WRITE = ToolSpec(
-    name="write",
-    description="Write a whole file. View an existing one first.",
-    parameters={
-        "type": "object",
-        "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
-        "required": ["path", "content"],
-    },
+BASH_OUTPUT = _tool(
+    "bash_output",
+    "New output of a background command, or all from a line on.",
+    {"id": _INTEGER, "offset": _INTEGER, "wait": {**_INTEGER, "description": "seconds"}},
+    "id",
     writes=True,
 )
 
-PATCH = ToolSpec(
-    name="patch",
-    description=(
-        "Change viewed files, all or nothing:\n*** Begin Patch\n*** Update File: path\n@@ part of a line above\n"
-        " context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch\n"
-        "Context must be found once. `*** Move to: path` may follow Update File. Unified diffs work too."
-    ),
-    parameters={
-        "type": "object",
-        "properties": {"patch": {"type": "string"}},
-        "required": ["patch"],
-    },
-    writes=True,
-)
-
-BASH = ToolSpec(
-    name="bash",
-    description=(
-        "Run a command without network or input. The working folder carries over, variables do not. Servers need "
-        "background."
-    ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "command": {"type": "string"},
-            "timeout": {
-                "type": "integer",
-                "maximum": MAX_TIMEOUT,
-                "description": f"seconds, {DEFAULT_TIMEOUT} if left out",
-            },
-            "background": {"type": "boolean"},
-        },
-        "required": ["command"],
-    },
-    writes=True,
-)
-
-BASH_OUTPUT = ToolSpec(
-    name="bash_output",
-    description="New output of a background command, or all from a line on.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "id": {"type": "integer"},
-            "offset": {"type": "integer"},
-            "wait": {"type": "integer", "description": "seconds"},
-        },
-        "required": ["id"],
-    },
-    writes=True,
-)
-
-BASH_KILL = ToolSpec(
-    name="bash_kill",
-    description="End a background command, or all.",
-    parameters={"type": "object", "properties": {"id": {"type": "integer"}}},
-    writes=True,
-)
+BASH_KILL = _tool("bash_kill", "End a background command, or all.", {"id": _INTEGER}, writes=True)
 
 TEMPORARY = "$TMPDIR"
 OUTPUT = "out"
