@@ -4,10 +4,8 @@ cost but the diagnostics where a server is not what it should be."""
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock
-from tests.support.language_servers import PLAYER, PULL, item, pulls, script
+from tests.support.language_servers import PLAYER, item, pulls
 from tests.support.workspaces import Bench, eventually, make_tree
 
 LONG = 30.0
@@ -150,61 +148,6 @@ def played(tmp_path: Path) -> Iterator[Played]:
     made = Played(tmp_path)
     yield made
     made.bench.close()
-
-
-SILENT = script(PULL, {"textDocument/diagnostic": [[]]})
-GARBAGE = pulls([["raw", "this is no message\r\n\r\n"]])
-
-
-def until_said(workspace: Workspace, path: str, words: str, lines: list[str]) -> list[str]:
-    """`lines` with what is said while the file is changed again and again, until the words are among them, and with two
-    changes after that."""
-
-    def change() -> bool:
-        lines.extend(found(call(workspace, "write", path=path, content=f"x = {len(lines)}\n")))
-        return False
-
-    assert eventually(lambda: any(words in line for line in lines) or change()), lines
-    change()
-    change()
-    return lines
-
-
-@pytest.mark.slow
-def test_servers_that_hang_babble_or_are_not_there_cost_the_wait_and_are_said_once(played: Played) -> None:
-    workspace = played.start(0.3, ty=SILENT, ruff=GARBAGE, gopls="/no/such/server")
-    began = time.monotonic()
-    first = call(workspace, "write", path="app.py", content="y = 1\n")
-    assert time.monotonic() - began < LONG
-    assert "Wrote app.py" in first.content
-    lines = until_said(workspace, "app.py", "ruff is off for the rest of the run", found(first))
-    assert any("did not answer in 0.3 s; state unknown" in line for line in lines)
-    assert sum("ruff is off" in line for line in lines) == 1
-    assert not any(re.search(r"no new problems \((ty|ruff)", line) for line in lines)
-    gone = [found(call(workspace, "write", path="m.go", content=f"package m{n}\n")) for n in range(2)]
-    assert gone == [
-        ["Diagnostics: gopls is not available: it could not be started: No such file or directory"],
-        [],
-    ]
-
-
-def test_a_fault_of_its_own_costs_the_diagnostics_and_is_said_once_in_words(played: Played) -> None:
-    workspace = played.bench.start(diagnostics={"wait": "no number"}, assume_read=True)
-    first = call(workspace, "edit", path="app.py", old="f(1)", new="f(2)")
-    (state,) = found(first)
-    assert state.startswith("Diagnostics are off for the rest of the run: TypeError: ")
-    assert "Edited app.py" in first.content
-    assert found(call(workspace, "edit", path="app.py", old="f(2)", new="f(1)")) == []
-
-
-def test_nothing_runs_before_a_file_of_its_language_is_read(played: Played) -> None:
-    workspace = played.start(LONG, ty=pulls([["items", []]]), clangd=pulls([["items", []]]))
-    call(workspace, "ls", path=".")
-    call(workspace, "write", path="notes.md", content="x")
-    assert not (played.folder / "ty.log").exists()
-    call(workspace, "view", path="app.py")
-    assert eventually((played.folder / "ty.log").exists)
-    assert not (played.folder / "clangd.log").exists()
 
 
 def test_before_a_file_was_read_no_command_is_looked_after_at_once(played: Played) -> None:

@@ -34,13 +34,16 @@ Begin = Callable[..., "Looked"]
 class Looked:
     """A session with scripted servers on a folder; the others are off."""
 
-    def __init__(self, folder: Path, wait: float, scripts: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, folder: Path, wait: object, scripts: Mapping[str, Mapping[str, Any] | str]) -> None:
         self.folder = folder
         self.root = folder / "tree"
         for name in ("tree", "tmp"):
             (folder / name).mkdir()
         servers: dict[str, dict[str, Any]] = {name: {"off": True} for name in NAMES}
         for name, what in scripts.items():
+            if isinstance(what, str):
+                servers[name] = {"command": what}
+                continue
             (folder / f"{name}.json").write_text(json.dumps(what))
             words = [sys.executable, "-I", "-S", PLAYER, folder / f"{name}.json", folder / f"{name}.log"]
             servers[name] = {"command": shlex.join(map(str, words))}
@@ -81,7 +84,7 @@ class Looked:
 def begin(tmp_path: Path) -> Iterator[Begin]:
     begun: list[Looked] = []
 
-    def start(wait: float = LONG, **scripts: Mapping[str, Any]) -> Looked:
+    def start(wait: object = LONG, **scripts: Mapping[str, Any] | str) -> Looked:
         begun.append(Looked(tmp_path, wait, scripts))
         return begun[-1]
 
@@ -114,6 +117,21 @@ def test_one_that_does_not_answer_is_waited_for_once(begin: Begin) -> None:
     began = time.monotonic()
     assert looked.change("a.py", "c\n")["text"] == ""  # said once
     assert time.monotonic() - began < LONG
+
+
+def test_what_is_not_there_is_said_once_and_no_other_server_runs(begin: Begin) -> None:
+    looked = begin(ty=pulls(CLEAN), gopls="/no/such/server")
+    missing = "Diagnostics: gopls is not available: it could not be started: No such file or directory"
+    assert [looked.change("m.go", text)["text"] for text in ("package a", "package b")] == [missing, ""]
+    looked.change("notes.md", "x")
+    assert not (looked.folder / "ty.log").exists()
+
+
+def test_a_fault_of_its_own_costs_the_diagnostics_and_is_said_once(begin: Begin) -> None:
+    looked = begin("no number", ty=pulls(CLEAN))
+    said = [looked.change("a.py", text)["text"] for text in ("a", "b")]
+    assert said[0].startswith("\nDiagnostics are off for the rest of the run: TypeError: ")
+    assert said[1] == ""
 
 
 def test_one_server_of_a_kind_serves_all_projects(begin: Begin) -> None:
