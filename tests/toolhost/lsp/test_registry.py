@@ -44,14 +44,6 @@ def test_a_folder_that_cannot_be_looked_into_has_no_settings_and_no_programs(tmp
         assert isinstance(found, str), one.name
 
 
-def test_python_is_looked_at_by_our_own_first(tmp_path: Path) -> None:
-    project(tmp_path, {"ty.toml": "", ".venv/pyvenv.cfg": ""}, (".venv/bin/ty", "path/ruff"))
-    assert argv(tmp_path, spec("ty").find(location(tmp_path, ty="/ours/ty"))) == "/ours/ty server"
-    assert argv(tmp_path, spec("ty").find(location(tmp_path))) == ".venv/bin/ty server"
-    assert argv(tmp_path, spec("ruff").find(location(tmp_path))) == "path/ruff server"
-    assert spec("ty").find(Place(tmp_path, tmp_path, {"PATH": ""}, {})) != ""
-
-
 @pytest.mark.parametrize(
     ("files", "configured"),
     [
@@ -98,24 +90,47 @@ def package(version: str) -> dict[str, str]:
     return {"node_modules/typescript/package.json": f'{{"version": "{version}"}}'}
 
 
-@pytest.mark.parametrize(
-    ("files", "programs", "started"),
-    [
-        (package("7.0.2"), ("node_modules/.bin/tsc",), "node_modules/.bin/tsc --lsp --stdio"),
-        (
-            package("5.9.3"),
-            ("node_modules/.bin/tsc", "node_modules/.bin/typescript-language-server"),
-            "node_modules/.bin/typescript-language-server --stdio",
-        ),
-        ({}, ("path/typescript-language-server",), "path/typescript-language-server --stdio"),
-    ],
-)
-def test_typescript_is_the_project_s_own(
-    tmp_path: Path, files: dict[str, str], programs: tuple[str, ...], started: str
+SERVER = "typescript-language-server"
+NO_TYPESCRIPT = f"there is neither TypeScript 7 in node_modules nor {SERVER}"
+NEAREST = {f"packages/a/{name}": text for name, text in package("7.1.0").items()}
+NO_LOCK = "there is no Cargo.lock, and cargo would write one"
+STARTS: list[tuple[str, Mapping[str, str], tuple[str, ...], str, str]] = [
+    ("ty", {"ty.toml": "", ".venv/pyvenv.cfg": ""}, (".venv/bin/ty",), "", ".venv/bin/ty server"),
+    ("ruff", {}, ("path/ruff",), "", "path/ruff server"),
+    ("typescript", package("7.0.2"), ("node_modules/.bin/tsc",), "src/deep", "node_modules/.bin/tsc --lsp --stdio"),
+    ("typescript", package("5.9.3"), ("node_modules/.bin/tsc", f"node_modules/.bin/{SERVER}"), "",
+     f"node_modules/.bin/{SERVER} --stdio"),
+    ("typescript", {}, (f"path/{SERVER}",), "", f"path/{SERVER} --stdio"),
+    ("typescript", package("5.9.3"), ("node_modules/.bin/tsc", "path/tsc"), "", NO_TYPESCRIPT),
+    ("typescript", {**package("5.0.0"), **NEAREST}, ("packages/a/node_modules/.bin/tsc",), "packages/a/src",
+     "packages/a/node_modules/.bin/tsc --lsp --stdio"),
+    ("gopls", {"go.mod": ""}, ("path/gopls",), "src", "path/gopls"),
+    ("gopls", {"go.mod": ""}, (), "", "it is not installed"),
+    ("gopls", {}, ("path/gopls",), "", "there is no go.mod"),
+    ("clangd", {"build/compile_commands.json": ""}, ("path/clangd",), "src",
+     "path/clangd --background-index=false --compile-commands-dir=build"),
+    ("clangd", {}, ("path/clangd",), "", "there is no compile_commands.json"),
+    ("rust-analyzer", {"Cargo.toml": ""}, ("path/rust-analyzer",), "", NO_LOCK),
+    ("biome", {"biome.jsonc": ""}, ("node_modules/.bin/biome",), "src", "node_modules/.bin/biome lsp-proxy"),
+    ("biome", {"biome.json": ""}, (), "", "it is not installed"),
+    ("biome", {}, ("node_modules/.bin/biome",), "", ""),
+    ("oxlint", {".oxlintrc.json": ""}, ("node_modules/.bin/oxlint",), "src", "node_modules/.bin/oxlint --lsp"),
+    ("oxlint", {}, ("node_modules/.bin/oxlint",), "", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "files", "programs", "folder", "started"), STARTS)
+def test_how_a_server_starts_or_why_it_does_not(
+    tmp_path: Path, name: str, files: Mapping[str, str], programs: tuple[str, ...], folder: str, started: str
 ) -> None:
     project(tmp_path, files, programs)
-    start = spec("typescript").find(location(tmp_path, "src/deep"))
-    assert argv(tmp_path, start) == started
+    found = spec(name).find(location(tmp_path, folder))
+    assert (argv(tmp_path, found) if isinstance(found, Launch) else found) == started
+
+
+def test_our_own_comes_first(tmp_path: Path) -> None:
+    project(tmp_path, {"ty.toml": ""}, (".venv/bin/ty",))
+    assert argv(tmp_path, spec("ty").find(location(tmp_path, ty="/ours/ty"))) == "/ours/ty server"
 
 
 def test_an_old_typescript_runs_by_files_that_this_run_may_not_have_changed(tmp_path: Path) -> None:
@@ -124,62 +139,6 @@ def test_an_old_typescript_runs_by_files_that_this_run_may_not_have_changed(tmp_
     start = spec("typescript").find(location(tmp_path))
     assert isinstance(start, Launch)
     assert {Path(one).relative_to(tmp_path).as_posix() for one in start.runs} == set(library)
-
-
-def test_an_old_typescript_without_a_server_is_named(tmp_path: Path) -> None:
-    project(tmp_path, package("5.9.3"), ("node_modules/.bin/tsc", "path/tsc"))
-    reason = spec("typescript").find(location(tmp_path))
-    assert reason == "there is neither TypeScript 7 in node_modules nor typescript-language-server"
-
-
-def test_in_a_monorepo_the_nearest_is_taken(tmp_path: Path) -> None:
-    here = {f"packages/a/{name}": text for name, text in package("7.1.0").items()}
-    project(tmp_path, {**package("5.0.0"), **here}, ("packages/a/node_modules/.bin/tsc",))
-    start = spec("typescript").find(location(tmp_path, "packages/a/src"))
-    assert argv(tmp_path, start) == "packages/a/node_modules/.bin/tsc --lsp --stdio"
-
-
-@pytest.mark.parametrize(
-    ("name", "files", "program", "found"),
-    [
-        ("gopls", {}, "path/gopls", "there is no go.mod"),
-        ("gopls", {"go.mod": ""}, "", "it is not installed"),
-        ("clangd", {}, "path/clangd", "there is no compile_commands.json"),
-        (
-            "rust-analyzer",
-            {"Cargo.toml": ""},
-            "path/rust-analyzer",
-            "there is no Cargo.lock, and cargo would write one",
-        ),
-        ("biome", {}, "node_modules/.bin/biome", ""),
-        ("oxlint", {}, "node_modules/.bin/oxlint", ""),
-        ("biome", {"biome.json": ""}, "", "it is not installed"),
-    ],
-)
-def test_what_a_project_does_not_configure_is_not_started(
-    tmp_path: Path, name: str, files: dict[str, str], program: str, found: str
-) -> None:
-    project(tmp_path, files, (program,) if program else ())
-    assert spec(name).find(location(tmp_path)) == found
-
-
-@pytest.mark.parametrize(
-    ("name", "file", "program", "started"),
-    [
-        ("gopls", "go.mod", "path/gopls", "path/gopls"),
-        ("biome", "biome.jsonc", "node_modules/.bin/biome", "node_modules/.bin/biome lsp-proxy"),
-        ("oxlint", ".oxlintrc.json", "node_modules/.bin/oxlint", "node_modules/.bin/oxlint --lsp"),
-    ],
-)
-def test_what_it_configures_is(tmp_path: Path, name: str, file: str, program: str, started: str) -> None:
-    project(tmp_path, {file: ""}, (program,))
-    assert argv(tmp_path, spec(name).find(location(tmp_path, "src"))) == started
-
-
-def test_clangd_is_told_where_the_commands_are(tmp_path: Path) -> None:
-    project(tmp_path, {"build/compile_commands.json": ""}, ("path/clangd",))
-    started = argv(tmp_path, spec("clangd").find(location(tmp_path, "src")))
-    assert started == "path/clangd --background-index=false --compile-commands-dir=build"
 
 
 def test_nothing_above_the_tree_is_looked_at(tmp_path: Path) -> None:
