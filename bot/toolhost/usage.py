@@ -87,7 +87,7 @@ _BLOCK = 512
 _LEAST = 4096
 """Bytes that a file or a folder counts for, an empty one too: a disk also runs out of places for files."""
 _WALK_SHARE = 50
-"""A walk of the folders may take one part in this many of the time."""
+"""A walk of the folders may take one part in this many of a processor: what waits for one is not counted."""
 
 _LONGEST_WALK = 2.0
 
@@ -127,7 +127,7 @@ class DiskUse:
             return ExceededLimit("disk", self.allowed) if self.added > max(self.allowed, before) else None
 
     def _walk(self, pids: Iterable[int], gone: int) -> None:
-        began = time.monotonic()
+        began, used = time.monotonic(), time.thread_time()
         counted: dict[tuple[int, int], int] = {}
         endless = False
         for file in self._new_files(pids):
@@ -135,7 +135,7 @@ class DiskUse:
             if endless := time.monotonic() - began > _LONGEST_WALK:
                 break
         self.added = max(sum(counted.values()), gone if endless else 0)
-        self._next_walk = began + max(self._pause, (time.monotonic() - began) * _WALK_SHARE)
+        self._next_walk = began + max(self._pause, (time.thread_time() - used) * _WALK_SHARE)
 
     def _new_files(self, pids: Iterable[int]) -> Iterator[os.stat_result]:
         """The bytes added since the workspace began. Holes in a file take no blocks."""

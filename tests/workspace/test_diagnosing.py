@@ -94,11 +94,11 @@ def test_of_several_edits_in_one_answer_the_last_tells(real: Workspace) -> None:
 
 def test_files_that_are_made_or_changed_by_commands_are_looked_at_and_others_not(real: Workspace) -> None:
     code = "import no_such_a\nimport no_such_b\nprint(nobody, no_such_a, no_such_b)\n"
+    call(real, "view", path="app.py")
     head, first, _ = found(call(real, "write", path="made.py", content=code))
     assert head == "Diagnostics (ty, ruff; complete): 1 new, 1 earlier one hidden"
     assert first == "made.py:3:7 error ty:unresolved-reference Name `nobody` used when not defined"
     assert found(call(real, "bash", command="rm made.py")) == []
-    call(real, "view", path="app.py")
     outcome = call(real, "bash", command="sed -i 's/f(1)/f()/' app.py")
     assert "missing-argument" in found(outcome)[1]
     assert found(call(real, "bash", command="git checkout -q app.py"))[0].startswith("Diagnostics: no new")

@@ -18,20 +18,6 @@ def call(workspace: Workspace, tool: str, **arguments: object) -> ToolOutcome:
     return workspace.call(tool, arguments, CancelToken())
 
 
-def test_what_one_workspace_has_seen_the_other_has_not(tmp_path: Path) -> None:
-    tree = make_tree(tmp_path / "tree", {"a.py": "a = 1\n", "sub/b.py": "b = 1\n"})
-    bench = Bench(tmp_path, tree)
-    try:
-        one, two = bench.start(), bench.start()
-        assert not call(one, "view", path="a.py").is_error
-        refused = call(two, "edit", **EDIT)
-        assert refused.is_error, refused.content
-        assert (tree / "a.py").read_text() == "a = 1\n"
-        assert not call(one, "edit", **EDIT).is_error
-    finally:
-        bench.close()
-
-
 def test_each_has_its_own_shell_questions_and_cancel(tmp_path: Path) -> None:
     asked: dict[str, list[str]] = {"one": [], "two": []}
 
