@@ -21,8 +21,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import EndEvent
 from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
-from bot.publish.bundle.write import JOURNAL
-from bot.report.summary import charts_of, outcome_summary, run_summary
+from bot.report.summary import outcome_summary, run_summary
 from bot.session.event.event_context import EventOptions, EventResult
 from bot.session.event.publish_bundle import publish_bundle
 from bot.session.event.run_event import run_event
@@ -129,7 +128,7 @@ def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dr
         next += [("report", str(result.bundle / "report.html")), ("bundle", str(result.bundle))]
         print_result(Result(outcome, next=next, plan=result.plan), printer)
     if actions.has_summary:
-        actions.add_summary(run_summary(outcome, charts=charts_of(result.bundle / JOURNAL)))
+        actions.add_summary(run_summary(outcome))
     values = {
         "status": outcome.status.value,
         "stop-reason": outcome.stop_reason.value,

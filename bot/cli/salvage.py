@@ -16,8 +16,8 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import StopReason
 from bot.contracts.regular_files import read_regular
 from bot.github.actions import Actions
-from bot.publish.bundle.write import JOURNAL, OUTCOME, OUTCOME_LIMIT, PATCH, REPORT
-from bot.report.summary import charts_of, run_summary
+from bot.publish.bundle.write import OUTCOME, OUTCOME_LIMIT, PATCH, REPORT
+from bot.report.summary import run_summary
 from bot.run.salvage import newest_run, salvage
 from bot.session.context.run import RunResult
 from bot.session.run_folder import RunFolder
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     print_result(_result(salvaged), printer)
     actions.set_output("bundle", str(salvaged.bundle))
     if actions.has_summary:
-        actions.add_summary(run_summary(salvaged.outcome, charts=charts_of(salvaged.bundle / JOURNAL)))
+        actions.add_summary(run_summary(salvaged.outcome))
     actions.set_output("status", salvaged.outcome.status.value)
     return ExitCode.DONE
 

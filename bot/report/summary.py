@@ -1,20 +1,12 @@
-"""Job summaries on Actions: of a run with its evidence and two Mermaid charts (tokens, time), of a maintenance plan,
-and of dashboards."""
+"""Job summaries on Actions: of a run with its evidence, of a maintenance plan, and of dashboards."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import NamedTuple
 
-from bot.agent.journal_file import JournalFile, read_journal
-from bot.contracts.errors import UsageError
 from bot.contracts.evidence import ServerUse
 from bot.contracts.formatting import count_of, money
-from bot.contracts.journal import CallStarted, CheckRecord, RequestSent, Response, ResponseFailed, Result
-from bot.contracts.messages import Usage
 from bot.contracts.outcome import Outcome
 from bot.evidence.refused import denied, held_back
 from bot.evidence.view import View, view_of
@@ -29,9 +21,8 @@ _MOST = 20
 _DENIED = 5
 
 
-def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (), charts: str = "") -> str:
-    """Return the summary of a run as Markdown. Untrusted text has no effect; a line with a secret is withheld. `charts`
-    comes from `charts_of`."""
+def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = ()) -> str:
+    """Return the summary of a run as Markdown. Untrusted text has no effect; a line with a secret is withheld."""
     view = view_of(outcome)
     checks = view.summary
     doubt = "" if checks.verified else ", not verified"
@@ -49,22 +40,13 @@ def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (),
     lines += _evidence(view)
     lines += ["", "### The run", "", "| | |", "| --- | --- |"]
     lines += [f"| {name} | {cell(value)} |" for name, value in _facts(outcome) if value]
-    return "\n".join([*lines, *(["", charts] if charts else [])]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def publish_summary(pull_url: str = "", notes: Sequence[str] = ()) -> str:
     """Return what publishing adds to the run's own summary in the same job; empty for nothing."""
     lines = _published(pull_url, notes)
     return "\n".join(["## Slash Agent: published", "", *lines]) + "\n" if lines else ""
-
-
-def charts_of(journal: Path) -> str:
-    """Return the charts for `run_summary`; empty if the journal cannot be read."""
-
-    try:
-        return charts(read_journal(journal, lenient=True))
-    except UsageError:
-        return ""
 
 
 def outcome_summary(status: str, sentence: str) -> str:
@@ -153,142 +135,6 @@ def _server(server: ServerUse) -> str:
 
 def _sentence(text: str, limit: int = _SENTENCE) -> str:
     return withhold_if_secret(text) or plain(clean_line(text, limit))
-
-
-_POINTS = 60
-_SPANS = 10
-_NAMED_TURNS = 25
-_NAME = 30
-# A day in milliseconds: a journal that says more was tampered with.
-_LATEST = 86_400_000
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_. -]+")
-
-
-class Span(NamedTuple):
-    """An activity from `start` to `end`, in milliseconds since the journal was opened."""
-
-    section: str
-    label: str
-    start: int
-    end: int
-
-
-def charts(journal: JournalFile) -> str:
-    """Return Markdown with both charts and a sentence on each; empty without data."""
-    usages = [record.usage for record in journal.records(Response)]
-    spans = list(_spans(journal))
-    parts = []
-    if len(usages) > 1:
-        parts += ["### Tokens over turns", _caption(usages), _block(_tokens(usages))]
-    if spans:
-        longest = _longest(spans)
-        left = f", the longest {len(longest)} of {len(spans)}" if len(longest) < len(spans) else ""
-        parts += [
-            "### Where the time went",
-            f"Minutes and seconds since the run began{left}.{_first_tokens(journal)}",
-            _block(_gantt(longest)),
-        ]
-    return "\n\n".join(parts)
-
-
-def _first_tokens(journal: JournalFile) -> str:
-    """Return a sentence on the time to the first token; empty if it was not measured."""
-    waits = sorted(
-        one.first_token for one in journal.records(Response) if 0 < one.first_token < _LATEST / 1000
-    )
-    if not waits:
-        return ""
-    median = waits[len(waits) // 2]
-    return f" Time to the first token: median {median:.1f} s, at most {waits[-1]:.1f} s."
-
-
-def _block(text: str) -> str:
-    return f"```mermaid\n{text}\n```"
-
-
-# Tokens
-
-
-def _held(usage: Usage) -> int:
-    return max(usage.input + usage.cache_read + usage.cache_write, 0)
-
-
-def _caption(usages: Sequence[Usage]) -> str:
-    held, cached = sum(map(_held, usages)), sum(max(usage.cache_read, 0) for usage in usages)
-    share = f", {100 * cached / held:.0f} % of all that was sent" if held else ""
-    return f"Bars: tokens of context sent with each request. Line: those of them read from the cache{share}."
-
-
-def _tokens(usages: Sequence[Usage]) -> str:
-    size = -(-len(usages) // _POINTS)
-    groups = [usages[start : start + size] for start in range(0, len(usages), size)]
-    held = [max(map(_held, group)) for group in groups]
-    cached = [max(max(usage.cache_read, 0) for usage in group) for group in groups]
-    # As a range the axis would have halves of turns on it.
-    named = ", ".join(f'"{turn}"' for turn in range(1, len(usages) + 1))
-    turns = f"[{named}]" if len(usages) <= _NAMED_TURNS else f"1 --> {len(usages)}"
-    return "\n".join(
-        (
-            "xychart-beta",
-            f'    x-axis "turn" {turns}',
-            f'    y-axis "tokens" 0 --> {max(*held, 1)}',
-            f"    bar [{', '.join(map(str, held))}]",
-            f"    line [{', '.join(map(str, cached))}]",
-        )
-    )
-
-
-# Time
-
-
-def _spans(journal: JournalFile) -> Iterator[Span]:
-    requested_at: dict[int, float] = {}
-    started: dict[str, float] = {}
-    for line in journal.lines:
-        match line.record:
-            case RequestSent(turn=turn):
-                requested_at[turn] = line.at
-            case Response(turn=turn) | ResponseFailed(turn=turn):
-                yield from _span("Model", f"turn {turn}", requested_at.pop(turn, line.at), line.at)
-            case CallStarted(call_id=call):
-                started[call] = line.at
-            case Result(turn=turn, call_id=call, name=name):
-                yield from _span("Tools", f"turn {turn} {_name(name)}", started.pop(call, line.at), line.at)
-            case CheckRecord(name=name, phase=phase, run=run):
-                yield from _span("Checks", f"{phase} {_name(name)}", line.at - run.duration, line.at)
-
-
-def _span(section: str, label: str, start: float, end: float) -> Iterator[Span]:
-    begun, over = (int(min(max(1000 * at, 0), _LATEST)) for at in (start, end))
-    if over > begun:
-        yield Span(section, label, begun, over)
-
-
-def _longest(spans: Sequence[Span]) -> list[Span]:
-    """Return the longest spans of each section, in the order of their start."""
-    longest_spans: list[Span] = []
-    for section in dict.fromkeys(span.section for span in spans):
-        of_it = sorted(
-            (span for span in spans if span.section == section), key=lambda span: span.start - span.end
-        )
-        longest_spans += sorted(of_it[:_SPANS], key=lambda span: span.start)
-    return longest_spans
-
-
-def _gantt(spans: Sequence[Span]) -> str:
-    lines = ["gantt", "    dateFormat x", "    axisFormat %M:%S"]
-    section = ""
-    for span in spans:
-        if span.section != section:
-            section = span.section
-            lines.append(f"    section {section}")
-        lines.append(f"    {span.label} :{span.start}, {span.end}")
-    return "\n".join(lines)
-
-
-def _name(name: str) -> str:
-    """Return `name` with only characters that have no meaning in Mermaid or Markdown."""
-    return " ".join(_NOT_IN_A_NAME.sub(" ", name[: 4 * _NAME]).split())[:_NAME] or "other"
 
 
 MOST_ROWS = 400

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from bot.contracts.evidence import ServerUse
 from bot.contracts.outcome import Denial
 from bot.contracts.sandbox import Canary, SandboxInfo
+from bot.github.actions import SUMMARY_LIMIT
 from bot.report.summary import error_summary, outcome_summary, run_summary
+from tests.publish.test_body import everything_at_its_longest
 from tests.support.outcomes import OUTCOME
 
 EVIL = "x | y\n\n# Done\n<img src=https://evil.test/a.png> ![a](https://evil.test) @everyone ::set-output name=a::b"
@@ -81,3 +85,8 @@ def test_a_server_that_was_not_there_is_said_with_its_reason() -> None:
     servers = (ServerUse("gopls", "", note="gopls is not installed | here"),)
     text = run_summary(replace(OUTCOME, servers=servers))
     assert "| language server | gopls: gopls is not installed \\\\| here |" in text
+
+
+@pytest.mark.slow
+def test_the_whole_is_far_below_the_limit() -> None:
+    assert len(run_summary(everything_at_its_longest()).encode()) < SUMMARY_LIMIT / 2
