@@ -108,13 +108,6 @@ def parse_journal(data: bytes, name: str, *, lenient: bool = False) -> JournalFi
     return JournalFile(header, own, cut, everything, tuple(unread))
 
 
-def preload() -> None:
-    """Import and create what reading any journal needs, which takes 0.1 s once a process."""
-    kinds: tuple[Any, ...] = (*RECORDS.values(), *PARTS.values())
-    for kind in kinds:
-        _adapter(kind)
-
-
 @functools.cache
 def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     """Return the cached adapter: creating all of them takes as long as the rest of reading a journal. Imports

@@ -185,7 +185,6 @@ def _import_all() -> None:
     read_policy._adapter()
     path_rules.withholding("a")
     sensitive_files.sensitive("a")
-    page.preload()
     sandbox_probe.probe = probe_once
     with contextlib.suppress(Exception):  # then each run probes and reports the error
         sandbox_probe.choose("auto")
