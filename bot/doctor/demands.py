@@ -15,8 +15,8 @@ from bot.parsing.parser import ParseError, Parser
 from bot.parsing.yaml_nodes import Node, read_yaml
 from bot.policy.load import POLICY_FILE
 from bot.policy.values import Policy
-from bot.publish.convention.sources import COMMITLINT, SEMANTIC, WORD
-from bot.publish.convention.sources import read_text as read_conventions
+from bot.publish.convention.form import COMMITLINT, WORD
+from bot.publish.convention.form import read_text as read_conventions
 
 WORKFLOWS = ".github/workflows"
 LOCK = f"{WORKFLOWS}/actions.lock"
@@ -27,9 +27,6 @@ OWN_ACTION = re.compile(
     r"uses:\s*(?:[\w.-]+/slash-agent(?:@|/)|\./\s*$|\./\.github/workflows/agent)", re.MULTILINE
 )
 _BOTS_ALLOWED = re.compile(r"allow-?list:.*(?:\[bot\]|\bbot\*|github-actions)", re.IGNORECASE)
-
-
-_CONFIGURES = re.compile(f"{COMMITLINT.pattern}|{SEMANTIC.pattern}")
 
 
 class Demand(NamedTuple):
@@ -155,8 +152,8 @@ def read_text(file: Path) -> str | None:
 def _titles(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
     """Read the convention for titles as a run does, which follows it."""
     texts = {path: text for path, text in workflows.items() if WORD.search(text)}
-    for pattern in ("*commitlint*", ".config/*commitlint*", ".github/semantic.y*ml"):
-        texts |= {path: text for path, text in _texts(root, pattern) if _CONFIGURES.fullmatch(path)}
+    for pattern in ("*commitlint*", ".config/*commitlint*"):
+        texts |= {path: text for path, text in _texts(root, pattern) if COMMITLINT.fullmatch(path)}
     if not texts:
         return
     try:

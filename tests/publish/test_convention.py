@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from bot.parsing.parser import Parser
-from bot.publish.convention.form import Convention, mended, observed, of_json
+from bot.publish.convention.form import Convention, mended, observed, of_json, read_text
 from bot.publish.convention.read import Conventions
-from bot.publish.convention.sources import read_text
 from tests.publish.conftest import REPO, World, open_world
 
 SEMANTIC = "amannn/action-semantic-pull-request"
@@ -32,53 +31,19 @@ def workflow(**given: str) -> str:
     return json.dumps({"on": "pull_request_target", "jobs": {"title": {"steps": [{"run": "true"}, step]}}})
 
 
-PROGRAM = """\
-import type { UserConfig } from '@commitlint/types';
-const c: UserConfig = {
-    ignores: [(message) => message.startsWith('Bump')],
-    rules: {
-        'type-enum': [RuleConfigSeverity.Error, 'always', ['fixed', 'added']],
-        // 'scope-empty': [2, 'always'],
-        "scope-enum": [2, 'always', ['api', 'ui']],
-        'scope-empty': [2, 'never'],
-    },
-};
-export default c;
-"""
-COMPUTED = """\
-const areas = {a: 1};
-const scopes = [...Object.keys(areas)];
-module.exports = {
-  extends: ['@commitlint/config-conventional'],
-  rules: { 'scope-enum': [2, 'always', scopes], 'header-max-length': [2, 'always', 72] }, // both
-};
-function later() { return {}; }
-"""
-CONVENTIONAL = "module.exports = {extends: ['@commitlint/config-conventional']"
+CONVENTIONAL = "module.exports = {extends: ['@commitlint/config-conventional']}"
 JSON = '{"extends": ["@commitlint/config-conventional"], "rules": %s}'
 WORKFLOW = ".github/workflows/title.yml"
 # Path, text, a title, and what it becomes.
 SOURCES = [
-    ("commitlint.config.js", CONVENTIONAL + "}", "Round totals once.", "fix: round totals once"),
-    ("commitlint.config.js", CONVENTIONAL + "}", "fix(totals): round once", "fix(totals): round once"),
-    ("commitlint.config.mjs", "export default {extends: ['x']}", "Add days", "feat: add days"),
-    (
-        "commitlint.config.ts",
-        PROGRAM,
-        "Round totals once",
-        "fixed(api): Round totals once",
-    ),
-    ("commitlint.config.cjs", COMPUTED, "Round totals once", "fix: round totals once"),
+    ("commitlint.config.js", CONVENTIONAL, "Round totals once.", "fix: round totals once"),
+    ("commitlint.config.js", CONVENTIONAL, "fix(totals): round once", "fix(totals): round once"),
     (".commitlintrc", "extends: ['@commitlint/config-angular']", "README: say more", "fix(readme): say more"),
     (".commitlintrc.yml", "rules: {subject-case: [2, always, sentence-case]}", "add days", "feat: Add days"),
     (".commitlintrc.json", JSON % '{"scope-empty": [2, "always"]}', "fix(api): round", "fix: round"),
+    (".commitlintrc.json", JSON % '{"scope-enum": [2, "always", ["api"]]}', "fix(x): round", "fix: round"),
     (".commitlintrc.json", JSON % '{"subject-case": [0]}', "fix: Round", "fix: Round"),
-    (
-        ".commitlintrc.json",
-        JSON % '{"header-max-length": [2, "always", 24]}',
-        "Round the totals once",
-        "fix: round the totals",
-    ),
+    (".commitlintrc.json", JSON % '{"header-max-length": [2, "always", 14]}', "Round totals", "fix: round"),
     ("package.json", '{"commitlint": {"extends": ["x"]}}', "Round totals", "fix: round totals"),
     (WORKFLOW, workflow(), "Round totals once", "fix: Round totals once"),
     (WORKFLOW, workflow(types="bug\nfeat\n"), "fix: round", "bug: round"),
@@ -86,10 +51,8 @@ SOURCES = [
     (WORKFLOW, workflow(requireScope="true"), "Round totals once", "fix(invoice): Round totals once"),
     (WORKFLOW, workflow(scopes="core\nJIRA-\\d+", requireScope="true"), "fix(x): round", "fix(core): round"),
     (WORKFLOW, workflow(scopes="core\nJIRA-\\d+"), "fix(JIRA-12): round", "fix(JIRA-12): round"),
-    (WORKFLOW, workflow(disallowScopes="release"), "fix(release): round", "fix: round"),
     (WORKFLOW, workflow(subjectPattern="^(?![A-Z]).+$"), "fix: Round totals", "fix: round totals"),
     (WORKFLOW, workflow(subjectPattern="^[A-Z].+$"), "fix!: round totals", "fix!: Round totals"),
-    (".github/semantic.yml", "titleOnly: true\ntypes: [fix, docs]\nscopes: [a.b]\n", "feat(x): y", "fix: y"),
 ]
 
 
@@ -100,7 +63,7 @@ def test_a_title_that_a_source_refuses_is_mended(
     conventions, problems = read(parser, path, text)
     assert problems == []
     assert mended(conventions, title, ["invoice.py"]) == published
-    assert [one.problem(published) for one in conventions] == [""]
+    assert all(one.accepts(published) for one in conventions)
 
 
 def test_types_follow_the_files_and_the_first_word() -> None:
@@ -108,7 +71,7 @@ def test_types_follow_the_files_and_the_first_word() -> None:
     assert mended(usual, "Say how to install it", ["docs/install.md", "README.md"]).startswith("docs: ")
     assert mended(usual, "Cover empty lines", ["tests/test_parser.py"]).startswith("test: ")
     assert mended(usual, "Run on pushes", [".github/workflows/ci.yml"]).startswith("ci: ")
-    assert mended(usual, "Rename the parser", ["a.py"]) == "refactor: Rename the parser"
+    assert mended(usual, "Add days", ["a.py"]) == "feat: Add days"
     assert mended(usual, "Maintenance: update pins", ["a.lock"]) == "chore: update pins"
 
 
@@ -121,12 +84,7 @@ def test_a_title_follows_all_sources_together_or_there_is_none() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "reason"),
     [
-        ("commitlint.config.js", "not a configuration", "exports no object"),
-        (
-            "commitlint.config.js",
-            "module.exports = {rules: {'type-enum': [2, ['a'}}",
-            "did not find expected",
-        ),
+        ("commitlint.config.js", "module.exports = {rules: {}}", "it is a program"),
         (".commitlintrc.json", "{", "Expecting property name"),
         (".commitlintrc.yml", "a: [", "did not find expected"),
         (".commitlintrc", "- a", "no mapping"),
@@ -134,7 +92,6 @@ def test_a_title_follows_all_sources_together_or_there_is_none() -> None:
         (WORKFLOW, workflow(subjectPattern="(?<n>a)["), "unknown extension"),
         (WORKFLOW, workflow(scopes="(a"), "missing )"),
         (WORKFLOW, workflow(headerPattern="^x"), "a form of its own"),
-        (".github/semantic.yml", "- a", "no mapping"),
     ],
 )
 def test_a_source_that_cannot_be_read_is_a_sentence(
@@ -189,14 +146,14 @@ def described(world: World, title: str, changes: Mapping[str, str] | None = None
 
 
 def test_title_and_subject_are_published_as_the_base_wants_them(world: World) -> None:
-    base = {"commitlint.config.js": CONVENTIONAL + "}", ".github/semantic.yml": "- broken"}
+    base = {"commitlint.config.js": CONVENTIONAL, ".commitlintrc.yml": "- broken"}
     world.base_sha = world.forge.commit(REPO, base)
     bundle = described(world, "Round totals once.")
     published = world.publish(bundle)
     (pull,) = world.pulls()
     subject = world.commit(published.commit).partition("\n\n")[2].splitlines()[0]
     assert (pull["title"], subject) == ("fix: round totals once", "fix: round totals once")
-    assert "semantic.yml is not read" in pull["body"]
+    assert ".commitlintrc.yml is not read" in pull["body"]
     assert all(len(line) <= 100 for line in world.commit(published.commit).partition("\n\n")[2].splitlines())
     # Published again, nothing changes.
     before = world.writes()
@@ -206,7 +163,7 @@ def test_title_and_subject_are_published_as_the_base_wants_them(world: World) ->
 
 def test_a140_a_convention_in_the_change_itself_does_not_count(world: World) -> None:
     """The model could otherwise choose what its own title may be."""
-    changes = {"commitlint.config.js": CONVENTIONAL + "}"}
+    changes = {"commitlint.config.js": CONVENTIONAL}
     world.publish(described(world, "Round totals once", changes))
     assert world.pulls()[0]["title"] == "Round totals once"
 

@@ -1,94 +1,69 @@
-"""The form of titles: what a title has to be, and the nearest title that is. Standard library only: patterns of the
-repository are applied in the child of `bot/parsing`, with its limits.
+"""The form of titles: where a repository writes down what a title has to be, and the nearest title that is.
 
-The form is that of Conventional Commits 1.0.0, `type(scope)!: subject`, with the limits of the source.
+The form is that of Conventional Commits 1.0.0, `type(scope)!: subject`, with the limits of its sources: the
+configuration of commitlint, and the step of action-semantic-pull-request in a workflow. This runs in the child of
+`bot/parsing`, with its limits, since the patterns are the repository's: standard library and PyYAML only.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
-HEADER = re.compile(r"(\w+)(?:\(([^()]*)\))?(!)?: +(\S.*)")
+from bot.parsing.child import yaml_texts
+
 TYPES = ("feat", "fix", "docs", "style", "refactor", "perf", "test", "build", "ci", "chore", "revert")
-QUOTED = r"(?:`[^`]*`\s*|\"[^\"]*\"\s*|'[^']*'\s*)*"
-SMALL, CAPITAL = rf"{QUOTED}(?![A-Z]).*", rf"{QUOTED}(?![a-z]).*"
+_QUOTED = r"(?:`[^`]*`\s*|\"[^\"]*\"\s*|'[^']*'\s*)*"
+SMALL, CAPITAL = rf"{_QUOTED}(?![A-Z]).*", rf"{_QUOTED}(?![a-z]).*"
 """Patterns of a subject that begins with a small letter or a capital one, quoted names aside."""
+LONGEST = 120
 
-_ALIASES = {
-    "feature": "feat",
-    "bugfix": "fix",
-    "bug": "fix",
-    "hotfix": "fix",
-    "doc": "docs",
-    "tests": "test",
-    "performance": "perf",
-    "maintenance": "chore",
-}
-# By the first word of a subject; of other changes the request is to mend something.
-_WORDS = {
-    "feat": "add allow enable implement introduce let offer provide support",
-    "docs": "document explain",
-    "refactor": "extract inline move refactor rename reorganise reorganize simplify split",
-    "perf": "accelerate cache speed",
-    "test": "test cover",
-    "chore": "bump maintenance update upgrade",
-    "revert": "revert",
-}
+_HEADER = re.compile(r"(\w+)(?:\(([^()]*)\))?(!)?: +(\S.*)")
+_ALIASES = {"feature": "feat", "bugfix": "fix", "maintenance": "chore"}
+_ADDS = re.compile(r"(?:add|allow|enable|implement|introduce|support)\b", re.IGNORECASE)
 _DOCS = (".md", ".rst", ".adoc", ".txt")
 _TRIED = 5
-LONGEST = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """One source's rules. `scopes` and `refused` are patterns that match a scope as a whole; without `scopes` any will
-    do. `subjects` are patterns that each match the whole subject. `longest` counts characters of a title, `body_width`
-    those of a line of a commit's body; 0 is no limit."""
+    """One source's rules. `scopes` are patterns that match a scope as a whole; without them any will do. `subjects` are
+    patterns that each match the whole subject. `longest` counts characters of a title, `body_width` those of a line of
+    a commit's body; 0 is no limit."""
 
     source: str
     types: tuple[str, ...] = TYPES
     scopes: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
     scope: Literal["", "always", "never"] = ""
     subjects: tuple[str, ...] = ()
     longest: int = 0
     body_width: int = 0
 
-    def problem(self, title: str) -> str:
-        """Return a clause why the source refuses `title`; empty if it does not."""
-        header = HEADER.fullmatch(title)
+    def accepts(self, title: str) -> bool:
+        header = _HEADER.fullmatch(title)
         if header is None:
-            return "it is not of the form `type(scope): subject`"
+            return False
         kind, scope, _, subject = header.groups()
-        if kind not in self.types:
-            return f"its type is not one of {', '.join(self.types)}"
-        if not self.takes_scope(scope or ""):
-            return f"the scope {scope} is refused" if scope else "it has no scope"
-        if not all(_matches_whole(pattern, subject) for pattern in self.subjects):
-            return "its subject does not match the pattern"
-        if self.longest and len(title) > self.longest:
-            return f"it is longer than {self.longest} characters"
-        return ""
+        return (
+            kind in self.types
+            and self.takes_scope(scope or "")
+            and all(_matches_whole(pattern, subject) for pattern in self.subjects)
+            and not (self.longest and len(title) > self.longest)
+        )
 
     def takes_scope(self, scope: str) -> bool:
         """Whether a title may have this scope, or these; an empty one is none."""
         if not scope or self.scope == "never":
             return not scope and self.scope != "always"
         each = [one for one in re.split(r"[,/\\] *", scope) if one]
-        return all(
-            (not self.scopes or _any_matches(self.scopes, one)) and not _any_matches(self.refused, one)
-            for one in each
+        return not self.scopes or all(
+            any(re.fullmatch(pattern, one) for pattern in self.scopes) for one in each
         )
-
-
-def _any_matches(patterns: Iterable[str], text: str) -> bool:
-    return any(re.fullmatch(pattern, text) for pattern in patterns)
 
 
 def _matches_whole(pattern: str, text: str) -> bool:
@@ -98,7 +73,7 @@ def _matches_whole(pattern: str, text: str) -> bool:
 
 
 def mended(conventions: Sequence[Convention], title: str, paths: Sequence[str]) -> str:
-    """Return `title` if no convention refuses it, else the nearest title that none refuses; empty if there is none.
+    """Return `title` if all conventions accept it, else the nearest title that they accept; empty if there is none.
     `paths` are the changed files."""
     kinds, scopes, mark, subject = _parts(conventions, title, paths)
     longest = min([one.longest for one in conventions if one.longest], default=LONGEST)
@@ -107,7 +82,7 @@ def mended(conventions: Sequence[Convention], title: str, paths: Sequence[str]) 
     for text, kind, scope in product(_subjects(subject), kinds[:_TRIED], scopes[:_TRIED]):
         head = f"{kind}({scope}){mark}: " if scope else f"{kind}{mark}: "
         candidate = title if f"{head}{text}" == title else head + _cut(text, longest - len(head))
-        if not any(one.problem(candidate) for one in conventions):
+        if all(one.accepts(candidate) for one in conventions):
             return candidate
     return ""
 
@@ -118,7 +93,7 @@ def _parts(
     """Return the types and the scopes to try, each in order; the mark of a breaking change; and the subject."""
     types = [kind for one in conventions for kind in one.types]
     literal = [scope for one in conventions for scope in one.scopes if re.fullmatch(r"[\w-]+", scope)]
-    header = HEADER.fullmatch(title)
+    header = _HEADER.fullmatch(title)
     kind, scope, mark, subject = header.groups() if header else ("", "", "", title)
     lowered = kind.lower()
     known = [one for one in (kind, lowered, _ALIASES.get(lowered, "")) if one in types]
@@ -127,8 +102,7 @@ def _parts(
     named = [part for path in paths for part in (PurePosixPath(path).stem, *PurePosixPath(path).parts[:-1])]
     of_paths = [one for one in named if re.fullmatch(r"[\w-]+", one)]
     scopes = [scope or "", "", *of_paths, *map(str.lower, of_paths), *literal]
-    kinds = [*known, *_guesses(subject, paths), *types]
-    return _once(kinds), _once(scopes), mark or "", subject
+    return _once([*known, *_guesses(subject, paths), *types]), _once(scopes), mark or "", subject
 
 
 def _guesses(subject: str, paths: Sequence[str]) -> Iterator[str]:
@@ -139,8 +113,8 @@ def _guesses(subject: str, paths: Sequence[str]) -> Iterator[str]:
         yield "test"
     if files and all(file.parts[0] == ".github" for file in files):
         yield "ci"
-    first = subject.split(" ", 1)[0].lower().strip(":,")
-    yield from (kind for kind, words in _WORDS.items() if first in words.split())
+    if _ADDS.match(subject):
+        yield "feat"
     yield from ("fix", "chore")
 
 
@@ -170,22 +144,141 @@ def of_json(value: dict[str, object]) -> Convention:
     return Convention(**{name: tuple(one) if isinstance(one, list) else one for name, one in value.items()})  # type: ignore[arg-type]  # the child made it of a Convention
 
 
-def observed(subjects: Sequence[str], least: int = 18, of: int = 20) -> Convention | None:
-    """Return the convention that the newest `subjects` follow if `least` of `of` do, or that share of fewer."""
-    newest = subjects[:of]
-    headers = [header for one in newest if (header := HEADER.fullmatch(one)) and header[1].lower() in TYPES]
-    if len(newest) < of // 2 or len(headers) * of < least * len(newest):
+def observed(subjects: Sequence[str]) -> Convention | None:
+    """Return the convention that 18 of the 20 newest `subjects` follow, or that share of at least ten."""
+    newest = subjects[:20]
+    headers = [header for one in newest if (header := _HEADER.fullmatch(one)) and header[1].lower() in TYPES]
+
+    def most(count: int, of: Sequence[object]) -> bool:
+        return count * 20 >= 18 * len(of)
+
+    if len(newest) < 10 or not most(len(headers), newest):
         return None
-
-    def most(count: int) -> bool:
-        return count * of >= least * len(headers)
-
     small = sum(header[4][0].islower() for header in headers)
     capital = sum(header[4][0].isupper() for header in headers)
     return Convention(
         "",
         types=tuple(_once([header[1] for header in headers] + list(TYPES))),
-        scope="always" if most(sum(bool(header[2]) for header in headers)) else "",
-        subjects=(SMALL,) if most(small) else (CAPITAL,) if most(capital) else (),
-        longest=max(100, *(len(one) for one in newest)) if newest else 0,
+        scope="always" if most(sum(bool(header[2]) for header in headers), headers) else "",
+        subjects=(SMALL,) if most(small, headers) else (CAPITAL,) if most(capital, headers) else (),
+        longest=max(100, *map(len, newest)),
     )
+
+
+# Where a repository writes it down
+
+COMMITLINT = re.compile(r"(?:\.config/)?(?:\.commitlintrc|commitlint\.config)(?:\.[a-z]{1,4})?")
+WORKFLOW = re.compile(r"\.github/workflows/[^/]+\.ya?ml")
+WORD = re.compile(r"action-semantic-pull-request|commitlint")
+"""A word of each workflow and manifest that has a convention."""
+
+_ACTION = re.compile(r"[\w.-]+/action-semantic-pull-request(?:@|$)")
+_USUAL = re.compile(r"@commitlint/config-(?:conventional|angular)")
+_NAME = re.compile(r"\w{1,40}")
+_SCOPE = re.compile(r"[^\x00-\x1f`,;<>@#]{1,80}")
+_MOST = 200
+
+
+def read_text(request: str) -> list[Any]:
+    """Return the conventions in the files of `request`, texts by path as JSON, as lists of their fields; and a sentence
+    for each file that cannot be read."""
+    conventions, problems = [], []
+    for path, text in json.loads(request).items():
+        try:
+            conventions += [asdict(one) for one in _read(path, text)]
+        except Exception as error:  # noqa: BLE001  Parsers raise classes of their own.
+            reason = " ".join(str(error).split())[:200]
+            problems.append(f"The convention for titles in {path} is not read: {reason}.")
+    return [conventions, problems]
+
+
+def _read(path: str, text: str) -> Iterable[Convention]:
+    if WORKFLOW.fullmatch(path):
+        return _of_workflow(path, yaml_texts(text))
+    if re.search(r"\.[cm]?[jt]s$", path):
+        if not _USUAL.search(text):
+            raise ValueError("it is a program, of which only the usual configurations are known")
+        return [_of_commitlint(path, {"extends": "usual"})]
+    data = json.loads(text) if path.endswith(".json") else yaml_texts(text)
+    if not isinstance(data, dict):
+        raise ValueError("it holds no mapping")
+    own = data if COMMITLINT.fullmatch(path) else data.get("commitlint")  # a key of a manifest
+    return [_of_commitlint(path, own)] if isinstance(own, dict) else []
+
+
+def _of_workflow(path: str, workflow: Any) -> Iterator[Convention]:
+    for job in _mapping(_mapping(workflow).get("jobs")).values():
+        for step in _mapping(job).get("steps") or ():
+            if not _ACTION.match(str(_mapping(step).get("uses") or "")):
+                continue
+            inputs = {
+                name: str(one) for name, one in _mapping(step.get("with")).items() if "${{" not in str(one)
+            }
+            if inputs.get("headerPattern"):
+                raise ValueError("its headerPattern is a form of its own")
+            pattern = inputs.get("subjectPattern", "")
+            re.compile(pattern)
+            yield Convention(
+                path,
+                types=_names(inputs.get("types", "").splitlines()) or TYPES,
+                scopes=_scopes(inputs.get("scopes", "").splitlines()),
+                scope="always" if inputs.get("requireScope", "").lower() == "true" else "",
+                subjects=(pattern,) if pattern else (),
+            )
+
+
+def _of_commitlint(path: str, data: Mapping[str, Any]) -> Convention:
+    """Return the rules of commitlint, with those of its conventional configuration if another is extended."""
+    rules = {
+        name: rule if isinstance(rule, list) else [rule] for name, rule in _mapping(data.get("rules")).items()
+    }
+
+    def when(name: str, usual: str = "") -> str:
+        """`always`, `never`, or empty for a rule that is off; `usual` is that of the conventional configuration."""
+        rule = rules.get(name)
+        if rule is None:
+            return usual if data.get("extends") else ""
+        return "" if str(rule[0]) == "0" else str(rule[1]) if len(rule) > 1 else "always"
+
+    def values(name: str) -> list[str]:
+        value = rules[name][2] if len(rules.get(name, ())) > 2 else []
+        return [str(one) for one in (value if isinstance(value, list) else [value])]
+
+    def number(name: str) -> int:
+        numbers = [int(one) for one in values(name) if one.isdecimal()]
+        return (numbers[0] if numbers else 100) if when(name, "always") else 0
+
+    cases = tuple(_cases(when("subject-case", "never"), values("subject-case")))
+    return Convention(
+        path,
+        types=(_names(values("type-enum")) if when("type-enum") == "always" else ()) or TYPES,
+        scopes=tuple(map(re.escape, _scopes(values("scope-enum")))) if when("scope-enum") == "always" else (),
+        scope={"never": "always", "always": "never"}.get(when("scope-empty"), ""),  # type: ignore[arg-type]  # one of three
+        subjects=(*cases, *([r".*[^.]"] if when("subject-full-stop", "never") == "never" else [])),
+        longest=number("header-max-length"),
+        body_width=number("body-max-line-length"),
+    )
+
+
+def _cases(when: str, cases: list[str]) -> Iterator[str]:
+    has_capital = not cases or any(re.match("sentence|start|pascal|upper", case) for case in cases)
+    if when == "never":
+        yield SMALL if has_capital else CAPITAL
+    elif when == "always":
+        yield CAPITAL if has_capital else SMALL if "camel-case" in cases else r"[^A-Z]*"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _names(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(one for value in values if _NAME.fullmatch(one := value.strip()))[:_MOST]
+
+
+def _scopes(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the scopes, each a pattern that can be compiled."""
+    scopes = tuple(one for value in values if _SCOPE.fullmatch(one := value.strip()))[:_MOST]
+    for scope in scopes:
+        re.compile(scope)
+    return scopes

@@ -15,7 +15,7 @@ from bot.ecosystems.registry import ecosystems
 from bot.github.errors import GitHubError
 from bot.parsing.parser import ParseError, Parser
 from bot.publish.body.title_and_footer import title
-from bot.publish.convention import form, sources
+from bot.publish.convention import form
 from bot.publish.convention.form import CAPITAL, SMALL, Convention
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def read_conventions(
     conventions: list[Convention] = []
     if texts:
         try:
-            read, unread = parser.parse(sources.read_text, json.dumps(texts))
+            read, unread = parser.parse(form.read_text, json.dumps(texts))
             conventions, problems = [form.of_json(one) for one in read], [str(one) for one in unread]
         except ParseError as error:
             problems = [f"The convention for titles in {', '.join(texts)} is not read: {error}."]
@@ -88,13 +88,12 @@ def _texts(git: Git, sha: str) -> Iterator[tuple[str, str]]:
     listing = git.run("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders)
     names = listing.decode(errors="surrogateescape").split("\0")
     manifests = {name for one in ecosystems() for name in one.manifests if name.endswith(".json")}
-    own = [name for name in names if sources.COMMITLINT.fullmatch(name)]
-    shared = [name for name in names if name in manifests or sources.WORKFLOW.fullmatch(name)]
-    apps = [name for name in names if sources.SEMANTIC.fullmatch(name)]
-    blobs = blobs_at(git, sha, [*own, *shared, *apps])
-    for name in filter(blobs.__contains__, [*own, *shared, *apps]):
+    own = [name for name in names if form.COMMITLINT.fullmatch(name)]
+    shared = [name for name in names if name in manifests or form.WORKFLOW.fullmatch(name)]
+    blobs = blobs_at(git, sha, [*own, *shared])
+    for name in filter(blobs.__contains__, [*own, *shared]):
         text = blobs[name][:_LARGEST_FILE].decode(errors="replace")
-        if name not in shared or sources.WORD.search(text):
+        if name not in shared or form.WORD.search(text):
             yield name, text
 
 
