@@ -25,9 +25,6 @@ from bot.publish.evidence import one_line
 from bot.publish.markdown import safe_plain
 from bot.review.diff import Diff, parse_diff
 
-_COMPARED = 2_000
-"""Words of a summary that are compared: GitHub cuts a long one."""
-
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
@@ -44,10 +41,12 @@ class CheckReport:
 def post_check_run(
     github: GitHub, repository: str, one: CheckReport, *, forbidden: str = ""
 ) -> tuple[str, ...]:
-    """Create the check run, or complete it. Returns soft failures, a sentence each; `forbidden` is the sentence for a
+    """Create the check run, unless it exists. Returns soft failures, a sentence each; `forbidden` is the sentence for a
     token that may not create one."""
     try:
-        _put(github, repository, one)
+        if not _exists(github, repository, one):
+            draft = CheckRunDraft(one.name, one.head_sha, "neutral", one.title, one.summary, one.key)
+            github.create_check_run(repository, draft, one.annotations)
     except GitHubError as error:
         if error.status in (403, 404):
             return (forbidden,) if forbidden else ()
@@ -57,18 +56,9 @@ def post_check_run(
     return ()
 
 
-def _put(github: GitHub, repository: str, one: CheckReport) -> None:
-    """If an earlier publishing failed half-way, add only the missing annotations."""
+def _exists(github: GitHub, repository: str, one: CheckReport) -> bool:
     runs = github.check_runs(repository, one.head_sha, one.name) if one.key else ()
-    for there in runs:
-        if there.external_id == one.key and is_by_us(there, github.me()) and _says(there, one):
-            if missing := one.annotations[there.annotations :]:
-                github.add_annotations(
-                    repository, there.id, title=one.title, summary=one.summary, annotations=missing
-                )
-            return
-    draft = CheckRunDraft(one.name, one.head_sha, "neutral", one.title, one.summary, one.key)
-    github.create_check_run(repository, draft, one.annotations)
+    return any(there.external_id == one.key and is_by_us(there, github.me()) for there in runs)
 
 
 def is_by_us(run: CheckRunData, me: Account | None) -> bool:
@@ -77,12 +67,6 @@ def is_by_us(run: CheckRunData, me: Account | None) -> bool:
     if me is None or not run.app:
         return False
     return run.app == ACTIONS if me.kind != "Bot" else f"{run.app}[bot]".casefold() == me.login.casefold()
-
-
-def _says(run: CheckRunData, one: CheckReport) -> bool:
-    """Whether `run` has the text of this report: another workflow may use the same app."""
-    actual, expected = run.summary.split(), f"{one.title[:255]}\n\n{one.summary}".split()[:_COMPARED]
-    return actual[: len(expected)] == expected
 
 
 NAME = "Slash Agent problems"

@@ -350,9 +350,6 @@ def test_a_review_as_long_as_can_be_is_still_taken(pull: Reviewed) -> None:
     assert len(pull.reviews()) == 1
 
 
-# Annotations
-
-
 def token(pull: Reviewed, **more: Any) -> str:
     granted = {"contents": "write", "issues": "write", "pull_requests": "write", **more}
     return pull.world.forge.token(permissions=granted, repo=REPO)
@@ -360,24 +357,6 @@ def token(pull: Reviewed, **more: Any) -> str:
 
 def checks(pull: Reviewed) -> list[dict[str, Any]]:
     return list(pull.world.api(f"/commits/{pull.head}/check-runs")["check_runs"])
-
-
-@pytest.mark.slow
-def test_with_the_permission_for_checks_the_findings_are_annotations_too(pull: Reviewed) -> None:
-    lines = text([f"new {number}" for number in range(70)])
-    pull.push({"c.txt": lines, ".github/agent.yml": ""})
-    pull.world.forge.commit(REPO, {".github/agent.yml": "version: 1\nreview:\n  max_findings: 60\n"})
-    many = [finding("c.txt", line, text=f"new {line - 1}") for line in range(1, 56)]
-    bundle = pull.bundle(*many, left(40, severity=Severity.CRITICAL))
-    pull.publish(bundle, token=token(pull, checks="write"))
-    (check,) = checks(pull)
-    assert (check["name"], check["conclusion"]) == ("Slash Agent review", "neutral")
-    assert check["output"]["title"] == "56 findings: 1 critical, 55 major"
-    found = pull.world.api(f"/check-runs/{check['id']}/annotations?per_page=100")
-    assert len(found) == 55
-    assert (found[0]["path"], found[0]["annotation_level"]) == ("c.txt", "failure")
-    pull.publish(bundle, token=token(pull, checks="write"))
-    assert len(checks(pull)) == 1
 
 
 def test_what_a_stranger_marked_counts_for_nothing(pull: Reviewed) -> None:

@@ -15,7 +15,7 @@ from bot.checkout.pull import PullHead, fetch_pull
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import Status
-from bot.contracts.pulls import PullRequest, Side
+from bot.contracts.pulls import PullRequest
 from bot.contracts.request import Request
 from bot.contracts.review import Finding, Review, Severity
 from bot.github.errors import GitHubError
@@ -28,7 +28,6 @@ from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import figures
 from bot.publish.check_run import CheckReport, post_check_run
 from bot.publish.context import PublishContext, check_now, check_request, make_bare
-from bot.publish.markdown import safe_plain
 from bot.publish.remote import read_base_file
 from bot.publish.review.endings import apply_endings, decide
 from bot.publish.review.posted_reviews import (
@@ -42,7 +41,6 @@ from bot.publish.review.posted_reviews import (
 )
 from bot.publish.review.text import (
     Report,
-    annotation,
     body_text,
     comment_text,
     counts,
@@ -56,7 +54,6 @@ from bot.review.diff import Diff, parse_diff
 from bot.review.fingerprints import KnownFinding, NewFindings, find_new, fingerprint
 from bot.review.suggestions import with_valid_suggestion
 
-_SUMMARY_LIMIT = 1_500
 _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})
 
 
@@ -83,8 +80,7 @@ def publish_review(context: PublishContext) -> tuple[str, ...]:
         event = "REQUEST_CHANGES" if _requests_changes(report, diff.policy) else "COMMENT"
         url, report = post_review(context, diff, report, history, event)
         say(f"review posted: {url}")
-        notes = _report_check(context, report) if report.findings else ()
-        notes += finish_comments(context, len(report.findings), url)
+        notes = finish_comments(context, len(report.findings), url)
     else:
         say("the review has no new findings")
         notes = report_no_findings(context, report, endings.open, earlier=len(history.findings))
@@ -94,15 +90,6 @@ def publish_review(context: PublishContext) -> tuple[str, ...]:
 
 def _requests_changes(report: Report, policy: ReviewPolicy) -> bool:
     return policy.request_changes and any(finding.severity in _GRAVE for finding in report.findings)
-
-
-def _report_check(context: PublishContext, report: Report) -> tuple[str, ...]:
-    """Add the findings as annotations of a check run, if the token may create one."""
-    annotations = [annotation(finding) for finding in report.anchored if finding.side is Side.RIGHT]
-    title = f"{count_of(len(report.findings), 'finding')}: {counts(report.findings)}"
-    summary = safe_plain(report.review.summary, _SUMMARY_LIMIT) or "See the review."
-    check = CheckReport(CHECK, report.head_sha, title, summary, annotations)
-    return post_check_run(context.github, context.repository, check)
 
 
 def post_review(

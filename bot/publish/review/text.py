@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from bot.contracts.formatting import count_of
-from bot.contracts.pulls import Annotation, Side
+from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.gate.path_rules import refusal
 from bot.policy.protected import ProtectedFiles
 from bot.publish.body.render import LIMIT
 from bot.publish.body.title_and_footer import Links, small_line
-from bot.publish.markdown import safe_code, safe_line, safe_markdown, safe_plain, suggestion_refusal
+from bot.publish.markdown import safe_code, safe_line, safe_markdown, suggestion_refusal
 from bot.publish.review.posted_reviews import FINDING
 from bot.publish.thread.markers import mark, marked
 from bot.review.diff_text import path_of
@@ -29,12 +29,6 @@ _SUMMARY_LIMIT = 1_500
 _LEFT_OUT_SHOWN = 10
 _OPEN_SHOWN = 20
 _NAMES_SHOWN = 100
-_LEVELS = {
-    Severity.CRITICAL: "failure",
-    Severity.MAJOR: "failure",
-    Severity.MINOR: "warning",
-    Severity.NOTE: "notice",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +150,6 @@ def counts(findings: Iterable[Finding]) -> str:
 def counts_of(severities: Sequence[str]) -> str:
     numbers = ((severities.count(severity), severity) for severity in Severity)
     return ", ".join(f"{number} {severity}" for number, severity in numbers if number)
-
-
-def annotation(finding: Finding) -> Annotation:
-    """Return the finding as an annotation of a check run, in plain text."""
-    title, body = safe_plain(finding.title, 200), safe_plain(finding.body, _BODY_LIMIT)
-    return Annotation(finding.path, max(finding.line, 1), _LEVELS[finding.severity], f"{title}\n\n{body}")
 
 
 def _headline(finding: Finding) -> str:
