@@ -1,15 +1,13 @@
-"""Convert findings and new problems to SARIF 2.1.0 (OASIS, 2023)."""
+"""Convert the findings of a review to SARIF 2.1.0 (OASIS, 2023)."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from bot.contracts.evidence import CheckerComparison, Problem
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
 from bot.review.fingerprints import fingerprint
@@ -39,72 +37,16 @@ def to_sarif(review: Review, version: str) -> str:
     driver = {"name": "slash-agent", "version": version, "rules": [_rule(severity) for severity in Severity]}
     seen: Counter[str] = Counter()
     results = [_result(finding, seen, review.base_sha) for finding in review.findings]
-    run = _run(driver, "slash-agent/review/", results)
-    if review.summary or review.left_out:
-        run["properties"] = {"summary": review.summary, "leftOut": list(review.left_out)}
-    return _log([run])
-
-
-def problems_to_sarif(diagnostics: Iterable[CheckerComparison]) -> str:
-    """As `to_sarif`, for the new problems: one run for each checker with results before and after the change."""
-    return _log([_checker_run(one) for one in diagnostics if one.complete])
-
-
-def _checker_run(one: CheckerComparison) -> dict[str, Any]:
-    codes = list(dict.fromkeys(problem.code or problem.tool for problem in one.new))
-    driver = {"name": one.tool or "checker", "rules": [{"id": code or "problem"} for code in codes]}
-    if one.version:
-        driver["version"] = one.version.removeprefix(f"{one.tool} ")
-    seen: Counter[str] = Counter()
-    results = []
-    for problem in one.new:
-        summary = "\n".join((problem.tool, problem.path, problem.code, problem.message))
-        seen[summary] += 1
-        fingerprint_of_it = hashlib.sha256(
-            f"{summary}\n{seen[summary]}".encode(errors="replace")
-        ).hexdigest()[:32]
-        code = problem.code or problem.tool
-        results.append(
-            {
-                "ruleId": code or "problem",
-                "ruleIndex": codes.index(code),
-                "level": problem.severity.value,
-                "baselineState": "new",
-                "message": {"text": problem.message},
-                "locations": [{"physicalLocation": _location(problem)}],
-                "partialFingerprints": {_FINGERPRINT: fingerprint_of_it},
-            }
-        )
-    return _run(driver, f"slash-agent/problems/{one.tool}/", results)
-
-
-def _location(problem: Problem) -> Mapping[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": _artifact(problem.path)}
-    if problem.line > 0:
-        named = {
-            "startLine": problem.line,
-            "startColumn": problem.column,
-            "endLine": problem.end_line if problem.end_line >= problem.line else 0,
-            "endColumn": problem.end_column if problem.column else 0,
-        }
-        location["region"] = {name: number for name, number in named.items() if number > 0}
-        if problem.snippet:
-            location["contextRegion"] = {"startLine": problem.line, "snippet": {"text": problem.snippet}}
-    return location
-
-
-def _run(driver: Mapping[str, Any], id: str, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
+    run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "automationDetails": {"id": id},
+        "automationDetails": {"id": "slash-agent/review/"},
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The root of the repository"}}},
         "results": results,
     }
-
-
-def _log(runs: Sequence[Mapping[str, Any]]) -> str:
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": runs}
+    if review.summary or review.left_out:
+        run["properties"] = {"summary": review.summary, "leftOut": list(review.left_out)}
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
-from bot.contracts.evidence import Severity as ProblemSeverity
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
-from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import SARIF, Bundle, write_bundle
 from bot.review.fingerprints import fingerprint
-from bot.review.sarif import problems_to_sarif, to_sarif
+from bot.review.sarif import to_sarif
 from tests.support.npm import package_file
-from tests.support.outcomes import EVIDENCE, OUTCOME, problem
 
 ONE = Finding("src/é a.py", 7, Severity.MAJOR, "Never closed", "It leaks.", 5, text="a\nb\nc", suggestion="x")
 REVIEW = Review(
@@ -60,72 +54,6 @@ def test_the_official_schema_takes_it(review: Review, validator: Any) -> None:
     assert [error.message for error in validator.iter_errors(log)] == []
     log["runs"][0]["tool"]["driver"]["nmae"] = "x"
     assert not validator.is_valid(log)
-
-
-WIDE = problem(
-    3, path="src/é a.py", code="", column=2, end_line=2, end_column=9, message="", snippet="é = 1", tool="ty"
-)
-WHOLE = problem(0, column=0, path="a.py", message='x\0"\ud800', severity=ProblemSeverity.ERROR)
-
-
-@pytest.mark.node
-@pytest.mark.parametrize(
-    "new", [(problem(), problem(), WIDE, WHOLE), (), (replace(WIDE, tool="", end_line=4),)], ids=len
-)
-def test_the_official_schema_takes_new_problems(new: tuple[Problem, ...], validator: Any) -> None:
-    run = ToolRun(Answer.COMPLETE)
-    log = json.loads(
-        problems_to_sarif([CheckerComparison("ty", "", "ty", run, run, new=new), EVIDENCE.diagnostics[0]])
-    )
-    assert [error.message for error in validator.iter_errors(log)] == []
-
-
-def test_new_problems_are_a_run_for_each_checker_that_answered_twice() -> None:
-    log = json.loads(problems_to_sarif(EVIDENCE.diagnostics))
-    drivers = [run["tool"]["driver"] for run in log["runs"]]
-    assert [(one["name"], one["version"]) for one in drivers] == [("ruff", "0.14.1"), ("ty", "0.0.4")]
-    (found,) = log["runs"][1]["results"]
-    assert (found["ruleId"], found["level"], found["baselineState"]) == (
-        "invalid-return-type",
-        "error",
-        "new",
-    )
-    location = found["locations"][0]["physicalLocation"]
-    assert location["artifactLocation"]["uri"] == "invoice.py"
-    assert location["region"] == {"startLine": 7, "startColumn": 5}
-
-
-@pytest.mark.parametrize("text", ["a\x00\x1b[2J\ufffe", "\ud800", "\r\n\u2028{}", '"}]}'])
-def test_hostile_output_of_a_checker_is_only_text(text: str) -> None:
-    run = ToolRun(Answer.COMPLETE)
-    bad = Problem(text, "a.py", 1, 1, ProblemSeverity.ERROR, text, text, snippet=text)
-    [checker] = json.loads(problems_to_sarif([CheckerComparison(text, "1", "", run, run, new=(bad,))]))[
-        "runs"
-    ]
-    assert checker["results"][0]["message"]["text"] == text
-
-
-def test_a_bundle_has_the_log_if_a_checker_ran_and_publishing_does_not_read_it(tmp_path: Path) -> None:
-    write_bundle(Bundle(tmp_path, EVIDENCE, b"p", b"", "m"))
-    assert (tmp_path / SARIF).exists()
-    (tmp_path / SARIF).write_text("{tampered")
-    assert read_bundle(tmp_path).outcome.diagnostics == EVIDENCE.diagnostics
-    write_bundle(Bundle(tmp_path, OUTCOME, b"p", b"", "m"))
-    assert not (tmp_path / SARIF).exists()
-
-
-def test_equal_problems_have_fingerprints_of_their_own_which_the_line_is_no_part_of() -> None:
-    run = ToolRun(Answer.COMPLETE)
-
-    def prints(*new: Problem) -> list[str]:
-        (made,) = json.loads(problems_to_sarif([CheckerComparison("ruff", "1", "ruff", run, run, new=new)]))[
-            "runs"
-        ]
-        return [one["partialFingerprints"]["slashAgent/v1"] for one in made["results"]]
-
-    first, second = problem(3), replace(problem(3), line=9)
-    assert len(set(prints(first, second))) == 2
-    assert prints(first) == prints(second)
 
 
 def test_every_finding_is_a_result_of_its_level() -> None:

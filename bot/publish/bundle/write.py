@@ -15,7 +15,6 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
-from bot.review.sarif import problems_to_sarif
 
 OUTCOME = "outcome.json"
 PATCH = "changes.patch"
@@ -26,8 +25,6 @@ PLAN = "plan.json"
 WRITES = "writes.json"
 JOURNAL = "journal.jsonl"
 REPORT = "report.html"
-# New problems for code scanning. Publishing does not read it.
-SARIF = "problems.sarif"
 
 OUTCOME_LIMIT = 8 << 20
 PATCH_LIMIT = 64 << 20
@@ -77,7 +74,6 @@ def write_bundle(bundle: Bundle, journal: Path | None = None) -> None:
         PLAN: plan,
         WRITES: writes,
         REPORT: b"",
-        SARIF: _sarif(bundle.outcome),
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -94,13 +90,6 @@ def write_bundle(bundle: Bundle, journal: Path | None = None) -> None:
         _put(folder, OUTCOME, _dump_within_limit(stated))
     except OSError as error:
         raise BundleWriteError(f"The bundle could not be written to {folder}: {error.strerror}.") from error
-
-
-def _sarif(outcome: Outcome) -> bytes:
-    """Return the new problems as SARIF; empty if no checker ran."""
-    if not outcome.diagnostics:
-        return b""
-    return problems_to_sarif(outcome.diagnostics).encode(errors="replace")
 
 
 def _dump_within_limit(outcome: Outcome) -> bytes:
