@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from html import escape
-from itertools import islice
 
 from bot.gate.additions import brings_in_unseen
 from bot.gate.markdown import code_blocks
@@ -21,10 +20,6 @@ _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~]|^[#+=-])")
 _ESCAPED = re.compile(r"\\([\\`*_\[\]<>|~#+=-])")
 _NO_PROSE = re.compile(r"\s*(?:#|[-*+] |>|\d+[.)] |\||&lt;|    )")
-# Not behind a common abbreviation.
-_SENTENCE = re.compile(
-    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)\s+(?![^\w\s]*/|```)(?=[A-Z`*_\"'(\[])"
-)
 _BIG_HEADING = re.compile(r"^( {0,3})#{1,2}(?=\s)")
 
 
@@ -83,18 +78,11 @@ def contained(markdown: str) -> str:
 
 
 def folded(markdown: str) -> str:
-    """Return the first two sentences with the rest folded below; unchanged if the text does not begin with prose."""
-    lead = ""
-    for block in markdown.split("\n\n"):
-        if _FENCE.match(block.partition("\n")[0]):
-            break
-        if not _NO_PROSE.match(block):
-            lead = _two_sentences(block)
-            break
-    rest = markdown.removeprefix(lead).strip()
-    if not lead or not rest:
+    """Return the first paragraph with the rest folded below; unchanged if the text does not begin with prose."""
+    lead, _, rest = markdown.partition("\n\n")
+    if not rest.strip() or _NO_PROSE.match(lead) or _FENCE.match(lead.partition("\n")[0]):
         return markdown
-    return f"{lead}\n\n<details><summary>More</summary>\n\n{rest}\n\n</details>"
+    return f"{lead}\n\n<details><summary>More</summary>\n\n{rest.strip()}\n\n</details>"
 
 
 def shortened(text: str, limit: int) -> str:
@@ -107,19 +95,6 @@ def shortened(text: str, limit: int) -> str:
     if line_end > len(cut) // 2:
         cut = cut[:line_end]
     return cut + note
-
-
-def _two_sentences(paragraph: str) -> str:
-    """Return the text up to the end of the second sentence that ends outside of code, links and brackets."""
-    ends = (
-        end.start()
-        for end in _SENTENCE.finditer(paragraph)
-        if (before := paragraph[: end.start()]).count("`") % 2 == 0
-        and before.count("(") == before.count(")")
-        and before.count("[") == before.count("]")
-        and before.count("**") % 2 == 0
-    )
-    return paragraph[: next(islice(ends, 1, None), len(paragraph))].strip()
 
 
 def _closes(line: str, fence: str) -> bool:

@@ -107,33 +107,17 @@ class Remote:
             )
         except PublishError:
             # The push may have succeeded without an answer, or another job may have pushed the same commit.
-            heads = self._heads_beside(branch)
-            if heads is None:
-                raise
-            now = heads.pop(branch, "")
+            try:
+                now = self.refs(branch).heads.get(branch, "")
+            except PublishError:
+                now = expected
             if now == sha:
                 return
             if now != expected:
                 raise BranchMovedError(
                     f"Somebody changed the branch {branch} while it was pushed; run publish again."
                 ) from None
-            if heads:
-                raise PublishError(f"{no_room(next(iter(heads)), branch)} Then publish again.") from None
             raise
-
-    def _heads_beside(self, branch: str) -> dict[str, str] | None:
-        """Return `branch` if it exists, and branches that cannot exist beside it; `None` if that is unknown."""
-        parts = branch.split("/")
-        above = ["/".join(parts[:end]) for end in range(1, len(parts))]
-        try:
-            heads = self.refs(branch, f"{branch}/*", *above).heads
-        except PublishError:
-            return None
-        return {
-            name: sha
-            for name, sha in heads.items()
-            if name in (branch, *above) or name.startswith(f"{branch}/")
-        }
 
     def _drive(self, branch: str, doing: str, arguments: list[str]) -> str:
         transport.check_url(self.url, self.token)
@@ -171,6 +155,7 @@ _ADVICE = {
     ),
     r"GH007|email privacy": "set `identity.email` in the policy to a no-reply address",
     r"signature|signed": "set `pull_request.signed: true` in the policy",
+    r"exists; cannot create": "rename or delete that branch, then publish again",
     r"cannot lock|\.lock\b": "another push may have held the branch: publish again",
 }
 _RULE = r"GH00[26]|GH013|protected branch|rule violation|push declined|restricted|force.push|non-fast-forward"

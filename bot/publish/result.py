@@ -224,8 +224,8 @@ def publish_answer(context: PublishContext) -> tuple[str, ...]:
 
 
 def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:
-    """Return the comment without its mark. With `on_lines`, in a thread on lines of a diff, everything after two
-    sentences is folded. Raises `PublishError` for a bundle without a text to post."""
+    """Return the comment without its mark. With `on_lines`, in a thread on lines of a diff, everything after
+    the first paragraph is folded. Raises `PublishError` for a bundle without a text to post."""
     tail = [*run_notes(outcome), footer(outcome, links)]
     if outcome.status is Status.NEEDS_INPUT:
         question = safe_markdown(_text(outcome.question, "question"), _QUESTION_LIMIT)

@@ -109,7 +109,7 @@ def test_a_branch_that_git_cannot_keep_beside_another_names_it(
     world: World, remote: Remote, other: str, wanted: str
 ) -> None:
     world.forge.commit(REPO, {"a": "b"}, branch=other, author="ann")
-    with pytest.raises(PublishError, match=f"The branch {other} exists.*rename or delete"):
+    with pytest.raises(PublishError, match=f"heads/{other}' exists.*rename or delete that branch"):
         remote.push(commit(remote, world), wanted, expected="", never=NOBODY)
 
 

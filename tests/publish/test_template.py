@@ -45,7 +45,6 @@ FOR_PEOPLE = [
     "## Why\n\n<!-- AI must not write here -->\n\nReplace this.\n",
     "## Why (to be written by a human)\n\nReplace this.\n",
     "## Why\n\nIn your own words, please.\n\n### Details\n\nReplace this.\n",
-    "<!-- HUMAN ONLY START -->\n\n## Details\n\nReplace this.\n\n## Why\n\nTell.\n\n<!-- END -->\n",
     "## Motivation\n\nLLM-generated text is not accepted in this part.\n\n- [ ] I wrote this\n",
     "## For reviewers only: tests\n\n- [ ] looked at\n",
 ]

@@ -26,8 +26,6 @@ _FOR_PEOPLE = re.compile(
     r"|(?:coding|autonomous) agents?|(?:auto|machine)\W?generated|automated tools?)\b",
     re.IGNORECASE,
 )
-_BEGIN = re.compile(r"\s*<!--.*\b(?:start|begin)s?\b.*-->\s*", re.IGNORECASE)
-_END = re.compile(r"\s*<!--.*\b(?:end|stop)s?\b.*-->\s*", re.IGNORECASE)
 
 # The part for a heading, by a word in it. The first match wins, so the more specific words come first.
 _WORDS = {
@@ -104,15 +102,15 @@ def fill_template(template: str, parts: Mapping[str, str], scale: float = 1.0) -
 
 def _marked(sections: Iterable[_Section]) -> Iterator[_Section]:
     """Mark the sections for people: one with such a note, and those below its heading. A note above all headings is
-    about all of them."""
+    about all of them, and one right above a heading about that one too."""
     level, is_announced = _NO_LEVEL, False
-    for index, section in enumerate(sections):
+    for section in sections:
         is_below = is_announced or level < section.level
-        is_noted = section.for_people or _FOR_PEOPLE.search(f"{section.heading}\n{section.text}") is not None
-        if not is_below and (section.heading or index == 0):
-            level = section.level if is_noted and not section.for_people else _NO_LEVEL
+        is_noted = _FOR_PEOPLE.search(f"{section.heading}\n{section.text}") is not None
+        if not is_below:
+            level = section.level if is_noted else _NO_LEVEL
         yield replace(section, for_people=is_noted or is_below)
-        is_announced = not section.for_people and _announces(section.text)
+        is_announced = _announces(section.text)
 
 
 def _announces(text: str) -> bool:
@@ -158,28 +156,22 @@ def _checkboxes(text: str) -> Iterator[str]:
 
 
 def _sections(template: str) -> Iterable[_Section]:
-    """Split the template at headings, and at comments that begin and end a part for people. Open fences and comments
-    are closed, so that they do not include our text after them."""
-    heading, lines, fence, commented, is_part = "", list[str](), "", False, False
+    """Split the template at headings. Open fences and comments are closed, so that they do not include our text after
+    them."""
+    heading, lines, fence, commented = "", list[str](), "", False
     for line in template.splitlines():
         if not commented and (match := _FENCE.match(line)):
             fence = "" if fence == match.group(1) else fence or match.group(1)
-        is_heading = not fence and not commented and _HEADING.match(line) is not None
-        begins = _BEGIN.fullmatch(line) is not None and _FOR_PEOPLE.search(line) is not None
-        if is_heading or begins:
-            yield _Section(heading, "\n".join(lines), is_part)
-            heading, lines, is_part = line.strip() if is_heading else "", [], is_part or begins
-            if is_heading:
-                continue
+        if not fence and not commented and _HEADING.match(line):
+            yield _Section(heading, "\n".join(lines))
+            heading, lines = line.strip(), []
+            continue
         if not fence:
             commented = (
                 line.rfind("<!--") > line.rfind("-->") if "<!--" in line else commented and "-->" not in line
             )
         lines.append(line)
-        if is_part and _END.fullmatch(line):
-            yield _Section(heading, "\n".join(lines), is_part)
-            heading, lines, is_part = "", [], False
-    yield _Section(heading, "\n".join([*lines, *filter(None, (fence, "-->" if commented else ""))]), is_part)
+    yield _Section(heading, "\n".join([*lines, *filter(None, (fence, "-->" if commented else ""))]))
 
 
 def _has_word(heading: str, words: str) -> bool:
