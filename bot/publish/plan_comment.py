@@ -66,18 +66,13 @@ class PlanComment:
 
     @property
     def carried_out_by(self) -> str:
-        """The key of a request, empty for none. In earlier versions the field was `by`, which is the paying account in
-        a progress comment."""
-        return self.fields.get("carried", "") or (self.fields.get("by", "") if self.kind == PLAN else "")
-
-    @property
-    def above_mark(self) -> str:
-        return self.body.rpartition("<!--")[0]
+        """The key of a request, empty for none."""
+        return self.fields.get("carried", "")
 
     @property
     def as_posted(self) -> str:
         """The text above the mark, without the line that names the result of the plan."""
-        text = self.above_mark.replace("\r\n", "\n")
+        text = self.body.rpartition("<!--")[0].replace("\r\n", "\n")
         return text.partition("\n\n")[2] if self.carried_out_by else text
 
 

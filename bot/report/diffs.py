@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from pygments.lexers import get_lexer_by_name
+from pygments.lexers import get_lexer_for_filename
 
 from bot.evidence.pieces import Line, Piece
 
@@ -110,32 +110,39 @@ _SECONDS = 4.0
 
 _LONGEST = 20_000
 _LONGEST_LINE = 400
-_LEXERS: Mapping[str, str] = {
-    suffix: lexer
-    for row in """
-        python: .py .pyi
-        javascript: .js .mjs .cjs .jsx
-        typescript: .ts .tsx
-        go: .go
-        rust: .rs
-        c: .c .h
-        cpp: .cc .cpp .hpp
-        java: .java
-        kotlin: .kt
-        ruby: .rb
-        php: .php
-        csharp: .cs
-        swift: .swift
-        bash: .sh .bash
-        json: .json
-        toml: .toml
-        yaml: .yml .yaml
-        css: .css
-        sql: .sql
-    """.strip().splitlines()
-    for lexer, _, suffixes in [row.strip().partition(": ")]
-    for suffix in suffixes.split()
-}
+_SUFFIXES = frozenset(
+    [
+        ".py",
+        ".pyi",
+        ".js",
+        ".mjs",
+        ".cjs",
+        ".jsx",
+        ".ts",
+        ".tsx",
+        ".go",
+        ".rs",
+        ".c",
+        ".h",
+        ".cc",
+        ".cpp",
+        ".hpp",
+        ".java",
+        ".kt",
+        ".rb",
+        ".php",
+        ".cs",
+        ".swift",
+        ".sh",
+        ".bash",
+        ".json",
+        ".toml",
+        ".yml",
+        ".yaml",
+        ".css",
+        ".sql",
+    ]
+)
 _CLASSES = (
     ("Comment", "c"),
     ("Keyword", "k"),
@@ -175,12 +182,10 @@ class Colours:
         return coloured if plain == rows else [(Piece("", row),) for row in rows]
 
     def _lexer(self, path: str) -> Lexer | None:
-        name = _LEXERS.get(PurePosixPath(path).suffix.lower())
-        if name is None:
-            return None
-        if name not in self._lexers:
-            self._lexers[name] = get_lexer_by_name(name, stripnl=False, ensurenl=False)
-        return self._lexers[name]
+        suffix = PurePosixPath(path).suffix.lower()
+        if suffix in _SUFFIXES and suffix not in self._lexers:
+            self._lexers[suffix] = get_lexer_for_filename(f"x{suffix}", stripnl=False, ensurenl=False)
+        return self._lexers.get(suffix)
 
     def _split(self, lexer: Lexer, text: str, until: float) -> Iterator[Line]:
         """Stop at the time `until`: then the lines are incomplete, and the caller leaves them plain."""
