@@ -319,6 +319,5 @@ ECOSYSTEM = Ecosystem(
     selects=_selects,
     related_command=_related_command,
     absent=("no required module provides package",),
-    measures="-coverprofile",
     installed_beside=dict.fromkeys(("", "go.mod"), ("vendor",)),
 )

@@ -326,8 +326,6 @@ ECOSYSTEM = Ecosystem(
         r"Cannot find (?:module|package) '[^./]",
         "ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL",
     ),
-    measures="--coverage|--experimental-test-coverage|c8|nyc",
-    measured={"package.json": r'"collectCoverage"\s*:\s*true|"nyc"\s*:|"c8"\s*:'},
     installed_beside=dict.fromkeys(("", "package.json"), (MODULES,)),
     linked=MODULES,
     linked_without=(".cache", ".vite", ".vite-temp", ".vitest"),

@@ -263,13 +263,6 @@ ECOSYSTEM = Ecosystem(
             "(`.venv/bin/python -m pytest`)"
         ),
     ),
-    measures=r"--cov(?!-)|coverage\s+run",
-    measured={
-        ".coveragerc": "",
-        "pyproject.toml": r"(?m)^\s*\[tool\.coverage\b|--cov\b",
-        **dict.fromkeys(("setup.cfg", "tox.ini"), r"(?m)^\[coverage:|--cov\b"),
-        "pytest.ini": r"--cov\b",
-    },
     installed_beside={
         "": (*python_environments.FOLDERS, ".tox", ".nox"),
         **dict.fromkeys(("pyproject.toml", "setup.py", "requirements.txt"), python_environments.FOLDERS),

@@ -144,9 +144,6 @@ class Ecosystem:
     selects: Callable[[list[str], Callable[[str], str | None]], bool] = nothing
     related_command: Callable[[str, list[str], Related], str] = nothing
     related: Callable[[Path, Sequence[str]], list[str]] | None = None
-    # Commands that measure coverage, and settings by a pattern of it.
-    measures: str = ""
-    measured: Table = field(default_factory=dict)
     # A path at which the pattern matches cannot be used elsewhere, and advice.
     moved: tuple[str, str] = ("(?!)", "")
 

@@ -1,13 +1,11 @@
-"""Merge coverage reports of the changed lines, and explain a missing one."""
+"""Merge coverage reports of the changed lines."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bot.contracts.evidence import Coverage, CoveredFile
-from bot.ecosystems.registry import ecosystems
 
 MOST_FILES = 200
 _MOST_MISSED = 500
@@ -15,9 +13,6 @@ _NOTE_LIMIT = 500
 
 Lines = Mapping[int, bool]
 """The executable changed lines of a file, and whether each was run."""
-
-ReadBase = Callable[[Sequence[str]], Mapping[str, str]]
-"""Returns the texts of those files that the base has, by path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +51,3 @@ def merge_coverage(measured: Iterable[MeasuredCoverage], missing: str = "") -> C
 def _file(path: str, lines: Lines) -> CoveredFile:
     missed = sorted(line for line, ran in lines.items() if not ran)
     return CoveredFile(path, len(lines), len(lines) - len(missed), tuple(missed[:_MOST_MISSED]))
-
-
-def missing_reason(commands: Iterable[str], named: Iterable[str], read: ReadBase) -> str:
-    """Return why there is no report although coverage is configured, or an empty string. `read` is called once at
-    most."""
-    if paths := ", ".join(named):
-        return f"the policy names {paths}, and no check wrote it"
-    measures = "|".join(one.measures for one in ecosystems() if one.measures)
-    if any(re.search(rf"(?<![\w-])(?:{measures})(?![\w])", command) for command in commands):
-        return "a check asks for coverage, and left no report that is read here"
-    settings = {path: words for one in ecosystems() for path, words in one.measured.items()}
-    texts = read(list(settings))
-    for path, words in settings.items():
-        if path in texts and re.search(words, texts[path]):
-            return f"{path} configures coverage, and no check left a report of it"
-    return ""

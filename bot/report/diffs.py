@@ -110,38 +110,8 @@ _SECONDS = 4.0
 
 _LONGEST = 20_000
 _LONGEST_LINE = 400
-_SUFFIXES = frozenset(
-    [
-        ".py",
-        ".pyi",
-        ".js",
-        ".mjs",
-        ".cjs",
-        ".jsx",
-        ".ts",
-        ".tsx",
-        ".go",
-        ".rs",
-        ".c",
-        ".h",
-        ".cc",
-        ".cpp",
-        ".hpp",
-        ".java",
-        ".kt",
-        ".rb",
-        ".php",
-        ".cs",
-        ".swift",
-        ".sh",
-        ".bash",
-        ".json",
-        ".toml",
-        ".yml",
-        ".yaml",
-        ".css",
-        ".sql",
-    ]
+_LEXED = re.compile(
+    r"\.(?:pyi?|[cm]?js|[jt]sx|ts|go|rs|[ch](?:pp)?|cc|java|kt|rb|php|cs|swift|(?:ba)?sh|json|toml|ya?ml|css|sql)"
 )
 _CLASSES = (
     ("Comment", "c"),
@@ -183,7 +153,7 @@ class Colours:
 
     def _lexer(self, path: str) -> Lexer | None:
         suffix = PurePosixPath(path).suffix.lower()
-        if suffix in _SUFFIXES and suffix not in self._lexers:
+        if suffix not in self._lexers and _LEXED.fullmatch(suffix):
             self._lexers[suffix] = get_lexer_for_filename(f"x{suffix}", stripnl=False, ensurenl=False)
         return self._lexers.get(suffix)
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import pytest
-
 from bot.contracts.evidence import Coverage, CoveredFile
-from bot.evidence.coverage import MOST_FILES, MeasuredCoverage, merge_coverage, missing_reason
+from bot.evidence.coverage import MOST_FILES, MeasuredCoverage, merge_coverage
 
 
 def test_a_line_that_one_check_ran_was_run() -> None:
@@ -48,49 +44,3 @@ def test_files_and_lines_are_capped_and_figures_are_not() -> None:
     assert coverage is not None
     assert (len(coverage.files), coverage.note) == (MOST_FILES, "2 more files are left out")
     assert (coverage.files[0].measured, len(coverage.files[0].missed)) == (2000, 500)
-
-
-@pytest.mark.parametrize(
-    ("commands", "files", "reason"),
-    [
-        (["pytest"], {}, ""),
-        (["pytest --cov-report=xml"], {}, ""),
-        (["pytest --cov=app"], {}, "a check asks for coverage, and left no report that is read here"),
-        (["go test -coverprofile=c.out ./..."], {}, "a check asks for coverage"),
-        (["coverage  run -m pytest"], {}, "a check asks for coverage"),
-        (["npx c8 mocha"], {}, "a check asks for coverage"),
-        (
-            ["pytest"],
-            {".coveragerc": ""},
-            ".coveragerc configures coverage, and no check left a report of it",
-        ),
-        (
-            ["pytest"],
-            {"pyproject.toml": '[tool.coverage.run]\nsource = ["a"]\n'},
-            "pyproject.toml configures",
-        ),
-        (["pytest"], {"pyproject.toml": "# coverage\n"}, ""),
-        (["npm test"], {"package.json": '{"jest": {"collectCoverage": true}}'}, "package.json configures"),
-        (["npm test"], {"package.json": '{"jest": {"collectCoverage": false}}'}, ""),
-    ],
-)
-def test_coverage_is_missed_where_the_repository_asks_for_it(
-    commands: list[str], files: dict[str, str], reason: str
-) -> None:
-    missing = missing_reason(commands, (), lambda paths: files)
-    assert missing.startswith(reason)
-    assert bool(missing) == bool(reason)
-
-
-@pytest.mark.parametrize(
-    ("named", "reason"),
-    [
-        (("c.xml",), "the policy names c.xml, and no check wrote it"),
-        ((), "a check asks for coverage, and left no report that is read here"),
-    ],
-)
-def test_no_file_is_read_if_the_policy_or_a_command_says_it(named: tuple[str, ...], reason: str) -> None:
-    def read(paths: Sequence[str]) -> dict[str, str]:
-        raise AssertionError(paths)
-
-    assert missing_reason(["pytest --cov"], named, read) == reason

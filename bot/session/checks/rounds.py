@@ -20,7 +20,7 @@ from bot.contracts.review import Review
 from bot.environment.detection import Detection
 from bot.evidence import reruns
 from bot.evidence.check import Check
-from bot.evidence.coverage import merge_coverage, missing_reason
+from bot.evidence.coverage import merge_coverage
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.after_round import AfterRound, BaseRuns, CheckPair
 from bot.session.checks.as_they_were import AsTheyWereRound
@@ -30,7 +30,6 @@ from bot.session.checks.inspection import Inspection
 from bot.session.checks.runner import UNNEEDED, not_run
 from bot.session.checks.suggestion_tests import SuggestionTests
 from bot.session.context.base import checks_of, detected_at
-from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.session.workspaces.trees import Trees
 
@@ -156,11 +155,8 @@ class Rounds:
         reports = [report for report in measured if report is not None]
         if any(report.sources or report.note for report in reports):
             return merge_coverage(reports)
-        patterns = [pattern for check in self.checks for pattern in check.coverage]
-        reason = missing_reason(
-            [check.command for check in self.checks], patterns, GitTrees(self._run.checkout).texts
-        )
-        return merge_coverage((), reason)
+        named = ", ".join(pattern for check in self.checks for pattern in check.coverage)
+        return merge_coverage((), f"the policy names {named}, and no check wrote it" if named else "")
 
     def diagnostics(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
         """Return the checkers on both sides of the change, after `results`."""
