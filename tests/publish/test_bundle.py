@@ -4,25 +4,69 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.contracts.errors import AgentError, ExitCode, UsageError
-from bot.contracts.pulls import Comment
-from bot.publish.bundle.read import BundleError, parse_outcome, read_bundle
+from bot.contracts.evidence import Coverage, CoveredFile
+from bot.contracts.outcome import Outcome
+from bot.contracts.plan import Plan, PlanStep
+from bot.contracts.pulls import (
+    Annotation,
+    Comment,
+    FailedCheck,
+    FailedStep,
+    PullRequest,
+    PullState,
+    ReviewThread,
+    Side,
+)
+from bot.contracts.review import Finding, Review, Severity
+from bot.publish.bundle.read import BundleError, parse_outcome, parse_plan, parse_review, read_bundle
+from bot.publish.bundle.validate import MAX_LISTED, outcome_error
 from bot.publish.bundle.write import Bundle, write_bundle
-from tests.support.outcomes import OUTCOME, REQUEST, make_outcome, make_request
+from tests.support.outcomes import EVIDENCE, OUTCOME, REQUEST, make_outcome, make_request, problem
 
 PATCH = b"diff --git a/x b/x\n\x00binary\xff\n"
+PLAN = Plan(
+    "Sum totals exactly",
+    (PlanStep("Sum in cents", ("invoice.py", "tests/test_invoice.py")), PlanStep("Round once — at the end")),
+    risks="Callers may rely on the old rounding.",
+    estimate_turns=12,
+)
+REVIEW = Review(
+    "a" * 40,
+    "b" * 40,
+    "One thing to mend.",
+    (
+        Finding("invoice.py", 9, Severity.MAJOR, "Rounded twice", "Once.", 8, Side.RIGHT, "x = 1\n", "x\n"),
+        Finding("README.md", 0, Severity.NOTE, "Not said", ""),
+    ),
+    since_sha="c" * 40,
+    left_out=("3 files over the limit",),
+)
+PULL = PullRequest(
+    9, PullState.OPEN, False, False, "ghost", 0, "b" * 40, "fix/#1-'quoted'", "", "main", "a" * 40
+)
+FAILURE = FailedCheck(
+    "tests",
+    "failure",
+    "https://github.test/octo/hello/runs/1",
+    annotations=(Annotation("x.py", 1, "failure", "no"),),
+    steps=(FailedStep("pytest", "E assert 1 == 2"),),
+)
+OPEN_THREAD = ReviewThread(5, "invoice.py", 9, 0, Side.RIGHT, "@@ -1 +1 @@", ())
+ON_PULL = make_request(pull=PULL, anchor=OPEN_THREAD, failures=(FAILURE,), plan=PLAN)
+STATED = replace(EVIDENCE, patch_sha256="0" * 64)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     bundle = tmp_path / "bundle"
-    write_bundle(Bundle(bundle, OUTCOME, PATCH, b"held back", "Subject\n\nBody ü\n"))
+    write_bundle(Bundle(bundle, OUTCOME, PATCH, b"held back", "Subject\n\nBody ü\n", REVIEW, PLAN))
     (bundle / "report.html").write_text("<html>")
     return bundle
 
@@ -39,8 +83,13 @@ def test_a_bundle_is_read_back_as_it_was_written(folder: Path) -> None:
     assert bundle.patch == PATCH
     assert bundle.withheld == b"held back"
     assert bundle.message == "Subject\n\nBody ü\n"
+    assert (bundle.review, bundle.plan) == (REVIEW, PLAN)
     assert bundle.outcome.request == OUTCOME.request
     assert bundle.outcome.checks == OUTCOME.checks
+    request = replace(ON_PULL, unresolved=(OPEN_THREAD,), trusted_sha="b" * 40, resumes=77, task="dead-links")
+    write_bundle(Bundle(folder, make_outcome(request=request, answer="So.", question="Which?")))
+    assert read_bundle(folder).outcome.request == request
+    assert parse_outcome(json.dumps(asdict(STATED)).encode()) == STATED
 
 
 def test_a_thread_too_long_for_the_outcome_is_left_to_the_journal(tmp_path: Path) -> None:
@@ -62,35 +111,25 @@ def test_a_lone_surrogate_loses_no_bundle(tmp_path: Path) -> None:
 
 
 def test_a_bundle_is_replaced_whole(folder: Path) -> None:
-    write_bundle(Bundle(folder, make_outcome(turns=9), b"new"))
+    (folder / "journal.jsonl").write_text('{"a": 1}\n')
+    write_bundle(Bundle(folder, make_outcome(turns=9), b"new"), folder / "journal.jsonl")
     bundle = read_bundle(folder)
-    assert (bundle.outcome.turns, bundle.patch, bundle.withheld) == (9, b"new", b"")
-    assert not (folder / "report.html").exists()
-
-
-def test_a_journal_that_lies_in_the_bundle_already_stays(tmp_path: Path) -> None:
-    journal = tmp_path / "b" / "journal.jsonl"
-    journal.parent.mkdir()
-    journal.write_text('{"a": 1}\n')
-    write_bundle(Bundle(tmp_path / "b", OUTCOME), journal)
-    assert journal.read_text() == '{"a": 1}\n'
+    assert (bundle.outcome.turns, bundle.patch, bundle.withheld, bundle.plan) == (9, b"new", b"", None)
+    assert {path.name for path in folder.iterdir()} == {
+        "outcome.json", "changes.patch", "message.md", "journal.jsonl",
+    }  # fmt: skip
 
 
 def test_an_interrupted_write_leaves_no_bundle(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(AgentError, match="could not be written"):
         write_bundle(Bundle(folder, OUTCOME, b"new"), tmp_path / "missing.jsonl")
-    with pytest.raises(BundleError):
-        read_bundle(folder)
-
-
-def test_no_folder_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BundleError) as caught:
-        read_bundle(tmp_path / "nothing")
+        read_bundle(folder)
     assert caught.value.exit_code is ExitCode.USAGE
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["outcome.json", "changes.patch", "message.md"])
+@pytest.mark.parametrize("name", ["outcome.json", "changes.patch", "message.md", "review.json", "plan.json"])
 def test_a_missing_file_is_refused(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(BundleError, match=name):
@@ -105,9 +144,15 @@ def test_a_link_in_place_of_a_file_is_not_followed(folder: Path, tmp_path: Path,
         read_bundle(folder)
 
 
-def test_a_swapped_patch_is_noticed(folder: Path) -> None:
-    (folder / "changes.patch").write_bytes(PATCH + b"more")
-    with pytest.raises(BundleError, match="hash differs"):
+@pytest.mark.parametrize("name", ["changes.patch", "review.json", "plan.json"])
+def test_a_file_that_is_not_the_stated_one_is_noticed(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content + b"\n")
+    with pytest.raises(BundleError, match=f"{name}.*hash differs"):
+        read_bundle(folder)
+    write_bundle(Bundle(folder, OUTCOME))
+    (folder / name).write_bytes(content)
+    with pytest.raises(BundleError, match=f"{name}.*hash differs"):
         read_bundle(folder)
 
 
@@ -118,7 +163,8 @@ def test_an_outcome_over_the_size_cap_is_not_read(folder: Path) -> None:
         read_bundle(folder)
 
 
-TAMPERED: dict[str, Callable[[dict[str, Any]], object]] = {
+Change = Callable[[dict[str, Any]], object]
+TAMPERED: dict[str, Change] = {
     "unknown field": lambda o: o.update(extra=1),
     "unknown field deep inside": lambda o: o["request"]["actor"].update(admin=True),
     "missing field": lambda o: o.pop("base_sha"),
@@ -138,16 +184,63 @@ TAMPERED: dict[str, Callable[[dict[str, Any]], object]] = {
     "time as prose": lambda o: o.update(ended_at="yesterday"),
     "negative cost": lambda o: o.update(cost=-1),
     "a number with thousands of digits": lambda o: o["usage"].update(input=10**4000),
+    "a field with control characters": lambda o: o.update({"\x1b[2J\n::error::": 1}),
+    "a head that is an option": lambda o: o["request"]["pull"].update(head_sha="--upload-pack=x"),
+    "a head's repository upwards": lambda o: o["request"]["pull"].update(head_repository="a/.."),
+    "a trusted commit cut short": lambda o: o["request"].update(trusted_sha="b" * 12),
+    "a plan without steps": lambda o: o["request"]["plan"].update(steps=[]),
+    "a task that is a path": lambda o: o["request"].update(task="../x"),
+    "a thread without an id": lambda o: o["request"]["anchor"].update(id=0),
+    "a failure without an address": lambda o: o["request"]["failures"][0].update(url="javascript:alert(1)"),
+    "an answer that is none": lambda o: o["diagnostics"][0]["before"].update(answer="clean"),
+    "a line as text": lambda o: o["diagnostics"][0]["new"][0].update(line="3"),
+    "a field nobody knows": lambda o: o["coverage"].update(html="<b>"),
+    "coverage as a list": lambda o: o.update(coverage=[]),
 }
+WRONG_PLANS: dict[str, Change] = {
+    "a title of two lines": lambda p: p.update(title="a\nb"),
+    "no steps": lambda p: p.update(steps=[]),
+    "a long step": lambda p: p["steps"][0].update(text="x" * 1001),
+    "a path upwards": lambda p: p["steps"][0].update(paths=["../x"]),
+    "a negative estimate": lambda p: p.update(estimate_turns=-1),
+    "turns as text": lambda p: p.update(estimate_turns="12"),
+    "a field too many": lambda p: p.update(approved=True),
+}
+WRONG_REVIEWS: dict[str, Change] = {
+    "a head that is no commit": lambda r: r.update(head_sha="main"),
+    "a path upwards": lambda r: r["findings"][0].update(path="a/../../b"),
+    "a start after the line": lambda r: r["findings"][0].update(start_line=10),
+    "an unknown severity": lambda r: r["findings"][0].update(severity="blocker"),
+    "a fingerprint that is none": lambda r: r["findings"][0].update(fingerprint="-->"),
+    "a body without end": lambda r: r["findings"][0].update(body="x" * (65 << 10)),
+    "findings without end": lambda r: r.update(findings=r["findings"] * 600),
+    "an approval": lambda r: r.update(event="APPROVE"),
+}
+READ: dict[str, tuple[Callable[[bytes], object], object]] = {
+    "outcome": (parse_outcome, replace(STATED, request=ON_PULL)),
+    "plan": (parse_plan, PLAN),
+    "review": (parse_review, REVIEW),
+}
+CASES = [
+    (kind, name, change)
+    for kind, changes in (("outcome", TAMPERED), ("plan", WRONG_PLANS), ("review", WRONG_REVIEWS))
+    for name, change in changes.items()
+]
 
 
-@pytest.mark.parametrize("name", TAMPERED)
-def test_a_tampered_outcome_is_refused_in_one_sentence(folder: Path, name: str) -> None:
-    change_outcome(folder, TAMPERED[name])
-    with pytest.raises(UsageError) as caught:
-        read_bundle(folder)
-    assert str(caught.value).startswith("outcome.json")
-    assert len(str(caught.value).splitlines()) == 1
+@pytest.mark.parametrize(
+    ("kind", "name", "change"), CASES, ids=[f"{kind}: {name}" for kind, name, _ in CASES]
+)
+def test_what_was_tampered_with_is_refused_in_one_printable_sentence(
+    kind: str, name: str, change: Change
+) -> None:
+    parse, value = READ[kind]
+    data = json.loads(json.dumps(asdict(value)))  # type: ignore[call-overload]  # dataclasses
+    assert parse(json.dumps(data).encode()) == value
+    change(data)
+    with pytest.raises(UsageError, match=rf"^{kind}\.json is not a valid {kind}: ") as caught:
+        parse(json.dumps(data).encode())
+    assert str(caught.value).isprintable()
 
 
 RAW = {
@@ -170,9 +263,43 @@ def test_bytes_that_are_no_outcome_are_refused(name: str) -> None:
         parse_outcome(RAW[name])
 
 
-def test_a_refusal_repeats_no_control_characters(folder: Path) -> None:
-    change_outcome(folder, lambda o: o.update({"\x1b[2J\n::error::": 1}))
-    with pytest.raises(UsageError) as caught:
-        read_bundle(folder)
-    assert "\x1b" not in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_a_plan_has_the_same_hash_wherever_it_is_read(folder: Path) -> None:
+    for raw in (PLAN.canonical, json.dumps(asdict(PLAN), indent=4), (folder / "plan.json").read_text()):
+        assert parse_plan(raw.encode()).hash == PLAN.hash
+    assert replace(PLAN, estimate_turns=13).hash != PLAN.hash
+
+
+RUFF = EVIDENCE.diagnostics[0]
+
+
+def with_ruff(**fields: Any) -> Outcome:
+    return replace(STATED, diagnostics=(replace(RUFF, **fields),))
+
+
+def with_tests(**fields: Any) -> Outcome:
+    (check,) = EVIDENCE.checks
+    assert check.tests is not None
+    return replace(STATED, checks=(replace(check, tests=replace(check.tests, **fields)),))
+
+
+WRONG = {
+    "a checker's count is negative": (with_ruff(new_count=-1), "diagnostics"),
+    "a time is not a number": (with_ruff(before=replace(RUFF.before, duration=float("nan"))), "diagnostics"),
+    "a line is negative": (with_ruff(new=(problem(-3),)), "diagnostics.new.line: a number"),
+    "too many problems": (with_ruff(new=(problem(),) * (MAX_LISTED + 1)), "diagnostics.new: 2,001"),
+    "too many projects": (with_ruff(projects=("x",) * (MAX_LISTED + 1)), "diagnostics.projects: 2,001"),
+    "too many checkers": (replace(STATED, diagnostics=(RUFF,) * 101), "diagnostics: over 100"),
+    "too many checks": (replace(STATED, checks=EVIDENCE.checks * 2_001), "checks: 2,001"),
+    "a count of tests is negative": (with_tests(counts=(("mended", -2),)), "checks.tests.counts: a number"),
+    "more lines covered than there are": (
+        replace(STATED, coverage=Coverage("c", (CoveredFile("a.py", 1, 2),))),
+        "coverage.files",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_evidence_that_no_run_could_have_is_refused_with_its_field(name: str) -> None:
+    outcome, field = WRONG[name]
+    assert outcome_error(STATED) == ""
+    assert outcome_error(outcome).startswith(field)
