@@ -26,7 +26,7 @@ from bot.contracts.pulls import (
 )
 from bot.contracts.review import Finding, Review, Severity
 from bot.publish.bundle.read import BundleError, parse_outcome, parse_plan, parse_review, read_bundle
-from bot.publish.bundle.validate import MAX_LISTED, outcome_error
+from bot.publish.bundle.validate import MAX_LISTED, invalid_field
 from bot.publish.bundle.write import Bundle, write_bundle
 from tests.support.outcomes import EVIDENCE, OUTCOME, REQUEST, make_outcome, make_request, problem
 
@@ -301,5 +301,5 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_evidence_that_no_run_could_have_is_refused_with_its_field(name: str) -> None:
     outcome, field = WRONG[name]
-    assert outcome_error(STATED) == ""
-    assert outcome_error(outcome).startswith(field)
+    assert invalid_field(STATED) == ""
+    assert invalid_field(outcome).startswith(field)

@@ -23,7 +23,7 @@ from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
 from bot.gate.confined_folder import UnreadableError, read_confined
-from bot.publish.bundle.validate import outcome_error, review_error
+from bot.publish.bundle.validate import invalid_field
 from bot.publish.bundle.write import (
     MESSAGE,
     OUTCOME,
@@ -95,17 +95,16 @@ def _read(folder: Path, name: str, limit: int) -> bytes:
 
 
 _Value = TypeVar("_Value")
-_LARGEST = 1 << 53
 
 
 def parse_outcome(raw: bytes) -> Outcome:
     """Raises `UsageError` with one sentence that names the first invalid field."""
-    return _parse(raw, Outcome, "outcome.json is not a valid outcome", outcome_error, SCHEMA_VERSION)
+    return _parse(raw, Outcome, "outcome.json is not a valid outcome", invalid_field, SCHEMA_VERSION)
 
 
 def parse_review(raw: bytes) -> Review:
     """As `parse_outcome`."""
-    return _parse(raw, Review, "review.json is not a valid review", review_error)
+    return _parse(raw, Review, "review.json is not a valid review", invalid_field)
 
 
 def parse_plan(raw: bytes, name: str = "plan.json") -> Plan:
@@ -128,8 +127,6 @@ def _parse(
         raise _refusal(refused, f"not JSON ({error})") from error
     if not isinstance(data, dict):
         raise _refusal(refused, "not a JSON object")
-    if large := _large_number(data, ""):
-        raise _refusal(refused, f"{large[:80]}: a number out of range")
     if version and data.get("schema") != version:
         why = f"schema {data.get('schema')!r:.40}, and this version reads {version} only"
         raise _refusal(refused, why)
@@ -154,15 +151,6 @@ def _adapter(kind: Hashable) -> TypeAdapter[Any]:
 def _refusal(refused: str, why: str) -> UsageError:
     printable = "".join(c if c.isprintable() else "?" for c in why)
     return UsageError(f"{refused}: {printable}.")
-
-
-def _large_number(value: Any, where: str) -> str:
-    """Return the path of the first number that a float cannot represent exactly, or an empty string. No real count is
-    that large, and formatting one with thousands of digits fails."""
-    if isinstance(value, int | float):
-        return "" if -_LARGEST <= value <= _LARGEST else where.lstrip(".")
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return next(filter(None, (_large_number(one, f"{where}.{key}") for key, one in inner)), "")
 
 
 URL = "https://raw.githubusercontent.com/slash-agent/slash-agent/v0/docs/outcome.schema.json"

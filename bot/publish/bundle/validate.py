@@ -1,25 +1,23 @@
 """Validate values of a bundle beyond their types: object names, addresses, times, counts, lengths. Pure.
 
-`_RULES` has a rule for each field that needs one; numbers are never negative, and no list is endless.
+`_RULES` has a rule for each field that needs one; no count is negative, and no list is endless.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
-from bot.contracts.outcome import Outcome
 from bot.contracts.plan import is_inside
-from bot.contracts.review import Review
 from bot.verbs.registry import VERBS
 
 MAX_LISTED = 2_000
 """Far above any real run, and low enough that rendering is fast."""
 _MAX_IN_REQUEST = 100_000
+_LARGEST = 1 << 53
 _MAX_FINDINGS = 1_000
 _MAX_TOOLS = 100
 _MAX_TITLE = 500
@@ -31,35 +29,27 @@ _REF = r"(?!-)[^\x00-\x20\x7f~^:?*\[\\]{1,255}"
 _SHA = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 
 
-def outcome_error(outcome: Outcome) -> str:
-    """Return `field: reason` for the first invalid value, empty if there is none."""
-    return _error(outcome, "")
-
-
-def review_error(review: Review) -> str:
-    """As `outcome_error`."""
-    return _error(review, "")
-
-
-def _error(value: object, where: str) -> str:
+def invalid_field(value: object, where: str = "") -> str:
+    """Return `field: reason` for the first invalid value of an outcome or a review, empty if there is none."""
     if isinstance(value, int | float):
-        right = math.isfinite(value) and value >= 0
-        return "" if right else f"{where}: a number is negative or not finite"
+        # A larger one is no real count, and formatting one with thousands of digits fails.
+        lowest = -_LARGEST if where.endswith("exit_code") else 0
+        return "" if lowest <= value <= _LARGEST else f"{where}: a number is out of range"
     if isinstance(value, tuple):
         most = _MAX_IN_REQUEST if where.startswith("request.") else MAX_LISTED
         if len(value) > most:
             return f"{where}: {len(value):,} are over the limit of {most:,}"
-        return next(filter(None, (_error(one, where) for one in value)), "")
+        return next(filter(None, (invalid_field(one, where) for one in value)), "")
     if not is_dataclass(value):
         return ""
     kind = type(value).__name__
     if (rule := _RULES.get(kind)) and not rule[1](value):
         return f"{where}: {rule[0]}"
-    for name in (field.name for field in fields(value) if field.name != "exit_code"):
+    for name in (field.name for field in fields(value)):
         inner, part = f"{where}.{name}".lstrip("."), getattr(value, name)
         if (rule := _RULES.get(f"{kind}.{name}")) and not rule[1](part):
             return f"{inner}: {rule[0]}"
-        if wrong := _error(part, inner):
+        if wrong := invalid_field(part, inner):
             return wrong
     return ""
 
