@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,8 +26,8 @@ from bot.contracts.writes import (
 )
 from bot.gate.secret_rule_file import read_rules
 from bot.gate.secrets import Finder
-from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import WRITES, Bundle, write_bundle
+from bot.publish.bundle.read import parse_writes, read_bundle
+from bot.publish.bundle.write import Bundle, write_bundle
 from bot.publish.result import PublishResult
 from bot.publish.thread.markers import WRITE, marked, read_mark
 from tests.publish.conftest import REPO, World
@@ -146,28 +144,36 @@ BAD: dict[str, Callable[[int, int], Write]] = {
     "closing another": lambda issue, other: CloseThread(other),
     "a reply": lambda issue, other: AddReply(issue, 77, "Hello"),
 }
+FORGED: list[dict[str, Any]] = [
+    {"task": "silent"},
+    {"task": "gone"},
+    {"task": "../agent"},
+    {"task": ""},
+    {"triage": None},
+    {"actor": Actor("ann", 5, Tier.CONTRIBUTOR)},
+    {"actor": Actor("ann", 5, Tier.LOCAL)},
+    {"repository": "octo/other"},
+]
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_a_write_that_the_run_may_not_make_keeps_all_from_being_made(
-    world: World, other: int, name: str
-) -> None:
+def test_a_write_that_the_run_may_not_make_keeps_all_from_being_made(world: World, other: int) -> None:
     before = world.writes()
-    with pytest.raises((PublishError, UsageError)):
-        publish(world, AddComment(world.issue, "Harmless"), BAD[name](world.issue, other))
+    for write in BAD.values():
+        with pytest.raises((PublishError, UsageError)):
+            publish(world, AddComment(world.issue, "Harmless"), write(world.issue, other))
+    for fields in FORGED:
+        with pytest.raises((PublishError, UsageError)):
+            outcome = triaged(world, **fields)
+            publish(world, AddComment(world.issue, "Hello"), outcome=outcome, repository=REPO)
     assert world.writes() == before
 
 
-def test_a_secret_in_a_text_keeps_all_from_being_made(world: World) -> None:
+def test_a_secret_in_a_text_keeps_all_from_being_made(world: World, other: int) -> None:
     before = world.writes()
     with pytest.raises(GateError, match="credential"):
         publish(world, AddComment(world.issue, f"Use {KEY}"))
-    assert world.writes() == before
-
-
-def test_a_secret_by_the_repositorys_own_rules_keeps_all_from_being_made(world: World, other: int) -> None:
     own = Finder(read_rules("[[rules]]\nid = 'acme-key'\nregex = 'ACME-[0-9]{12}'\n", "leaks.toml"))
-    outcome, before = triaged(world, other), world.writes()
+    outcome = triaged(world, other)
     writes = (AddComment(world.issue, "Harmless"), AddComment(other, "Use ACME-471147114711"))
     with pytest.raises(GateError, match="acme-key"):
         publish(world, *writes, outcome=outcome, rules=lambda read: own)
@@ -182,25 +188,6 @@ def test_more_than_the_task_allows(world: World) -> None:
     assert words(world) == []
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"task": "silent"},
-        {"task": "gone"},
-        {"task": "../agent"},
-        {"task": ""},
-        {"triage": None},
-        {"actor": Actor("ann", 5, Tier.CONTRIBUTOR)},
-        {"actor": Actor("ann", 5, Tier.LOCAL)},
-        {"repository": "octo/other"},
-    ],
-)
-def test_a_request_that_may_write_nothing(world: World, fields: dict[str, Any]) -> None:
-    with pytest.raises((PublishError, UsageError)):
-        publish(world, AddComment(world.issue, "Hello"), outcome=triaged(world, **fields), repository=REPO)
-    assert words(world) == []
-
-
 def test_a_branch_of_the_attackers_brings_no_other_task(world: World) -> None:
     loose = TASK.replace("comment: 2", "comment: 50").replace("[Stale, triage]", "[anything]")
     sha = world.forge.commit(REPO, {".github/agent/keeper.md": loose}, branch="topic")
@@ -209,39 +196,28 @@ def test_a_branch_of_the_attackers_brings_no_other_task(world: World) -> None:
         publish(world, AddLabel(world.issue, "anything"), outcome=replace(outcome, base_sha=sha))
 
 
-def tampered(bundle: Bundle, change: Callable[[dict[str, Any]], None], *, signed: bool = True) -> Path:
-    """`writes.json` changed; `signed`: its hash in the outcome as well."""
-    file = bundle.folder / WRITES
-    data = json.loads(file.read_text())
-    change(data)
-    file.write_text(json.dumps(data))
-    if signed:
-        outcome = json.loads((bundle.folder / "outcome.json").read_text())
-        outcome["writes_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-        (bundle.folder / "outcome.json").write_text(json.dumps(outcome))
-    return bundle.folder
+CHANGES: list[Callable[[dict[str, Any]], object]] = [
+    lambda data: data["writes"][0].update(repository="octo/other"),
+    lambda data: data["writes"][0].update(kind="delete"),
+    lambda data: data["writes"][0].update(kind="close"),
+    lambda data: data["writes"][0].update(number="1"),
+    lambda data: data["writes"][0].update(number=-1),
+    lambda data: data["writes"][0].pop("body"),
+    lambda data: data.update(writes=[]),
+    lambda data: data.update(more=1),
+    lambda data: data["writes"].append({"kind": "close", "number": 1, "reason": "duplicate"}),
+]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda data: data["writes"][0].update(repository="octo/other"),
-        lambda data: data["writes"][0].update(kind="delete"),
-        lambda data: data["writes"][0].update(kind="close"),
-        lambda data: data["writes"][0].update(number="1"),
-        lambda data: data["writes"][0].update(number=-1),
-        lambda data: data["writes"][0].pop("body"),
-        lambda data: data.update(writes=[]),
-        lambda data: data.update(more=1),
-        lambda data: data["writes"].append({"kind": "close", "number": 1, "reason": "duplicate"}),
-    ],
-)
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_file_that_is_not_as_the_schema_says_is_no_bundle(
-    world: World, change: Callable[[dict[str, Any]], None]
+    change: Callable[[dict[str, Any]], object],
 ) -> None:
-    folder = tampered(bundled(world, triaged(world), AddComment(world.issue, "Hello")), change)
+    data = json.loads(json.dumps(asdict(Writes((AddComment(1, "Hello"),)))))
+    assert parse_writes(json.dumps(data).encode()).writes == (AddComment(1, "Hello"),)
+    change(data)
     with pytest.raises(UsageError, match=r"writes\.json is not a valid list of writes"):
-        read_bundle(folder)
+        parse_writes(json.dumps(data).encode())
 
 
 def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World) -> None:
