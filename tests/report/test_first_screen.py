@@ -119,12 +119,6 @@ def test_a_page_has_at_most_ten_megabytes_and_says_what_it_leaves_out(
     assert "left out to keep this page small" in page
 
 
-def test_a_killed_run_has_no_change_to_show(tmp_path: Path) -> None:
-    page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1),)))
-    assert "Not ended" in page
-    assert "The run did not end" in page
-
-
 def test_a_name_in_a_patch_that_is_markup_is_text(tmp_path: Path) -> None:
     patch = b"diff --git a/<b>.py b/<b>.py\n--- a/<b>.py\n+++ b/<b>.py\n@@ -1 +1 @@\n-a\n+<script>\n"
     ended = RunEnded("changed", "end_turn", "", hashlib.sha256(patch).hexdigest())

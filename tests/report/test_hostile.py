@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -30,27 +29,13 @@ from bot.contracts.journal import (
 from bot.contracts.messages import Text, ToolCall, Usage
 from bot.report.build_timeline import build_timeline
 from bot.report.page import render_page
-from tests.support.hostile_journal import ATTACK, hostile_journal
+from tests.report.test_page import read
+from tests.support.hostile_journal import hostile_journal
 from tests.support.report_runs import HEADER, sample, write
 
 
-class Tags(HTMLParser):
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def tags_of(page: str) -> set[tuple[str, str]]:
-    return {(tag, name) for tag, attributes in Tags(page).tags for name in ("", *attributes)}
+    return {(tag, name) for tag, attributes in read(page).tags for name in ("", *attributes)}
 
 
 OLDER = (Evidence, RunEnded)
@@ -66,7 +51,7 @@ def test_a_script_in_every_field_of_every_kind_of_line_adds_no_tag_and_no_attrib
     )
     assert tags_of(hostile) == tags_of(harmless)
     assert hostile.count("<script>") == 1
-    for tag, attributes in Tags(hostile).tags:
+    for tag, attributes in read(hostile).tags:
         assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
         assert str(attributes.get("href", "#")).startswith("#"), attributes
         assert "src" not in attributes or str(attributes["src"]).startswith("data:image/"), attributes
@@ -91,16 +76,12 @@ def test_what_a_journal_says_is_shown_with_few_exceptions(tmp_path: Path) -> Non
         return f"<b>[{name}]"
 
     told = "".join(
-        Tags(render_page(hostile_journal(tmp_path / f"{len(less)}.jsonl", named, less))).text
+        read(render_page(hostile_journal(tmp_path / f"{len(less)}.jsonl", named, less))).text
         for less in ((), OLDER)
     ).replace("_", " ")
     left_out = {name for name in names if f"<b>[{name}]" not in told}
     assert not [name for name in left_out if not NOT_SHOWN.search(name.replace(" ", "_"))]
     assert len(names) - len(left_out) > 100
-
-
-def test_the_attack_is_read_as_text(tmp_path: Path) -> None:
-    assert Tags(render_page(hostile_journal(tmp_path / "journal.jsonl"))).text.count(ATTACK) > 100
 
 
 def test_characters_that_hide_or_turn_text_around_are_made_visible(tmp_path: Path) -> None:
@@ -173,7 +154,7 @@ def test_a_newer_journal_is_shown_as_far_as_it_is_understood(tmp_path: Path) -> 
     lines[1] = json.dumps({**json.loads(lines[1]), "smell": {"of": "roses"}})
     lines.insert(2, json.dumps({"type": "dream", "at": 0.1, "about": "sheep"}))
     path.write_text("\n".join(lines) + "\n")
-    text = Tags(render_page(path)).text
+    text = read(render_page(path)).text
     assert f"written by Slash Agent 9.0.0 in journal schema {SCHEMA_VERSION + 1}" in text
     assert "1 line of the journal could not be understood and left out here: 3." in text
     assert "Fix issue 12" in text
@@ -205,7 +186,7 @@ def test_a_journal_without_evidence_shows_its_checks(tmp_path: Path) -> None:
     path = sample(tmp_path / "journal.jsonl")
     older = [line for line in path.read_text().splitlines() if '"type":"evidence"' not in line]
     path.write_text("\n".join(older) + "\n")
-    text = " ".join(Tags(render_page(path)).text.split())
+    text = " ".join(read(render_page(path)).text.split())
     assert "failed, exit 1, 1.4 s" in text
     assert "passed, exit 0, 1.2 s" in text
     assert "Coverage" not in text
@@ -250,8 +231,3 @@ def test_ten_times_the_turns_take_no_hundred_times_the_work() -> None:
         return count
 
     assert work(300) < 13 * work(30)
-
-
-def test_the_header_alone_is_a_page(tmp_path: Path) -> None:
-    text = Tags(render_page(write(tmp_path / "journal.jsonl", (), HEADER))).text
-    assert "The run did not end" in text

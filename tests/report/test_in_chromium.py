@@ -141,27 +141,16 @@ def test_n_and_p_go_from_match_to_match_and_open_what_they_reach(page: Page) -> 
 @pytest.mark.parametrize(
     ("name", "steps"),
     [
-        ("Errors", ["turn-3", "turn-3-call-3"]),
-        ("Denied", ["turn-2", "turn-2-call-2"]),
-        (
-            "Edits",
-            [
-                "turn-2",
-                "turn-2-call-1",
-                "turn-3",
-                "turn-3-call-1",
-                "turn-4",
-                "turn-4-call-1",
-                "turn-4-call-2",
-            ],
-        ),
+        ("Errors", "turn-3 turn-3-call-3"),
+        ("Denied", "turn-2 turn-2-call-2"),
+        ("Edits", "turn-2 turn-2-call-1 turn-3 turn-3-call-1 turn-4 turn-4-call-1 turn-4-call-2"),
     ],
 )
-def test_a_filter_shows_only_its_steps(page: Page, name: str, steps: list[str]) -> None:
+def test_a_filter_shows_only_its_steps(page: Page, name: str, steps: str) -> None:
     button = page.get_by_role("button", name=name)
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
-    assert shown(page) == steps
+    assert shown(page) == steps.split()
     button.click()
     assert len(shown(page)) > 12
 
@@ -198,12 +187,7 @@ def test_the_keys_are_listed_over_the_page_and_escape_closes_the_list(page: Page
     assert focused(page) == ""
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
-
-
-def test_letters_typed_into_the_search_are_no_keys(page: Page) -> None:
-    page.locator("#query").press("t")
-    page.locator("#query").press("?")
-    expect(page.locator("#help")).to_be_hidden()
+    page.locator("#query").press("t")  # no key while somebody types
     expect(page.locator("#theme")).to_have_text("Theme: auto")
 
 
@@ -230,33 +214,12 @@ def test_a_link_leads_to_its_step_and_opens_it(page: Page, address: str) -> None
     page.goto(f"{address}#explore-1-turn-1-call-1")
     expect(page.locator("#explore-1-turn-1-call-1 .output")).to_be_visible()
     expect(page.locator("#explore-1-turn-1-call-1")).to_be_in_viewport()
-
-
-def test_a_link_reaches_a_step_that_a_filter_hides(page: Page) -> None:
     page.get_by_role("button", name="Denied").click()
     page.evaluate("() => { location.hash = '#turn-1-call-2' }")
     expect(page.locator("#turn-1-call-2 .output")).to_be_visible()
-
-
-def test_a_link_that_was_followed_before_leads_there_again(page: Page) -> None:
-    page.locator("#files .file summary").first.click()
-    link = page.locator("#files .file").first.get_by_role("link", name="turn 2")
-    link.click()
-    page.get_by_role("button", name="Denied").click()
-    expect(page.locator("#turn-2-call-1")).to_be_hidden()
-    link.click()
-    expect(page.locator("#turn-2-call-1-diff-1")).to_be_visible()
-    page.keyboard.press("o")
-    link.click()
-    expect(page.locator("#turn-2-call-1-diff-1")).to_be_visible()
-
-
-def test_the_keys_go_on_from_where_a_link_led_also_when_the_focus_was_lost(page: Page) -> None:
-    page.evaluate("() => { location.hash = '#turn-3-call-2' }")
-    expect(page.locator("#turn-3-call-2 .agent")).to_be_visible()
     page.evaluate("() => document.activeElement.blur()")
     page.keyboard.press("k")
-    assert focused(page) == "turn-3-call-1"
+    assert focused(page) == "turn-1-call-1"
 
 
 def test_links_and_commands_can_be_copied(page: Page, context: BrowserContext, address: str) -> None:
@@ -326,30 +289,8 @@ def test_paper_has_no_buttons_and_is_white(page: Page) -> None:
     expect(page.locator(".toolbar")).to_be_hidden()
     expect(page.locator("#theme")).to_be_hidden()
     expect(page.locator("#turn-2-call-1-diff-1")).to_be_visible()
-
-
-def skipped(page: Page) -> str:
-    """What a turn does while it is not on the screen."""
-    return str(page.evaluate("() => getComputedStyle(document.querySelector('.turn')).contentVisibility"))
-
-
-def test_only_a_long_page_leaves_out_what_is_not_on_the_screen_and_paper_never_does(page: Page) -> None:
-    assert skipped(page) == "visible"
-    page.evaluate("() => { document.querySelector('main').className = 'long' }")
-    assert skipped(page) == "auto"
-    page.emulate_media(media="print")
-    assert skipped(page) == "visible"
-
-
-def test_paper_has_the_whole_table_of_figures_and_the_colours_of_the_plots(page: Page) -> None:
     page.set_viewport_size({"width": 680, "height": 900})
-    page.get_by_text("The same as a table").click()
-    page.emulate_media(media="print")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 680
-    keys = page.locator(".key").evaluate_all(
-        "keys => keys.map(key => getComputedStyle(key).printColorAdjust)"
-    )
-    assert set(keys) == {"exact"}
 
 
 @pytest.mark.parametrize("width", [320, 390])

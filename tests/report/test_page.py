@@ -11,18 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.journal import Journal, read_journal
+from bot.agent.journal import read_journal
 from bot.contracts.errors import UsageError
-from bot.contracts.evidence import Answer, CheckerComparison, ToolRun
 from bot.contracts.journal import (
-    SCHEMA_VERSION,
     BudgetChanged,
     CallStarted,
     CheckRecord,
     Evidence,
     FilesChanged,
     FileVersion,
-    Header,
     Note,
     PermissionDecision,
     ProviderRetry,
@@ -37,13 +34,10 @@ from bot.contracts.journal import (
     UserText,
 )
 from bot.contracts.messages import Text, Thinking, ToolCall, Usage
-from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.request import Actor, Request, RunLimits, Thread, Tier
-from bot.contracts.tools import ToolSpec
 from bot.report.build_timeline import build_timeline
 from bot.report.page import render_page
-from tests.support.outcomes import problem
+from tests.support.report_runs import write
 
 DIFF = """--- a/calc.py
 +++ b/calc.py
@@ -52,29 +46,6 @@ DIFF = """--- a/calc.py
 -    return sum(xs)
 +    return sum(xs) / len(xs)
 """
-INFO = ModelInfo("scripted", 1000, 100, 1.0, 2.0, 0.1, 1.25)
-REQUEST = Request(
-    "fix",
-    "fix the mean",
-    Actor("ada", 7, Tier.MAINTAINER),
-    "acme/calc",
-    "main",
-    "https://github.test/acme/calc.git",
-    Thread(12, "The mean is wrong", "It is the sum.", "grace", "https://github.test/acme/calc/issues/12"),
-)
-HEADER = Header(
-    SCHEMA_VERSION,
-    "0.1.0",
-    "2026-11-21T12:00:00Z",
-    "anthropic/claude-sonnet-5-5",
-    INFO,
-    "4f2a" * 10,
-    REQUEST,
-    "You fix things.",
-    (ToolSpec("edit", "Edit.", {"type": "object"}),),
-    RunLimits(turns=80),
-    "bubblewrap 0.8.0",
-)
 RUN: tuple[Record, ...] = (
     UserText(0, "Please fix the mean."),
     CheckRecord(
@@ -122,13 +93,8 @@ RUN: tuple[Record, ...] = (
 )
 
 
-def page_of(tmp_path: Path, *records: Record, header: Header = HEADER) -> str:
-    path = tmp_path / "journal.jsonl"
-    with Journal(path, lambda text: text) as journal:
-        journal.write(header)
-        for record in records:
-            journal.write(record)
-    return render_page(path)
+def page_of(tmp_path: Path, *records: Record) -> str:
+    return render_page(write(tmp_path / "journal.jsonl", records))
 
 
 class _Reader(HTMLParser):
@@ -161,7 +127,16 @@ FAILED_RESPONSE = ResponseFailed(1, "the stream ended early", None, False, HALF,
     ("records", "shown"),
     [
         # Who asked for what, and how it ended.
-        (RUN, ["The mean is wrong", "fix the mean", "ada (maintainer)", "#12", "acme/calc at 4f2a"]),
+        (
+            RUN,
+            [
+                "59.7 seconds are shown as 60s",
+                "this issue",
+                "mira-okafor (maintainer)",
+                "#12",
+                "octo/tidytime at 4f2a",
+            ],
+        ),
         (
             RUN,
             [
@@ -220,22 +195,6 @@ def test_a_change_with_a_failing_check_does_not_look_like_a_good_one(
     assert f'<b class="{colour}">Changed</b>' in page
 
 
-def test_problems_are_counted_in_words_by_what_became_of_them(tmp_path: Path) -> None:
-    run = ToolRun(Answer.COMPLETE, 9, 1.0)
-    one = CheckerComparison(
-        "tsc", "5", "tsc", run, run, new=(problem(1),), fixed=(problem(2), problem(3)),
-        uncovered=(problem(4), problem(5)),
-        new_count=1, fixed_count=2, uncovered_count=7,
-    )  # fmt: skip
-    page = page_of(tmp_path, Evidence(diagnostics=(one,)))
-    assert re.findall("<summary>([^<]*problem[^<]*)</summary>", page) == [
-        "1 new problem",
-        "2 fixed problems",
-        "7 uncovered problems",
-    ]
-    assert "and 5 more" in page
-
-
 def test_a_diff_has_its_lines_marked(tmp_path: Path) -> None:
     page = page_of(tmp_path, *RUN)
     assert '<div class="row add" data-new="2"><code>+    <span class="k">return' in page
@@ -250,27 +209,6 @@ def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Pa
         "calc.py": (1, 1, ["edit"]),
         "made": (1, 0, ["bash"]),
     }
-
-
-def test_a_call_the_run_died_in_says_so(tmp_path: Path) -> None:
-    text = read(page_of(tmp_path, *RUN[:7])).text
-    assert text.count("no result: the run ended here") == 3
-
-
-def test_a_half_written_last_line_is_named(tmp_path: Path) -> None:
-    page_of(tmp_path, *RUN)
-    path = tmp_path / "journal.jsonl"
-    path.write_bytes(path.read_bytes()[:-9])
-    assert "is cut off" in read(render_page(path)).text
-
-
-def test_a_very_long_result_is_shortened_and_says_by_how_much(tmp_path: Path) -> None:
-    long = Result(1, "c1", "bash", "head" + "x" * 200_000 + "tail")
-    page = page_of(tmp_path, RequestSent(1, 1), CallStarted(1, "c1", "bash"), long)
-    assert len(page) < 120_000
-    assert "176,008 characters are left out" in page
-    assert "head" in page
-    assert "tail" in page
 
 
 def test_what_is_no_journal_is_refused(tmp_path: Path) -> None:
@@ -299,14 +237,7 @@ def test_the_page_lets_in_only_its_own_style_and_script(tmp_path: Path) -> None:
 def test_a_thread_links_to_github(tmp_path: Path) -> None:
     links = [attributes for tag, attributes in read(page_of(tmp_path, *RUN)).tags if tag == "a"]
     outside = [link["href"] for link in links if not str(link["href"]).startswith("#")]
-    assert outside == ["https://github.test/acme/calc/issues/12"]
-
-
-def test_characters_that_hide_or_turn_text_around_are_made_visible(tmp_path: Path) -> None:
-    note = Note("safe\u202eevil\u200b\x1b[31m\x00 ok ✓ é")
-    page = page_of(tmp_path, note)
-    assert "safe\\u202eevil\\u200b\\u001b[31m\\u0000 ok ✓ é" in page
-    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\x00\x1b]", page)
+    assert outside == ["https://github.com/octo/tidytime/issues/12"]
 
 
 def test_the_templates_mark_nothing_safe() -> None:

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.contracts.evidence import Answer, CheckerComparison, ToolRun
 from bot.contracts.messages import Image, Usage
 from bot.evidence.pieces import Piece
 from bot.report import page, plots
 from bot.report.calls import Field, fields_of, people_see, subject_of
 from bot.report.diffs import MOST_ROWS, Colours, diff_of
 from bot.report.page import Pictures
-from bot.report.text import seconds_on_axis, shortened, tokens, usd
+from bot.report.text import seconds_on_axis, tokens, usd
 from bot.report.timeline import Turn
 from tests.attachments.pictures import plain
 
@@ -110,11 +109,7 @@ def test_only_pictures_that_are_what_they_claim_are_shown() -> None:
         ("image/png", b"\x89PNG\r\n\x1a\n" + bytes(page.LARGEST)),
     ):
         assert show(Image(media_type, data)) == ""
-
-
-def test_a_page_shows_pictures_up_to_its_budget() -> None:
-    picture = Image("image/gif", b"GIF89a" + bytes(94))
-    show = Pictures(budget=250).address
+    picture, show = Image("image/gif", b"GIF89a" + bytes(94)), Pictures(budget=250).address
     assert [bool(show(picture)) for _ in range(3)] == [True, True, False]
 
 
@@ -157,10 +152,6 @@ def test_marks_stay_inside_their_plot() -> None:
             assert plot.top <= mark.y <= plot.bottom
             assert mark.height >= 0
     assert plots.plots_of([], 200_000) == []
-
-
-def test_a_text_that_fits_is_whole() -> None:
-    assert shortened("x" * 100, 100) == "x" * 100
 
 
 def test_figures_are_short() -> None:
@@ -206,9 +197,3 @@ def test_people_see_no_diff_twice_and_no_hash() -> None:
         "exit_code": 0,
     }
     assert people_see(said) == [("files", "a, b"), ("exit code", "0")]
-
-
-@pytest.mark.parametrize(("version", "named"), [("0.0.4", "ty 0.0.4"), ("ty 0.0.4", "ty 0.0.4"), ("", "ty")])
-def test_a_checker_is_named_once_whether_or_not_its_version_names_it(version: str, named: str) -> None:
-    done = ToolRun(Answer.COMPLETE)
-    assert CheckerComparison("ty", version, "ty check", done, done).named == named
