@@ -19,7 +19,6 @@ from bot.ecosystems.test_command import (
 _PYTHON = r"(?:.*/)?python[\d.]*"
 _CARRIERS = frozenset({"uv", "poetry", "pdm", "pipenv", "hatch", "rye"})
 _REPORT = r"--junit-?xml(?:=|\Z)"
-_TEST_FUNCTION = r"(?a:test\w*)"
 _UNITTEST_NAME = r"(?a:\w+(?:\.\w+)+)"
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*\.py\Z")
 # Options of pytest that take the next word, beside those written with `=`.
@@ -109,13 +108,6 @@ def _is_under(path: str, folder: str) -> bool:
 
 
 def _rerun_by_pytest(command: str, rest: list[str], wanted: Rerun) -> str:
-    if wanted.fresh:
-        # By the names of functions: what else a report says of a test is no argument of pytest's.
-        functions = {name.rpartition("::")[2].partition("[")[0] for name in wanted.failed}
-        plain = all(re.fullmatch(_TEST_FUNCTION, function) for function in functions)
-        if not plain or any(word.startswith(("-k", *_LAST_FAILED)) for word in rest):
-            return ""
-        return f"{command.rstrip()} -k '{' or '.join(sorted(functions))}'"
     if "no:cacheprovider" in " ".join(rest) or any(word in _LAST_FAILED for word in rest):
         return ""
     return f"{command.rstrip()} --lf --lfnf=none"

@@ -31,12 +31,10 @@ class CheckCommand:
 
 
 class Rerun(NamedTuple):
-    """The tests that `failed` are run alone. `fresh`: the tree is not the one of the first run, so it has no cache of
-    failed tests."""
+    """The tests that `failed` are run alone, in the tree in which they failed."""
 
     failed: Collection[str]
     report: str
-    fresh: bool
 
 
 class Related(NamedTuple):

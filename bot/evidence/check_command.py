@@ -35,15 +35,12 @@ def report_command(command: str, report: str) -> CheckCommand:
     return CheckCommand(f"export {options}; {command}", report)
 
 
-def rerun_command(
-    command: str, failed: Collection[str], report: str, *, fresh: bool = False
-) -> CheckCommand | None:
-    """Return the command that runs only the tests that `failed`; `None` if the runner cannot select them. `fresh`: the
-    tree is not the one of the first run, so it has no cache of failed tests."""
+def rerun_command(command: str, failed: Collection[str], report: str) -> CheckCommand | None:
+    """Return the command that runs only the tests that `failed`; `None` if the runner cannot select them."""
     words = plain_words(command)
     if not words or not 0 < len(failed) <= MOST_RERUN_TESTS:
         return None
-    wanted = Rerun(failed, report, fresh)
+    wanted = Rerun(failed, report)
     return next(filter(None, (one.rerun(command, words, wanted) for one in ecosystems())), None)
 
 

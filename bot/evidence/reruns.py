@@ -4,16 +4,14 @@
 - A check that got worse runs again: first its failing tests alone in the same tree, which is cheap. If one of them
   passes, the whole check runs on a fresh tree: a test that fails only after others is not flaky, and leftovers of the
   first run must not make the second one pass.
-- If a check failed before the change and passes with it, the fixed tests run once more on a fresh base, when no command
-  of the agent's is alive, unless their failure names a file of the change. If they cannot run alone, or time is short,
-  the result notes that there was one run each.
+- If a check failed before the change and passes with it, and its tests cannot run alone, the result notes that there
+  was one run each.
 
 Checks that timed out do not run again.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -68,30 +66,6 @@ def needs_rerun(before: CheckExecution, after: CheckExecution) -> bool:
     return not (suspects and after.rerun_suite is not None and suspects <= after.rerun_suite.failed)
 
 
-def names_to_confirm(
-    before: CheckExecution, after: CheckExecution, changed: Collection[str]
-) -> frozenset[str] | None:
-    """Return the fixed tests to run once more on the base; `None` if nothing was fixed, or if the failure names a file
-    of `changed`. Empty if the check passes now and names no tests."""
-    if (before.run.state, after.run.state) != (CheckState.FAILED, CheckState.PASSED):
-        return None
-    failed = before.suite.failed if before.suite else frozenset()
-    printed = "\n".join([before.run.tail, *failed])
-    if failed and any(_names_file(printed, path) for path in changed):
-        return None
-    return failed - flaky_tests(before.suite, before.rerun_suite)
-
-
-def with_confirmation(before: CheckExecution, second: CheckExecution | None) -> CheckExecution:
-    """Return the base run with the result of its `second` run, `None` if there was none."""
-    if second is not None and second.suite is not None and second.suite.tests:
-        tests = {**(before.rerun_suite.tests if before.rerun_suite else {}), **second.suite.tests}
-        return replace(before, rerun_suite=replace(second.suite, tests=tests))
-    if before.rerun_suite is not None:
-        return before
-    return replace(before, run=replace(before.run, note="; ".join(filter(None, [before.run.note, ONE_RUN]))))
-
-
 def check_result(
     check: Check,
     before: CheckExecution,
@@ -109,20 +83,13 @@ def check_result(
     run = after.run
     if passed or note:
         run = replace(run, note="; ".join(filter(None, [run.note, PASSED_AGAIN if passed else note])))
+    first = before.run
+    if (first.state, run.state) == (CheckState.FAILED, CheckState.PASSED) and before.rerun_suite is None:
+        first = replace(first, note="; ".join(filter(None, [first.note, ONE_RUN])))
     note_on_tests = _NOT_REACHED if before.run.state is CheckState.TIMED_OUT else ""
     tests = (
         compare_tests(before.suite, after.suite, flaky, note_on_tests, confirmed)
         if run.state is not CheckState.NOT_RUN
         else None
     )
-    return CheckResult(check.name, check.command, before.run, run, check.detected, passed, tests)
-
-
-def _names_file(printed: str, path: str) -> bool:
-    module = path.rpartition(".")[0].replace("/", ".")
-    return _contains_word(path, printed) or ("." in module and _contains_word(module, printed))
-
-
-def _contains_word(name: str, printed: str) -> bool:
-    """Whether `printed` contains `name` as a whole word."""
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", printed) is not None
+    return CheckResult(check.name, check.command, first, run, check.detected, passed, tests)

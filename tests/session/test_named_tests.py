@@ -12,7 +12,7 @@ from bot.contracts.evidence import CoveredFile, TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.evidence.check import Check
 from bot.evidence.failing_checks import failing
-from bot.evidence.reruns import NO_TIME, ONE_RUN, PASSED_AGAIN
+from bot.evidence.reruns import NO_TIME, PASSED_AGAIN
 from tests.support.rounds import PYTEST, PYTHON, Begin, Trial, trial
 from tests.support.workspaces import running
 
@@ -305,39 +305,6 @@ def test_a_new_test_that_is_related_has_no_run_before(begin: Begin) -> None:
     [result] = trial.results({"test_money.py": MONEY_TEST})
     assert (result.before.state, result.after.state) == (CheckState.NOT_RUN, CheckState.PASSED)
     assert result.related == f"{PYTEST} test_money.py"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "note"),
-    [
-        (f"{PYTHON} -m unittest", ""),
-        ("test -e changed", ONE_RUN),
-    ],
-)
-def test_the_fixed_tests_alone_are_run_once_more_on_the_base(begin: Begin, command: str, note: str) -> None:
-    suite = "import m\n" + SUITE.format(a="self.assertEqual(m.x, 2)", b="pass")
-    trial = begin({"test_a.py": suite, "m.py": "x = 1\n"}, command)
-    [result] = trial.results({"m.py": "x = 2\n", "changed": "1\n"})
-    states = (result.before.state, result.after.state)
-    assert (*states, result.flaky) == (CheckState.FAILED, CheckState.PASSED, False)
-    assert result.before.note == note
-    assert ("checks-confirmed-1-1" in trial.opened) is not bool(note)
-
-
-@pytest.mark.slow
-def test_a_test_that_the_base_passes_when_nothing_else_runs_is_flaky(begin: Begin, tmp_path: Path) -> None:
-    # Outside the tree, as a machine that is busy is: it fails twice while the agent works.
-    busy = tmp_path / "busy"
-    busy.mkdir()
-    marker = f"os.mkdir('{busy}/' + str(os.getpid()))"
-    suite = SUITE.format(
-        a=f"self.assertTrue(m.x == 2 or len(os.listdir('{busy}')) > 1 or {marker})", b="pass"
-    )
-    trial = begin({"test_a.py": f"import m\n{suite}", "m.py": "x = 1\n"}, f"{PYTHON} -m unittest")
-    [result] = trial.results({"m.py": "x = 2\n"})
-    assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
-    assert (named(result).mended, named(result).flaky) == ((), ("test_a.A.test_a",))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckState, TestsAsTheyWere
-from bot.evidence import check_command, opened, reruns
+from bot.evidence import opened, reruns
 from bot.evidence.check import Check
 from bot.evidence.check_command import related_command, selecting
 from bot.evidence.labels import check_title
@@ -96,7 +96,6 @@ class AfterRound(Round):
                 continue
             self._record("after", replace(check, command=pair.check.command), pair.after)
         self._rerun_failed()
-        self._confirm_fixed(self._history.changed_lines(self._tree))
         self._before.wait()
         self._complete_base()
         self._run_checkers(f"checkers-after-{self._number}", self._tree, cancel)
@@ -145,7 +144,7 @@ class AfterRound(Round):
     def _run_in_own_workspace(self, number: int, check: Check, ended: CheckExecution) -> CheckExecution:
         """Run a check again after its tool host ended; return `ended` if that host ends as well."""
         text = f"running again, since its tool host ended: {check_title(check)}"
-        again = self._rerun(text, f"checks-after-{self._number}-{number + 1}", check, self._tree)
+        again = self._rerun(text, f"checks-after-{self._number}-{number + 1}", check)
         return ended if again.run.state is CheckState.NOT_RUN else again
 
     def _too_long(self, check: Check, before: CheckExecution) -> str:
@@ -262,7 +261,7 @@ class AfterRound(Round):
                 continue
             text = f"running again, since it may be flaky: {check_title(pair.check)}"
             name = f"checks-again-{self._number}-{number + 1}"
-            second = self._rerun(text, name, pair.check, self._tree)
+            second = self._rerun(text, name, pair.check)
             if second.run.state is CheckState.NOT_RUN:
                 pair.note = f"it could not be run again: {second.run.note}"
             else:
@@ -271,35 +270,14 @@ class AfterRound(Round):
                 pair.second = second
                 self._record("after", pair.check, second, again=True)
 
-    def _confirm_fixed(self, changed: Collection[str]) -> None:
-        """Run the fixed tests once more on the base, now that no process of the agent's is alive."""
-        for number, pair in enumerate(self._pairs):
-            fixed = reruns.names_to_confirm(pair.before, pair.after, changed)
-            if fixed is None or self.run.stop.fired:
-                continue
-            key = (number, f"{pair.check.command} {sorted(fixed)}")
-            if key not in self._base_runs:
-                second = None
-                command = check_command.rerun_command(pair.check.command, fixed, "", fresh=True)
-                if command is not None and self.budget.left_for_reruns > 1:
-                    text = f"the fixed tests once more on the base: {check_title(pair.check)}"
-                    name = f"checks-confirmed-{self._number}-{number + 1}"
-                    second = self._rerun(text, name, pair.check, None, only=fixed)
-                self._base_runs[key] = reruns.with_confirmation(pair.before, second)
-                if self._base_runs[key].run != pair.before.run:
-                    self._record("before", pair.check, self._base_runs[key])
-            pair.before = self._base_runs[key]
-
-    def _rerun(
-        self, text: str, name: str, check: Check, tree_sha: str | None, *, only: Collection[str] | None = None
-    ) -> CheckExecution:
-        """Run a check, or `only` some of its tests, in a workspace of its own on `tree_sha` or on the base."""
+    def _rerun(self, text: str, name: str, check: Check) -> CheckExecution:
+        """Run a check in a workspace of its own."""
         options = self._options(
             lambda number, limit: self._begin(text, limit), limit=lambda number: self.budget.left_for_reruns
         )
         try:
-            with self.trees.for_checks(name, self.run.stop, tree_sha) as workspace:
-                return self._runner(workspace, options).run(0, check, only)
+            with self.trees.for_checks(name, self.run.stop, self._tree) as workspace:
+                return self._runner(workspace, options).run(0, check)
         except AgentError as error:
             return not_run(str(error))
 

@@ -119,15 +119,14 @@ class CheckRunner:
     _commands: int = 0
     _changed_lines: ChangedLines = field(default_factory=dict)
 
-    def run(self, number: int, check: Check, only: Collection[str] | None = None) -> CheckExecution:
-        """Run a check, or `only` some of its tests if its runner can select them. A check that ends the workspace has
-        no result, nor have those after it."""
+    def run(self, number: int, check: Check) -> CheckExecution:
+        """Run a check. One that ends the workspace has no result, nor have those after it."""
         try:
-            return self._run(number, check, only)
+            return self._run(number, check)
         except AgentError as error:
             return not_run(str(error))
 
-    def _run(self, number: int, check: Check, only: Collection[str] | None) -> CheckExecution:
+    def _run(self, number: int, check: Check) -> CheckExecution:
         if self.cancel.fired:
             return not_run("the run was cancelled before this check")
         if note := left_out_note(self.workspace.dependencies.left_out, check.command):
@@ -135,9 +134,7 @@ class CheckRunner:
         places = reports_of(check.command)
         reports = {"junit": list(check.junit), "coverage": list(check.coverage), "places": places}
         stamps = self._query_reports({**reports, "watch": list(self.options.watch)}).get("stamps", {})
-        report = _REPORT.format(self._commands)
-        selected = rerun_command(check.command, only, report, fresh=True) if only is not None else None
-        command = selected or report_command(check.command, report)
+        command = report_command(check.command, _REPORT.format(self._commands))
         if command.own_report and not check.junit:
             reports["junit"] = [command.own_report]
         run, outcome = self._run_command(number, check, command.command)
