@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from bot.contracts.review import Review
+from bot.contracts.threads import Account
+from bot.github.values import ReviewData
 from bot.publish.review.endings import decide
 from bot.publish.review.posted_reviews import PostedReview, ReviewHistory
 from bot.review.diff_text import key_of
@@ -17,7 +19,7 @@ REVIEW = Review("0" * 40, "1" * 40, "S", looked_at=("a.py",))
 ON_LINES = KnownFinding("f1", "crash", "major", "T", "a.py", first=3, last=3, comment=7, review=1)
 CHANGED = replace(ON_LINES, first=0, last=0, state=State.CHANGED)
 IN_BODY = KnownFinding("f2", severity="critical", title="T", review=1, path_key=key_of("a.py"))
-BLOCKS = PostedReview(1, "k", "0" * 40, 1, "u", "b", "t", {}, blocks=True)
+BLOCKS = PostedReview(ReviewData(1, Account("bot", 1, "Bot"), "b", "t", "u", "CHANGES_REQUESTED"), {})
 
 
 @pytest.mark.parametrize(
@@ -54,5 +56,5 @@ def test_a_mild_finding_that_is_open_blocks_nothing() -> None:
 
 
 def test_only_a_request_for_changes_is_ended() -> None:
-    history = ReviewHistory((), (replace(BLOCKS, blocks=False),))
+    history = ReviewHistory((), (PostedReview(replace(BLOCKS.data, state="DISMISSED"), {}),))
     assert decide(history, REVIEW, ["a.py"], finished=True).unblocked == ()

@@ -44,7 +44,7 @@ def decide(history: ReviewHistory, review: Review, paths: Collection[str], *, fi
         is_over = is_over and finished and finding.fingerprint not in review.again
         (fixed if is_over else open_ones).append(finding)
     blocking = {finding.review for finding in open_ones if finding.severity in GRAVE}
-    unblocked = tuple(one for one in history.reviews if one.blocks and one.id not in blocking)
+    unblocked = tuple(one for one in history.reviews if one.blocks and one.data.id not in blocking)
     return Endings(tuple(open_ones), tuple(fixed), unblocked)
 
 
@@ -65,10 +65,10 @@ def apply_endings(
     for review in endings.unblocked:
         message = f"No critical or major finding of this review is open as of {head_sha[:12]}."
         try:
-            github.dismiss_review(repository, number, review.id, message)
+            github.dismiss_review(repository, number, review.data.id, message)
         except GitHubError as error:
             notes.append(
-                f"The request for changes of {review.url} is over, and could not be dismissed: {error}"
+                f"The request for changes of {review.data.url} is over, and could not be dismissed: {error}"
             )
     return tuple(notes)
 
@@ -96,9 +96,9 @@ def _strike(
 ) -> None:
     """Note in the text of each review which of its findings are over."""
     for review in history.reviews:
-        ended = [finding for finding in fixed if finding.review == review.id]
+        ended = [finding for finding in fixed if finding.review == review.data.id]
         if ended:
             titles = ", ".join(safe_line(finding.title, 200) for finding in ended)
             note = f"<sub>No longer found as of {head_sha}: {titles}.</sub>"
             body = without_entries(review, [finding.fingerprint for finding in ended], note)
-            github.edit_review(repository, number, review.id, body)
+            github.edit_review(repository, number, review.data.id, body)

@@ -44,18 +44,20 @@ _DECLINES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PostedReview:
-    """One of our reviews: the key of its request, the reviewed head, and the number of findings. `fields` are those of
-    its mark; `blocks`: its request for changes stands."""
+    """One of our reviews, with the fields of its mark."""
 
-    id: int
-    request: str
-    head_sha: str
-    findings: int
-    url: str
-    body: str
-    submitted_at: str
+    data: ReviewData
     fields: Mapping[str, str]
-    blocks: bool = False
+
+    @property
+    def findings(self) -> int:
+        number = self.fields.get("findings", "")
+        return int(number) if number.isdecimal() and len(number) < 6 else 0
+
+    @property
+    def blocks(self) -> bool:
+        """Whether its request for changes stands."""
+        return self.data.state == "CHANGES_REQUESTED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,9 @@ class ReviewHistory:
     reviews: tuple[PostedReview, ...]
 
     def made_for(self, request: str, head_sha: str) -> PostedReview | None:
-        return next((one for one in self.reviews if (one.request, one.head_sha) == (request, head_sha)), None)
+        """Return the review for a request at a head."""
+        wanted = {"request": request, "head": head_sha}
+        return next((one for one in self.reviews if wanted.items() <= one.fields.items()), None)
 
 
 def review_mark(
@@ -105,7 +109,7 @@ def without_entries(review: PostedReview, ended: Iterable[str], note: str) -> st
         for entry in review.fields.get("body", "").split(".")
         if entry.partition("-")[0] not in set(ended)
     ]
-    text = review.body.rstrip().rpartition("\n")[0].rstrip()
+    text = review.data.body.rstrip().rpartition("\n")[0].rstrip()
     return marked(f"{text}\n\n{note}", mark(REVIEW, **{**review.fields, "body": ".".join(kept)}))
 
 
@@ -148,7 +152,11 @@ def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
     history, me = read_history(github, repository, number), github.me()
     # Within a second the last one is the newest: reviews come before comments, each oldest first.
     ends = [
-        (one.submitted_at, one.head_sha, frozenset(_KEY.findall(one.fields.get("left", ""))))
+        (
+            one.data.submitted_at,
+            one.fields.get("head", ""),
+            frozenset(_KEY.findall(one.fields.get("left", ""))),
+        )
         for one in history.reviews
         if one.fields.get("state") != _CUT_SHORT
     ]
@@ -197,20 +205,8 @@ def _nearest_trace(github: GitHub, repository: str, number: int, known: str, *, 
 def _our_reviews(reviews: Iterable[ReviewData], me: Account | None) -> Iterator[PostedReview]:
     for review in reviews:
         fields = own_fields(review.body, review.author, REVIEW, me)
-        if fields is None:
-            continue
-        number = fields.get("findings", "")
-        yield PostedReview(
-            review.id,
-            fields.get("request", ""),
-            fields.get("head", ""),
-            int(number) if number.isdecimal() and len(number) < 6 else 0,
-            review.url,
-            review.body,
-            review.submitted_at,
-            fields,
-            blocks=review.state == "CHANGES_REQUESTED",
-        )
+        if fields is not None:
+            yield PostedReview(review, fields)
 
 
 def _resolved(
@@ -252,9 +248,9 @@ def _on_lines(comments: Iterable[ReviewCommentData], me: Account | None) -> Iter
 def _in_body(review: PostedReview) -> Iterator[KnownFinding]:
     """The findings without lines, whose entries are in the order of their headlines."""
     entries = _IN_BODY.findall(review.fields.get("body", ""))
-    headlines = _HEADLINE.findall(review.body.partition("**Not on lines of the diff**")[2])
+    headlines = _HEADLINE.findall(review.data.body.partition("**Not on lines of the diff**")[2])
     for number, (fingerprint, path_key) in enumerate(entries):
         severity, title = headlines[number] if number < len(headlines) else ("", "a finding")
         yield KnownFinding(
-            fingerprint, "", severity.lower(), unescaped(title), review=review.id, path_key=path_key
+            fingerprint, "", severity.lower(), unescaped(title), review=review.data.id, path_key=path_key
         )
