@@ -1,4 +1,4 @@
-"""Compute plots over the turns of a run: tokens, cache share, cost, seconds. The template draws them as SVG."""
+"""Compute bar charts over the turns of a run: tokens, cost, seconds. The template draws them as SVG."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bot.report.timeline import Turn
 
 WIDTH, HEIGHT = 460, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 34
-MOST_MARKS = 240
-"""The most points. With more turns, several share a point, which shows the largest value."""
+MOST_BARS = 240
+"""With more turns, several share a bar, which shows the largest value."""
 
 
 class Tick(NamedTuple):
@@ -23,8 +23,8 @@ class Tick(NamedTuple):
     label: str
 
 
-class Mark(NamedTuple):
-    """A bar, or the dot of a line, with its label. `kind` is its CSS class."""
+class Bar(NamedTuple):
+    """`kind` is its CSS class."""
 
     x: float
     y: float
@@ -35,7 +35,7 @@ class Mark(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """One value a turn. `kind` is the CSS class of its bars, empty for a line."""
+    """One value a turn. `kind` is the CSS class of its bars."""
 
     kind: str
     name: str
@@ -50,8 +50,7 @@ class Plot:
     description: str
     x_ticks: Sequence[Tick]
     y_ticks: Sequence[Tick]
-    bars: Sequence[Mark]
-    dots: Sequence[Mark]
+    bars: Sequence[Bar]
     limit: Tick | None
     legend: Sequence[tuple[str, str]]
     left: float = _LEFT
@@ -60,15 +59,6 @@ class Plot:
     bottom: float = HEIGHT - _BOTTOM
     width: int = WIDTH
     height: int = HEIGHT
-
-    @property
-    def line(self) -> str:
-        return "M" + " L".join(f"{dot.x} {dot.y}" for dot in self.dots) if self.dots else ""
-
-    @property
-    def area(self) -> str:
-        floor = HEIGHT - _BOTTOM
-        return f"{self.line} L{self.dots[-1].x} {floor} L{self.dots[0].x} {floor} Z" if self.dots else ""
 
 
 def plots_of(turns: Sequence[Turn], window: int) -> list[Plot]:
@@ -86,15 +76,11 @@ def plots_of(turns: Sequence[Turn], window: int) -> list[Plot]:
         Layer("c", "written", [turn.usage.output for turn in turns]),
     )
     second_layers = (Layer("b", "model", model), Layer("d", "tools", tools))
-    cached = (Layer("", "", [turn.cached for turn in turns]),)
-    at_most = f"At most {tokens(max(held))} of {tokens(window)} tokens."
-    from_cache = f"{100 * share:.0f} % of all tokens read came from the cache."
+    read = f"At most {tokens(max(held))} of {tokens(window)} tokens were read, {100 * share:.0f} % of all from the cache."
     took = f"The model took {duration(sum(model))}, tools took {duration(sum(tools))}."
     return [
-        _plot("Context held", at_most, numbers, (Layer("", "", held),), tokens, limit=window),
-        _plot("Share from cache", from_cache, numbers, cached, lambda value: f"{value:.0f} %", top=100),
-        _plot("Tokens a turn", "Read and written.", numbers, token_layers, tokens),
-        _plot("Cost so far", f"{usd(costs[-1])} at the end.", numbers, (Layer("", "", costs),), usd),
+        _plot("Tokens a turn", read, numbers, token_layers, tokens, window),
+        _plot("Cost so far", f"{usd(costs[-1])} at the end.", numbers, (Layer("b", "", costs),), usd),
         _plot("Seconds a turn", took, numbers, second_layers, seconds_on_axis),
     ]
 
@@ -109,59 +95,43 @@ def _plot(
     numbers: Sequence[int],
     layers: Sequence[Layer],
     word: Callable[[float], str],
-    top: float = 0,
     limit: float = 0,
 ) -> Plot:
-    """Draw the layers on top of each other, or a single one without a class as a line. `numbers` are those of the
-    turns."""
+    """Draw the layers on top of each other. `numbers` are those of the turns."""
     rows = list(zip(numbers, zip(*(layer.values for layer in layers), strict=True), strict=True))
-    size = math.ceil(len(rows) / MOST_MARKS)
+    size = math.ceil(len(rows) / MOST_BARS)
     shown = [max(rows[at : at + size], key=lambda row: sum(row[1])) for at in range(0, len(rows), size)]
-    most = top or max(sum(values) for _, values in shown) * 1.05
+    most = max(sum(values) for _, values in shown) * 1.05
     is_near = 0 < limit <= most * 2
     highest = max(most, steps(most)[-1], limit * 1.05 if is_near else 0)
     step = (WIDTH - _LEFT - _RIGHT) / len(shown)
-    middles = [round(_LEFT + step * (index + 0.5), 1) for index in range(len(shown))]
+
+    def middle(index: int) -> float:
+        return round(_LEFT + step * (index + 0.5), 1)
 
     def height(value: float) -> float:
         return round(_TOP + (HEIGHT - _TOP - _BOTTOM) * (1 - max(0.0, min(1.0, value / highest))), 1)
 
-    is_line = not layers[0].kind
-    marks = list(
-        _marks(shown, layers, middles, 0 if is_line else max(0.6, min(26, step * 0.8)), height, word)
-    )
+    def bars() -> Iterator[Bar]:
+        wide = round(max(0.6, min(26, step * 0.8)), 1)
+        for index, (turn, values) in enumerate(shown):
+            words = (f"{layer.name} {word(value)}" for layer, value in zip(layers, values, strict=True))
+            named = f"Turn {turn}: {', '.join(map(str.lstrip, words))}"
+            for layer, value, end in zip(layers, values, accumulate(values), strict=True):
+                if value:
+                    left, upper, lower = round(middle(index) - wide / 2, 1), height(end), height(end - value)
+                    yield Bar(left, upper, wide, round(lower - upper, 1), layer.kind, named)
+
     every = max(1, math.ceil(len(shown) / 8))
     return Plot(
         title,
         description,
-        [Tick(middles[index], str(shown[index][0])) for index in range(0, len(shown), every)],
+        [Tick(middle(index), str(shown[index][0])) for index in range(0, len(shown), every)],
         [Tick(height(tick), word(tick)) for tick in steps(highest if is_near else most)],
-        bars=() if is_line else marks,
-        dots=marks if is_line else (),
-        limit=Tick(height(limit), f"window, {word(limit)}") if is_near else None,
-        legend=[(layer.kind, layer.name) for layer in layers if layer.kind],
+        list(bars()),
+        Tick(height(limit), f"window, {word(limit)}") if is_near else None,
+        [(layer.kind, layer.name) for layer in layers if layer.name],
     )
-
-
-def _marks(
-    shown: Sequence[tuple[int, Sequence[float]]],
-    layers: Sequence[Layer],
-    middles: Sequence[float],
-    wide: float,
-    height: Callable[[float], float],
-    word: Callable[[float], str],
-) -> Iterator[Mark]:
-    """Yield the bars of each turn, `wide` pixels, or the dot of each if they have no width."""
-    for middle, (turn, values) in zip(middles, shown, strict=True):
-        named = ", ".join(
-            f"{layer.name} {word(value)}".lstrip() for layer, value in zip(layers, values, strict=True)
-        )
-        for layer, value, end in zip(layers, values, accumulate(values), strict=True):
-            upper, lower = height(end), height(end - value if wide else end)
-            if value or not wide:
-                left = round(middle - wide / 2, 1)
-                tall = round(lower - upper, 1)
-                yield Mark(left, upper, round(wide, 1), tall, layer.kind or "dot", f"Turn {turn}: {named}")
 
 
 def steps(most: float) -> list[float]:
