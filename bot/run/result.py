@@ -23,11 +23,11 @@ from bot.gate.disguised_secrets import Detector
 from bot.gate.verdict import Verdict
 from bot.parsing.parser import Parser
 from bot.providers.models import guess_notes
-from bot.publish.author import author_of
 from bot.publish.body.title_and_footer import title
 from bot.publish.bundle.write import REPORT, Bundle, BundleWriteError, sha256_of, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.publish.convention.read import with_title
+from bot.publish.own_pulls import author_of
 from bot.report.page import render_page
 from bot.run.opening import outcome_notes
 from bot.run.outcome import Facts, outcome

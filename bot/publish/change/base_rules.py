@@ -11,10 +11,10 @@ from bot.maintenance.task_file import path_of, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
-from bot.publish.author import UNKNOWN_NOTE, author_of
 from bot.publish.change.ci import with_ci_wait
 from bot.publish.context import PublishContext
 from bot.publish.convention.read import newest_subjects, read_conventions, with_title
+from bot.publish.own_pulls import UNKNOWN_NOTE, author_of
 from bot.publish.remote import read_base_file
 
 

@@ -29,10 +29,10 @@ from bot.gate.verdict import Verdict
 from bot.github.values import TreeEntry
 from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.values import Policy
-from bot.publish.author import noreply_address
 from bot.publish.body.title_and_footer import title
 from bot.publish.change.base_rules import BaseRules
 from bot.publish.context import PublishContext
+from bot.publish.own_pulls import noreply_address
 
 _MESSAGE_LIMIT = 8_000
 _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
