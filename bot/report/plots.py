@@ -76,7 +76,7 @@ def plots_of(turns: Sequence[Turn], window: int) -> list[Plot]:
         Layer("c", "written", [turn.usage.output for turn in turns]),
     )
     second_layers = (Layer("b", "model", model), Layer("d", "tools", tools))
-    read = f"At most {tokens(max(held))} of {tokens(window)} tokens were read, {100 * share:.0f} % of all from the cache."
+    read = f"At most {tokens(max(held))} of {tokens(window)} tokens were read, {100 * share:.0f} % of all cached."
     took = f"The model took {duration(sum(model))}, tools took {duration(sum(tools))}."
     return [
         _plot("Tokens a turn", read, numbers, token_layers, tokens, window),
