@@ -95,7 +95,7 @@ def _closed(file: FileDiff) -> str:
     """Return why no line of the file can be commented on; empty if some can."""
     if not _is_utf8(file.path):
         return "the file's name is not UTF-8"
-    if file.binary and not file.hunks:
+    if file.binary:
         return "the file is binary"
     if file.status is FileStatus.RETYPED or not file.hunks:
         return "the diff shows no lines of the file"

@@ -95,8 +95,7 @@ class Hunk:
 @dataclass(frozen=True, slots=True)
 class FileDiff:
     """One file of a diff. `path` is its new name, or its old one if it was removed; a name that is not UTF-8 has
-    surrogates. `size` is the length of its part of the diff, `blobs` are the object ids of both sides. `binary`: git,
-    and so GitHub, shows no lines of it."""
+    surrogates. `size` is the length of its part of the diff. `binary`: git, and so GitHub, shows no lines of it."""
 
     path: str
     old_path: str
@@ -106,7 +105,6 @@ class FileDiff:
     old_mode: str = ""
     new_mode: str = ""
     size: int = 0
-    blobs: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ class Diff:
 
 _START = re.compile(r"^diff --git ", re.MULTILINE)
 _FIELD = re.compile(
-    r"^(old mode|new mode|deleted file mode|new file mode|(?:rename|copy) (?:from|to)|index) (.*)$",
+    r"^(old mode|new mode|deleted file mode|new file mode|(?:rename|copy) (?:from|to)) (.*)$",
     re.MULTILINE,
 )
 _BODY = re.compile(r"^(?:--- |@@|GIT binary patch$|Binary files .* differ$)", re.MULTILINE)
@@ -137,7 +135,6 @@ _HEADING = re.compile(r"[A-Za-z_$]")
 _ESCAPE = re.compile(r'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED = dict(zip('abtnvfr"\\', '\a\b\t\n\v\f\r"\\', strict=True))
 _NO_LINE = re.compile(r"[^ +\-\\]")
-_SUBMODULE = "160000"
 
 
 class DiffError(UsageError):
@@ -172,7 +169,6 @@ def _file(text: str) -> FileDiff:
     fields = dict(_FIELD.findall(header))
     old, new = _names(header, fields)
     status = next((status for field, status in _STATUSES.items() if field in fields), FileStatus.MODIFIED)
-    blobs = fields.get("index", "").partition(" ")[0].partition("..")
     return FileDiff(
         old if status is FileStatus.REMOVED else new,
         old,
@@ -182,7 +178,6 @@ def _file(text: str) -> FileDiff:
         fields.get("old mode") or fields.get("deleted file mode", ""),
         fields.get("new mode") or fields.get("new file mode", ""),
         len(text.encode(errors="surrogateescape")),
-        (blobs[0], blobs[2]),
     )
 
 
@@ -255,10 +250,6 @@ def _retyped(before: FileDiff, file: FileDiff) -> FileDiff:
         hunks=() if binary else (*before.hunks, *file.hunks),
         binary=binary,
         old_mode=before.old_mode,
-        blobs=(
-            before.blobs[0] if before.old_mode != _SUBMODULE else "",
-            file.blobs[1] if file.new_mode != _SUBMODULE else "",
-        ),
     )
 
 

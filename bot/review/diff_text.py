@@ -75,7 +75,7 @@ def pieces_of(
 
 
 def _new_pieces(file: FileDiff, since: FileDiff, most: int) -> list[Piece]:
-    if not file.hunks or (since.binary and not since.hunks):
+    if not file.hunks or since.binary:
         return _cut(file, None, most)
     touched = _touched(since)
     hunks = tuple(part for hunk in file.hunks for part in _surroundings(hunk, touched))
@@ -173,7 +173,7 @@ def part_text(part: Sequence[Piece], rest: Sequence[Piece], *, new: bool) -> str
 
 def unreadable(part: Sequence[Piece]) -> Iterator[str]:
     """Yield a clause for people on each thing in `part` that the model could not read."""
-    if binary := [piece.name for piece in part if piece.file.binary and not piece.file.hunks]:
+    if binary := [piece.name for piece in part if piece.file.binary]:
         yield f"{NOT_LOOKED_AT}{_listing(binary, _NAMES_LISTED)} (binary, or too large)"
     if wide := [piece.name for piece in part if _has_long_line(piece.file)]:
         yield f"the end of lines over {_LONGEST_LINE} characters was not shown: {_listing(wide, _NAMES_FOR_PEOPLE)}"
@@ -196,7 +196,7 @@ def _lines(file: FileDiff, part: str, new: Collection[int] | None) -> Iterator[s
     sizes = f"+{_changed(file, Side.RIGHT)} -{_changed(file, Side.LEFT)}"
     yield f"## {readable_path(file.path)} ({what}, {sizes}{part})"
     if file.binary:
-        yield "(binary for git; shown as text)" if file.hunks else "(binary)"
+        yield "(binary)"
     for hunk in file.hunks:
         yield f"@@ {hunk.section[:_LONGEST_LINE]}".rstrip()
         for kind, old, line, text in hunk.rows():

@@ -13,7 +13,6 @@ from bot.checkout.objects import blobs_at, diff_between
 from bot.contracts.pulls import Side
 from bot.review.diff import DiffError, parse_diff
 from bot.review.diff_text import next_part, part_text, pieces_of
-from bot.review.read_diff import read_diff
 
 # Characters, about 20,000 tokens: unlike in a review, the diff is the background of the run and not its subject.
 _MAX_DIFF = 80_000
@@ -144,7 +143,7 @@ def pull_diff(checkout: Checkout) -> str:
             "(There is no diff: where the pull request began could not be found. Its files are in the tree.)"
         )
     try:
-        diff = read_diff(checkout.git, checkout.merge_base, checkout.base_sha)
+        diff = parse_diff(diff_between(checkout.git, checkout.merge_base, checkout.base_sha))
     except (GitError, DiffError) as error:
         return f"(There is no diff: {error})"
     if not diff.files:

@@ -14,6 +14,7 @@ from bot.agent.usage import LimitShare
 from bot.checkout import remote
 from bot.checkout.clone import Checkout, Source
 from bot.checkout.errors import CheckoutError
+from bot.checkout.objects import diff_between
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import PullRequest, Side
@@ -22,7 +23,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.suite_files import Role, role_of
 from bot.gate.sensitive_files import sensitive
 from bot.review.anchors import advice, anchor
-from bot.review.diff import Diff
+from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import Piece, next_part, part_text, pieces_of, unreadable
 from bot.review.fingerprints import (
     NO_MEMORY,
@@ -31,7 +32,6 @@ from bot.review.fingerprints import (
     fingerprint,
     matched,
 )
-from bot.review.read_diff import read_diff
 from bot.review.suggestions import with_valid_suggestion
 
 Try = Callable[[str, Mapping[str, Any], CancelToken], ToolOutcome]
@@ -67,7 +67,7 @@ class ReviewRange:
 def pull_range(checkout: Checkout, source: Source, since_sha: str = "") -> ReviewRange:
     """The range of the checked-out pull request; incremental from `since_sha` if that commit still exists."""
     head, base = checkout.base_sha, checkout.merge_base or checkout.policy_sha
-    whole = ReviewRange(base, head, read_diff(checkout.git, base, head))
+    whole = ReviewRange(base, head, parse_diff(diff_between(checkout.git, base, head)))
     if not since_sha or since_sha == base:
         return whole
     try:
@@ -75,7 +75,7 @@ def pull_range(checkout: Checkout, source: Source, since_sha: str = "") -> Revie
     except CheckoutError:
         note = f"nothing: the commit that was reviewed last, {since_sha[:12]}, is gone, so the whole diff was looked at"
         return replace(whole, left_out=(note,))
-    return replace(whole, since=read_diff(checkout.git, since_sha, head), since_sha=since_sha)
+    return replace(whole, since=parse_diff(diff_between(checkout.git, since_sha, head)), since_sha=since_sha)
 
 
 @dataclass(frozen=True, slots=True)

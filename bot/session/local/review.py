@@ -12,16 +12,16 @@ from bot.checkout.branches import count_uncommitted
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import LocalCommit, git_beside, git_dir_of, repository_root, resolve
+from bot.checkout.objects import diff_between
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.progress import View
 from bot.contracts.request import SKILL
 from bot.contracts.review import Review
 from bot.providers.connect import default_model
-from bot.review.diff import Diff
+from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import pieces_of
 from bot.review.fingerprints import NO_MEMORY
-from bot.review.read_diff import read_diff
 from bot.run.run import run
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.review_scope import PullTarget, ReviewRange
@@ -166,4 +166,4 @@ def _merge_base(repo: Path, base: LocalCommit, head: LocalCommit, name: str) -> 
 
 def _diff(base_sha: str, head: LocalCommit) -> Diff:
     with tempfile.TemporaryDirectory(prefix="slash-agent-review-") as scratch:
-        return read_diff(git_beside(head, Path(scratch) / "git"), base_sha, head.sha)
+        return parse_diff(diff_between(git_beside(head, Path(scratch) / "git"), base_sha, head.sha))
