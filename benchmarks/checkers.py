@@ -32,7 +32,7 @@ from benchmarks.table import Row, render
 from bot.contracts.cancel import CancelToken
 from bot.contracts.evidence import Answer, Problem
 from bot.ecosystems.checker import Checker
-from bot.evidence.checker_selection import choose_checkers, limit_projects
+from bot.evidence.checker_comparison import choose_checkers, limit_projects
 from bot.evidence.problems import Delta, compare, normalised
 from bot.session.checks.host_reports import parse_checker_run
 from bot.session.checks.inspection import checker_arguments

@@ -1,4 +1,4 @@
-"""Compare a checker before and after a change, over all projects that it checks. Pure.
+"""Select the checkers for a commit, with their projects, and compare them before and after a change. Pure.
 
 Projects with an answer on both sides are compared as one: a file that moves to another project takes its problems with
 it, and the same problem from two projects counts once. Each other kind of outcome has a row of its own.
@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 from posixpath import join
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.contracts.formatting import count_of
-from bot.ecosystems.checker import Checker, above
+from bot.ecosystems.checker import Checker, Read, Tree, above, is_in, own_files
+from bot.ecosystems.registry import checkers
 from bot.evidence.problems import Delta, compare
 
 STOPPED = "it stopped at errors of syntax, so what else is wrong is not known"
@@ -280,3 +282,48 @@ def _checker_after(
     match = by_key.get(checker.key)
     excluded = match.excluded_folders if match else checker.excluded_folders
     return replace(checker, excluded_folders=tuple(folder for folder in excluded if folder in there))
+
+
+# The selection of checkers
+
+MOST = 8
+"""The most projects of one checker. Further ones are listed as skipped."""
+
+
+def choose_checkers(
+    paths: Collection[str], read: Read, named: Collection[str] | None = None
+) -> tuple[Checker, ...]:
+    """Return a checker for each project of a commit with the files `paths`: the first project of each tool, then the
+    second of each. `named` are the only tools to use, if the policy names any."""
+    tree = Tree(paths, cache(read))
+    numbered = [
+        (number, checker)
+        for kind in checkers()
+        if named is None or kind.name in named
+        for number, checker in enumerate(kind.projects(kind, tree))
+    ]
+    return tuple(checker for _, checker in sorted(numbered, key=lambda each: each[0]))
+
+
+def limit_projects(
+    chosen: Iterable[Checker], changed: Collection[str] = (), most: int = MOST
+) -> tuple[Checker, ...]:
+    """Return at most `most` projects of each tool, those with changed files first."""
+    counts: dict[str, int] = {}
+    taken = []
+    changed_keys = changed_projects(chosen, changed)
+    for checker in sorted(chosen, key=lambda one: one.key not in changed_keys):
+        number = counts[checker.name] = counts.get(checker.name, 0) + 1
+        if number <= most:
+            taken.append(checker)
+    return tuple(taken)
+
+
+def changed_projects(chosen: Iterable[Checker], changed: Collection[str]) -> set[tuple[str, str]]:
+    """Return the keys of projects with changed files of their own, without those of nested projects."""
+    return {
+        checker.key
+        for checker in chosen
+        if any(is_in(path, checker.folder) for path in changed)
+        and own_files(changed, checker.folder, checker.excluded_folders)
+    }

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from bot.ecosystems.javascript_checkers import script_arguments
-from bot.evidence.checker_selection import choose_checkers
+from bot.evidence.checker_comparison import choose_checkers
 
 TYPESCRIPT = "--ext .js,.jsx,.mjs,.cjs,.ts,.tsx,.mts,.cts ."
 

@@ -6,7 +6,7 @@ import pytest
 
 from bot.ecosystems.checkers import sets_up
 from bot.ecosystems.registry import checkers
-from bot.evidence.checker_selection import choose_checkers
+from bot.evidence.checker_comparison import choose_checkers
 
 
 def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[str, str]:

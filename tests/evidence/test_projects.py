@@ -11,8 +11,7 @@ import pytest
 from bot.ecosystems.checker import Checker
 from bot.ecosystems.checkers import sets_up
 from bot.ecosystems.registry import checkers
-from bot.evidence.checker_comparison import pair_projects
-from bot.evidence.checker_selection import MOST, choose_checkers, limit_projects
+from bot.evidence.checker_comparison import MOST, choose_checkers, limit_projects, pair_projects
 
 CARGO = "[workspace]\nmembers = ['crates/*']\nexclude = ['fuzz', 'crates/apart']\n"
 

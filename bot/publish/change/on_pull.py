@@ -23,8 +23,7 @@ from bot.policy.protected import ProtectedFiles
 from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
-from bot.publish.change.base_rules import read_rules
-from bot.publish.change.ci import check_ci_wait, ci_note, start_workflows
+from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
 from bot.publish.change.commit import CheckedCommit, build_commit, signed
 from bot.publish.change.pull_request import propose
 from bot.publish.change.suggestions import find_suggestions, post_suggestions

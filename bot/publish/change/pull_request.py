@@ -13,8 +13,7 @@ from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
 from bot.github.values import PullData
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
-from bot.publish.change.base_rules import read_rules
-from bot.publish.change.ci import check_ci_wait, ci_note, start_workflows
+from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
 from bot.publish.change.commit import build_commit, signed
 from bot.publish.change.target import (
     Proposal,

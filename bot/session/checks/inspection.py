@@ -26,11 +26,12 @@ from bot.evidence.checker_comparison import (
     ProjectPair,
     ProjectRun,
     ProjectRuns,
+    choose_checkers,
     compare_projects,
     has_code,
+    limit_projects,
     pair_projects,
 )
-from bot.evidence.checker_selection import choose_checkers, limit_projects
 from bot.evidence.labels import RECONFIGURED
 from bot.evidence.problems import missing_modules
 from bot.session.checks.host_reports import CheckerRun, failed_checker_run, parse_checker_run
