@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bot.contracts.journal import FileVersion
 from bot.contracts.text_encoding import wide_text
@@ -109,43 +109,3 @@ def subject_of(fields: Sequence[Field]) -> str:
 
 def _text(item: object) -> str:
     return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
-
-
-_LEFT_OUT = frozenset(
-    {
-        "diff",
-        "path",
-        "before_hash",
-        "after_hash",
-        "mode",
-        "spill",
-        "fingerprint",
-        "stamps",
-        "code",
-        "command",
-        "diagnostics",
-    }
-)
-_MOST_ROWS = 40
-
-
-def people_see(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the metadata of a result that people see, without what the page shows elsewhere or only programs need."""
-    rows = []
-    for name, value in metadata.items():
-        if name in _LEFT_OUT or value is None or value is False or value in ("", []):
-            continue
-        label = name.replace("_", " ")
-        if name == "files" and isinstance(value, list):
-            paths = [str(file.get("path", "")) for file in value if isinstance(file, dict)]
-            rows.append((label, ", ".join(paths[:_MOST_ROWS]) + (" …" if len(paths) > _MOST_ROWS else "")))
-        else:
-            rows.append((label, "yes" if value is True else _value_text(value)))
-    return rows[:_MOST_ROWS]
-
-
-def _value_text(value: object) -> str:
-    try:
-        return _text(value)
-    except (ValueError, RecursionError):
-        return str(type(value).__name__)

@@ -26,7 +26,6 @@ from bot.contracts.request import RunLimits
 from bot.publish.bundle.write import PATCH, PATCH_LIMIT
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
-from bot.report.calls import people_see
 from bot.report.diffs import Colours, diff_of
 from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of
 from bot.report.plots import costs_so_far, plots_of
@@ -168,7 +167,6 @@ def _template() -> jinja2.Template:
         ending=exit_text,
         link=safe_link,
         thousands="{:,}".format,
-        people_see=people_see,
         limit_words=limit_words,
     )
     templates.globals.update(style=_asset("page.css"), script=_asset("page.js"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bot.contracts.messages import Image, Usage
 from bot.evidence.pieces import Piece
 from bot.report import page, plots
-from bot.report.calls import Field, fields_of, people_see, subject_of
+from bot.report.calls import Field, fields_of, subject_of
 from bot.report.diffs import MOST_ROWS, Colours, diff_of
 from bot.report.page import Pictures
 from bot.report.text import seconds_on_axis, tokens, usd
@@ -185,16 +185,3 @@ def test_arguments_are_read_as_fields_and_what_is_no_object_as_it_is() -> None:
 )
 def test_a_call_has_a_subject(arguments: dict[str, object], subject: str) -> None:
     assert subject_of(fields_of(json.dumps(arguments))) == subject
-
-
-def test_people_see_no_diff_twice_and_no_hash() -> None:
-    files = [{"path": "a"}, {"path": "b"}]
-    said = {
-        "path": "a",
-        "diff": "x",
-        "after_hash": "0123456789abcdef",
-        "note": "",
-        "files": files,
-        "exit_code": 0,
-    }
-    assert people_see(said) == [("files", "a, b"), ("exit code", "0")]
