@@ -93,13 +93,6 @@ def test_a_published_commit_passes_checks_of_sign_offs_and_licence_agreements(
     assert re.fullmatch(rf"\d+\+{re.escape(login)}@users\.noreply\.127\.0\.0\.1", author["email"])
 
 
-def test_the_account_costs_no_request_of_its_own(world: World) -> None:
-    seen = len(world.forge.requests)
-    world.publish(world.bundle())
-    asked = [one.path for one in world.forge.requests[seen:]]
-    assert sum(path.endswith(("/graphql", "/user")) for path in asked) == 1
-
-
 def test_a_token_that_may_not_read_its_account_publishes_with_a_note(world: World) -> None:
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {ci: start}\n"})
     world.forge.fail_next("GET", "/user$", 403, body={"message": "Resource not accessible"})

@@ -13,8 +13,6 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
 from bot.publish.review.posted_reviews import CHECK, read_memory, review_mark
-from bot.publish.thread.markers import thread_ref_of
-from bot.review.fingerprints import fingerprint
 from tests.publish.conftest import REPO, World
 from tests.publish.reviewed import Reviewed, edited, finding, left, text
 
@@ -112,18 +110,6 @@ def test_findings_below_the_policys_severity_are_counted_and_not_posted(world: W
     pull.publish(pull.bundle(note, minor, major))
     assert "major one" in pull.reviews()[0]["body"]
     assert "1 minor, 1 note" in pull.reviews()[0]["body"]
-
-
-@pytest.mark.slow
-def test_a_stranger_who_copies_the_mark_of_a_review_silences_nobody(pull: Reviewed) -> None:
-    bundle = pull.bundle(finding(line=99))
-    place = thread_ref_of(bundle.outcome.request)
-    assert place is not None
-    said = review_mark(place.key, pull.head, 1, [fingerprint(finding(line=99))])
-    pull.world.forge.review(REPO, pull.number, "bob", f"Fine.\n\n{said}\n")
-    pull.publish(bundle)
-    assert [one["user"]["login"] for one in pull.reviews()] == ["bob", "github-actions[bot]"]
-    assert read_memory(pull.world.github(), REPO, pull.number).head_sha == pull.head
 
 
 def test_a_head_that_a_stranger_says_was_reviewed_counts_for_nothing(pull: Reviewed) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -126,10 +125,6 @@ UNFIT: dict[str, tuple[dict[str, str], str]] = {
         {**FITS, "a.txt": FITS["a.txt"].replace("line 3\n", "3\n")},
         "does not show",
     ),
-    "a file that is not in it": ({**FITS, "c.txt": "C\n"}, "c.txt is not in the diff"),
-    "a new file": ({**FITS, "new.py": "n = 1\n"}, "more with new.py than to change its lines"),
-    "no end to the last line": ({"b.py": "x = 1\ny = 3"}, "cannot be said in suggestions"),
-    "other line ends": ({"b.py": "x = 1\r\ny = 2\n"}, "would not be safe"),
     "what does not show": ({"b.py": "x = '\u202e'\ny = 2\n"}, "characters that do not show"),
     "a credential": ({"b.py": "x = 1\ny = 'ghp_" + "a1B2" * 9 + "'\n"}, "looks like a credential"),
 }
@@ -206,63 +201,3 @@ def test_a_protected_path_is_tampering_also_where_the_fork_has_it(world: World, 
     with pytest.raises(GateError, match="never published"):
         pull.publish(pull.bundle({path: "two\n"}))
     assert pull.reviews() == []
-
-
-# What is applied is what was judged
-
-
-WORDS = [
-    "alpha",
-    "  beta",
-    "",
-    "}",
-    "```",
-    "~~~~",
-    "```suggestion",
-    "- [ ] x",
-    "\t",
-    "\u2028",
-    "é",
-    "@ann",
-    "<b>",
-]
-
-
-@pytest.mark.slow
-def test_applied_they_are_the_patchs_tree_whatever_it_changes(pull: Forked) -> None:
-    """Random changes to what a new file and a changed one show; GitHub takes every review."""
-    chance = random.Random(11)
-    suggested = 0
-    for number in range(6):
-        head = {
-            "a.txt": text(mixed([*LINES[:15], *chance.choices(WORDS, k=10), *LINES[25:]], chance)),
-            f"new {number}.py": text(chance.choices(WORDS, k=20)),
-        }
-        pull.push(head)
-        changes = {path: text(mixed(said.split("\n")[:-1], chance)) for path, said in head.items()}
-        changes = {path: said for path, said in changes.items() if said != head[path]}
-        before = {one["id"] for one in pull.remarks()}
-        published = pull.publish(pull.bundle(changes))
-        made = [one for one in pull.remarks() if one["id"] not in before]
-        assert published.suggested == bool(made)
-        if published.suggested:
-            suggested += 1
-            only = Only(pull.world, pull.number, made)
-            assert only.apply() == changes
-    assert suggested > 2
-    assert [one for one in pull.world.forge.requests if one.status == 422] == []
-
-
-def mixed(lines: list[str], chance: random.Random) -> list[str]:
-    kept = [line for line in lines if chance.random() > 0.02]
-    for _ in range(chance.randrange(3)):
-        kept.insert(chance.randrange(12, len(kept)), chance.choice(WORDS))
-    return kept
-
-
-@dataclass
-class Only(Forked):
-    made: list[dict[str, Any]]
-
-    def remarks(self) -> list[dict[str, Any]]:
-        return self.made
