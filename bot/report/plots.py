@@ -101,7 +101,7 @@ def _plot(
     rows = list(zip(numbers, zip(*(layer.values for layer in layers), strict=True), strict=True))
     size = math.ceil(len(rows) / MOST_BARS)
     shown = [max(rows[at : at + size], key=lambda row: sum(row[1])) for at in range(0, len(rows), size)]
-    most = max(sum(values) for _, values in shown) * 1.05
+    most: float = max(sum(values) for _, values in shown) * 1.05
     is_near = 0 < limit <= most * 2
     highest = max(most, steps(most)[-1], limit * 1.05 if is_near else 0)
     step = (WIDTH - _LEFT - _RIGHT) / len(shown)
@@ -112,26 +112,33 @@ def _plot(
     def height(value: float) -> float:
         return round(_TOP + (HEIGHT - _TOP - _BOTTOM) * (1 - max(0.0, min(1.0, value / highest))), 1)
 
-    def bars() -> Iterator[Bar]:
-        wide = round(max(0.6, min(26, step * 0.8)), 1)
-        for index, (turn, values) in enumerate(shown):
-            words = (f"{layer.name} {word(value)}" for layer, value in zip(layers, values, strict=True))
-            named = f"Turn {turn}: {', '.join(map(str.lstrip, words))}"
-            for layer, value, end in zip(layers, values, accumulate(values), strict=True):
-                if value:
-                    left, upper, lower = round(middle(index) - wide / 2, 1), height(end), height(end - value)
-                    yield Bar(left, upper, wide, round(lower - upper, 1), layer.kind, named)
-
     every = max(1, math.ceil(len(shown) / 8))
     return Plot(
         title,
         description,
         [Tick(middle(index), str(shown[index][0])) for index in range(0, len(shown), every)],
         [Tick(height(tick), word(tick)) for tick in steps(highest if is_near else most)],
-        list(bars()),
+        list(_bars(shown, layers, word, (middle, height, round(max(0.6, min(26, step * 0.8)), 1)))),
         Tick(height(limit), f"window, {word(limit)}") if is_near else None,
         [(layer.kind, layer.name) for layer in layers if layer.name],
     )
+
+
+def _bars(
+    rows: Sequence[tuple[int, Sequence[float]]],
+    layers: Sequence[Layer],
+    word: Callable[[float], str],
+    scales: tuple[Callable[[int], float], Callable[[float], float], float],
+) -> Iterator[Bar]:
+    """Yield a bar for each value but zero. `scales` place a turn and a value, and are the width of a bar."""
+    middle, height, wide = scales
+    for index, (turn, values) in enumerate(rows):
+        words = (f"{layer.name} {word(value)}" for layer, value in zip(layers, values, strict=True))
+        named = f"Turn {turn}: {', '.join(map(str.lstrip, words))}"
+        for layer, value, end in zip(layers, values, accumulate(values), strict=True):
+            if value:
+                left, upper, lower = round(middle(index) - wide / 2, 1), height(end), height(end - value)
+                yield Bar(left, upper, wide, round(lower - upper, 1), layer.kind, named)
 
 
 def steps(most: float) -> list[float]:
