@@ -56,8 +56,7 @@ class ToolRun:
 class CheckerComparison:
     """A checker's results before and after the change. `new` and `fixed` are the listed problems, `new_count`
     and `fixed_count` the totals; `remaining` counts problems present on both sides. `environment` counts new
-    problems that a missing dependency explains; `uncovered` are problems on unchanged lines of files that could
-    not be checked before. The comparison holds only if both runs are complete.
+    problems that a missing dependency explains. The comparison holds only if both runs are complete.
 
     `projects` are the folders that the checker ran in, empty for the repository as a whole.
     """
@@ -73,15 +72,13 @@ class CheckerComparison:
     fixed_count: int = 0
     remaining: int = 0
     environment: int = 0
-    uncovered: tuple[Problem, ...] = ()
-    uncovered_count: int = 0
     projects: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
         return self.before.answer is Answer.COMPLETE and self.after.answer is Answer.COMPLETE
 
-    def total(self, kind: Literal["new", "fixed", "uncovered"]) -> int:
+    def total(self, kind: Literal["new", "fixed"]) -> int:
         """The number of problems of a kind, with those that are not listed."""
         number: int = getattr(self, f"{kind}_count")
         return max(number, len(getattr(self, kind)))

@@ -30,7 +30,6 @@ OURS = ("ours", "project", "path")
 PROJECT = ("project",)
 PATH = ("path",)
 IGNORED = ("**/.gitignore", "**/.ignore")
-NO_CODE = ": "
 
 
 def table(data: Any, *keys: str) -> dict[str, Any]:
@@ -132,8 +131,8 @@ class Checker:
     `program` is searched in the order of `where` by `bot/toolhost/tools/problems_of.py`. `form` names the format of its
     output, `exits` the exit codes of a complete run, `unit` the unit of its columns if not code points. With `suffixes`
     it receives the files that end so. `settings` are the files that configure it, or say what it excludes; with `**/`
-    in every folder. It runs only if none of `instead_of` could. It stops after a problem whose code matches `stops_at`;
-    an error whose code matches `hides` hides others. `display_command` is the command for people.
+    in every folder. It runs only if none of `instead_of` could. An error whose code matches `hides` hides others.
+    `display_command` is the command for people.
 
     `projects` yields its projects of a commit, the most important first, which are defined by a `manifest` if it has
     one. `known_as` are the names in settings, its own if there are none. It runs `always`, or only where the project
@@ -141,9 +140,7 @@ class Checker:
 
     `folder` is the project, empty for the repository. `file` is its configuration if that is not the usual one, and
     replaces the last argument. `excluded_folders` are nested projects, which the option `exclude_option` excludes.
-    `environment` are extra variables. An error whose `code: message` matches `unread` means that a file could not be
-    read, or, if `blinded`, that the whole project could not be checked. The code `unbuilt` means that another project
-    must be built first."""
+    `environment` are extra variables. The code `unbuilt` means that another project must be built first."""
 
     name: str
     program: str
@@ -157,12 +154,9 @@ class Checker:
     settings: tuple[str, ...] = ()
     instead_of: tuple[str, ...] = ()
     together: bool = False
-    stops_at: str = ""
     hides: str = ""
     display_command: tuple[str, ...] = ()
     exclude_option: str = ""
-    unread: str = ""
-    blinded: bool = False
     unbuilt: str = ""
     environment: tuple[tuple[str, str], ...] = ()
     projects: Callable[[Checker, Tree], Iterator[Checker]] = everywhere

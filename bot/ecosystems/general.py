@@ -185,7 +185,6 @@ ECOSYSTEM = Ecosystem(
             suffixes=(".sh", ".bash"),
             settings=("**/.shellcheckrc", "**/shellcheckrc"),
             hides=r"SC1\d{3}",
-            unread=r"SC1\d{3}:",
         ),
         Checker(
             "bash",

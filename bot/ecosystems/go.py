@@ -157,12 +157,6 @@ def _steers_tests(path: str, added: Added, content: bytes | None, is_new: bool) 
     return path.endswith("_test.go") and _TEST_MAIN.search(content or b"") is not None
 
 
-_GO_SYNTAX = (
-    r": (?:syntax error\b|expected |missing |unexpected |illegal |invalid character|non-declaration|imports must|"
-    r"(?:string|rune|raw string|char) literal |(?:newline|EOF) in |comment not terminated)"
-)
-
-
 def _report(command: str, words: list[str], report_file: str) -> CheckCommand | None:
     if words[:2] != ["go", "test"]:
         return None
@@ -290,7 +284,6 @@ ECOSYSTEM = Ecosystem(
             suffixes=(".go",),
             settings=("**/go.mod", "go.work"),
             hides=ANY,
-            unread=_GO_SYNTAX,
             projects=each_with("go.mod"),
             manifest="go.mod",
         ),
@@ -307,8 +300,6 @@ ECOSYSTEM = Ecosystem(
             instead_of=("gopls",),
             together=True,
             hides=ANY,
-            unread=_GO_SYNTAX,
-            blinded=True,
             projects=each_with("go.mod"),
             manifest="go.mod",
         ),

@@ -241,9 +241,7 @@ CHECKERS: tuple[Checker, ...] = (
         exits=(0, 1, 2),
         unit="utf-16",
         settings=("**/tsconfig*.json", "package.json"),
-        stops_at=r"TS1\d{3}",
-        unread=r"TS1\d{3}:",
-        blinded=True,
+        hides=r"TS1\d{3}",
         unbuilt="TS6305",
         projects=_typescript_projects,
         manifest="tsconfig.json",
@@ -279,7 +277,6 @@ CHECKERS: tuple[Checker, ...] = (
             **/tsconfig*.json; **/.prettierrc*"""),
         hides=_NOT_PARSED,
         exclude_option="--ignore-pattern={}/**",
-        unread=f"{_NOT_PARSED}:",
         projects=_eslint_projects,
     ),
 )

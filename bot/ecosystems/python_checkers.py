@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from posixpath import join
 
-from bot.ecosystems.checker import CONSIDERED, IGNORED, NO_CODE, OURS, Checker, Tree, above, beside, topmost
+from bot.ecosystems.checker import CONSIDERED, IGNORED, OURS, Checker, Tree, above, beside, topmost
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, Form, entries, from_one, mapping, parsed
 from bot.ecosystems.checkers import SETTINGS, has_settings
 
@@ -138,7 +138,6 @@ def _pyright_checker(program: str) -> Checker:
         "pyright",
         unit="utf-16",
         settings=("pyrightconfig.json", "pyproject.toml"),
-        unread=NO_CODE,
         projects=_configured_projects,
         imports=True,
     )
@@ -154,7 +153,6 @@ CHECKERS: tuple[Checker, ...] = (
         settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *IGNORED),
         hides="invalid-syntax",
         exclude_option="--extend-exclude=./{}",
-        unread="invalid-syntax:",
         projects=_ruff_projects,
         always=True,
     ),
@@ -166,7 +164,6 @@ CHECKERS: tuple[Checker, ...] = (
         OURS,
         settings=("ty.toml", "pyproject.toml", *IGNORED),
         exclude_option="--exclude=./{}",
-        unread="invalid-syntax:",
         projects=_ty_projects,
         always=True,
         imports=True,

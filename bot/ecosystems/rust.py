@@ -13,7 +13,6 @@ from typing import Any
 from bot.ecosystems.checker import (
     ANY,
     CONSIDERED,
-    NO_CODE,
     PATH,
     Checker,
     Tree,
@@ -368,8 +367,6 @@ ECOSYSTEM = Ecosystem(
             exits=(0, 101),
             settings=("**/Cargo.toml", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml"),
             hides=ANY,
-            unread=NO_CODE,
-            blinded=True,
             projects=_projects,
             manifest="Cargo.toml",
         ),

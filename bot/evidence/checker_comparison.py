@@ -19,8 +19,8 @@ from bot.ecosystems.checker import Checker, Read, Tree, above, is_in, own_files
 from bot.ecosystems.registry import checkers
 from bot.evidence.problems import Delta, compare
 
-STOPPED = "it stopped at errors of syntax, so what else is wrong is not known"
 HIDDEN = "a new error keeps it from finding others, so what is fixed is not known"
+UNCOVERED = "an error that is fixed kept it from finding others, so some new problems may be older"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,107 +43,55 @@ class ProjectRuns:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`renamed` maps paths after the change to those before. `gone` tells whether no file has a path any more,
-    `untouched` whether a line of a file existed before the change."""
+    """`renamed` maps paths after the change to those before. `gone` tells whether no file has a path any more."""
 
     renamed: Mapping[str, str]
     gone: Callable[[str], bool]
-    untouched: Callable[[str, int], bool]
 
 
-class ComparedProjects:
-    """The new, fixed and uncovered problems of `projects` together. `notes` say what makes them doubtful."""
-
-    def __init__(self, projects: Sequence[ProjectRuns], change: Change) -> None:
-        self._projects = projects
-        self._change = change
-        self._checker = projects[0].checker
-        self.notes: list[str] = []
-        self.uncovered: tuple[Problem, ...] = ()
-
-    def whole(self) -> Delta:
-        # Problems of a removed project in files that still exist are unknown now, not fixed.
-        before = [
-            problem
-            for project in self._projects
-            for problem in problems_of(project.before)
-            if project.after or self._change.gone(problem.path)
-        ]
-        after = [problem for project in self._projects for problem in problems_of(project.after)]
-        delta = compare(before, after, self._change.renamed)
-        is_hidden = self._blind(before, after)
-        self.uncovered = tuple(problem for problem in delta.new if is_hidden(problem))
-        uncovered = set(self.uncovered)
-        new = tuple(problem for problem in delta.new if problem not in uncovered)
-        doubtful = self._doubtful(new, delta.fixed)
-        fixed = tuple(problem for problem in delta.fixed if problem not in doubtful)
-        return delta._replace(new=new, fixed=fixed)
-
-    def _doubtful(self, new: Iterable[Problem], fixed: Collection[Problem]) -> Collection[Problem]:
-        """Return fixed problems that may only be hidden: by a new error, or because no project checks the file."""
-        errors = {problem for problem in new if problem.severity is Severity.ERROR}
-        doubtful: set[Problem] = set()
-        moved = set(self._change.renamed.values())
-        for project in self._projects:
-            if project.after is None:
-                doubtful.update(problem for problem in problems_of(project.before) if problem.path in moved)
-                continue
-            stopped = has_code(problems_of(project.after), self._checker.stops_at)
-            if stopped and not has_code(problems_of(project.before), self._checker.stops_at):
-                note = STOPPED
-            elif has_code(errors.intersection(problems_of(project.after)), self._checker.hides):
-                note = HIDDEN
-            else:
-                continue
-            hidden = set(problems_of(project.before)).intersection(fixed)
-            if hidden or note == STOPPED:
-                self.notes.append(note)
-            doubtful |= hidden
-        return doubtful
-
-    def _blind(self, before: Iterable[Problem], after: Iterable[Problem]) -> Callable[[Problem], bool]:
-        """Return a predicate for new problems on old lines that the tool could not report before."""
-        unread = self._checker.unread
-        unread_before, unread_after = _unread(before, unread), _unread(after, unread)
-        new_names = {self._change.renamed.get(path, path) for path in unread_after}
-        files = unread_before - new_names
-        readable: set[Problem] = set()
-        for project in self._projects:
-            wholly = self._checker.blinded and _unread(problems_of(project.before), unread)
-            if project.before and not (wholly and not _unread(problems_of(project.after), unread)):
-                readable.update(problems_of(project.after))
-
-        def is_uncovered(problem: Problem) -> bool:
-            old = self._change.renamed.get(problem.path, problem.path)
-            hidden = problem not in readable or (not self._checker.blinded and old in files)
-            return hidden and self._change.untouched(problem.path, problem.line)
-
-        return is_uncovered
+def _delta(projects: Sequence[ProjectRuns], change: Change) -> tuple[Delta, list[str]]:
+    """Compare `projects` together. The notes say what makes the result doubtful."""
+    # Problems of a removed project in files that still exist are unknown now, not fixed.
+    before = [
+        problem
+        for project in projects
+        for problem in problems_of(project.before)
+        if project.after or change.gone(problem.path)
+    ]
+    delta = compare(
+        before, [problem for project in projects for problem in problems_of(project.after)], change.renamed
+    )
+    moved, hides = set(change.renamed.values()), projects[0].checker.hides
+    doubtful: set[Problem] = set()
+    notes: list[str] = []
+    for project in projects:
+        own = set(problems_of(project.before))
+        new = set(problems_of(project.after)).intersection(delta.new)
+        fixed = own.intersection(delta.fixed)
+        if project.after is None:
+            doubtful.update(problem for problem in own if problem.path in moved)
+        elif has_error(new, hides) and fixed:
+            doubtful |= own
+            notes.append(HIDDEN)
+        elif has_error(fixed, hides) and new:
+            notes.append(UNCOVERED)
+    return delta._replace(fixed=tuple(one for one in delta.fixed if one not in doubtful)), notes
 
 
 def problems_of(side: ProjectRun | None) -> tuple[Problem, ...]:
     return side.problems if side else ()
 
 
-def _unread(problems: Iterable[Problem], pattern: str) -> set[str]:
-    """Return the files that the tool could not read."""
-    return {
-        problem.path
-        for problem in problems
-        if pattern
-        and problem.severity is Severity.ERROR
-        and re.match(pattern, f"{problem.code}: {problem.message}")
-    }
-
-
-def has_code(problems: Iterable[Problem], pattern: str) -> bool:
-    return bool(pattern) and any(re.fullmatch(pattern, problem.code) for problem in problems)
+def has_error(problems: Iterable[Problem], pattern: str) -> bool:
+    """Whether the code of an error matches `pattern`, if there is one."""
+    return bool(pattern) and any(
+        problem.severity is Severity.ERROR and re.fullmatch(pattern, problem.code) for problem in problems
+    )
 
 
 MOST_PROBLEMS = 100
 """The most problems of each kind and tool in a result."""
 
-UNCOVERED = "{} in what could not be read before, on lines that the change left alone"
 UNBUILT = "some import a project that is not built, so how they use it is not known: build it in `setup:`"
 _NAMED = 5
 _VERSIONS = 3
@@ -174,30 +122,25 @@ def _is_complete(project: ProjectRuns) -> bool:
 
 
 def _compare_complete(projects: Sequence[ProjectRuns], change: Change) -> CheckerComparison:
-    delta = ComparedProjects(projects, change)
-    result = delta.whole()
+    delta, doubts = _delta(projects, change)
     row = _row(projects)
     notes = {
         "new with the change: {}": [one.checker.project for one in projects if not one.before],
         "gone with the change: {}": [one.checker.project for one in projects if not one.after],
     }
     notes_after = [text.format(list_folders(folders)) for text, folders in notes.items() if folders]
-    if delta.uncovered:
-        notes_after.append(UNCOVERED.format(count_of(len(delta.uncovered), "problem")))
     unbuilt = projects[0].checker.unbuilt
     if unbuilt and any(problem.code == unbuilt for one in projects for problem in problems_of(one.before)):
         row = replace(row, before=_with_notes(row.before, UNBUILT))
     return replace(
         row,
-        after=_with_notes(row.after, *delta.notes, *notes_after),
-        new=result.new[:MOST_PROBLEMS],
-        fixed=result.fixed[:MOST_PROBLEMS],
-        new_count=len(result.new),
-        fixed_count=len(result.fixed),
-        remaining=result.remaining,
-        environment=len(result.environment),
-        uncovered=delta.uncovered[:MOST_PROBLEMS],
-        uncovered_count=len(delta.uncovered),
+        after=_with_notes(row.after, *doubts, *notes_after),
+        new=delta.new[:MOST_PROBLEMS],
+        fixed=delta.fixed[:MOST_PROBLEMS],
+        new_count=len(delta.new),
+        fixed_count=len(delta.fixed),
+        remaining=delta.remaining,
+        environment=len(delta.environment),
     )
 
 

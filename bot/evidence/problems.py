@@ -105,8 +105,8 @@ def missing_modules(problems: Iterable[Problem]) -> int:
     return len({module for problem in problems if (module := missing_module(problem))})
 
 
-Kind = Literal["new", "fixed", "uncovered"]
-KINDS: tuple[Kind, ...] = ("new", "fixed", "uncovered")
+Kind = Literal["new", "fixed"]
+KINDS: tuple[Kind, ...] = ("new", "fixed")
 
 
 def problems_of(outcome: Outcome, kind: Kind) -> tuple[Problem, ...]:

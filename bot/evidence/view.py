@@ -217,9 +217,8 @@ def _checker_row(one: CheckerComparison) -> Row:
     if words := no_figures(one):
         after = after if one.before.answer is Answer.COMPLETE else line("not run")
         return Row("checker", "nothing", what, before, after, line(words), one.command)
-    new, fixed, uncovered = (one.total(kind) for kind in KINDS)
-    rest = f", {fixed:,} fixed{f', {uncovered:,} uncovered' if uncovered else ''}"
-    change = line(strong(f"{new:,} new") if new else "0 new", rest)
+    new, fixed = one.total("new"), one.total("fixed")
+    change = line(strong(f"{new:,} new") if new else "0 new", f", {fixed:,} fixed")
     return Row("checker", "attention" if new else "good", what, before, after, change, one.command)
 
 

@@ -260,7 +260,7 @@ def project(folder: str, *errors: str) -> dict[str, str]:
     }
 
 
-OLD, NEW, SYNTAX = "1,1): error TS2322: m", "2,1): error TS2304: n", "1,1): error TS1005: ; expected"
+OLD, NEW = "1,1): error TS2322: m", "2,1): error TS2304: n"
 
 
 def test_a_project_under_a_new_name_keeps_its_problems(begin: Begin) -> None:
@@ -288,16 +288,6 @@ def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(
     assert (tsc.remaining, len(tsc.projects)) == (9, 9)
     assert tsc.before.note == "1 more project not looked at: p8"
     assert trial.opened == ["checkers-before", "checkers-on-base", "checkers-after-1"]
-
-
-@pytest.mark.slow
-def test_what_an_error_of_syntax_hid_is_not_new_but_on_the_lines_that_mended_it(begin: Begin) -> None:
-    trial = begin(SHARED | project("web", SYNTAX), named=("tsc",))
-    tree = trial.change({"web/a.ts": "one\n2\n", "web/behaviour": f"echo 'a.ts({OLD}'\necho 'a.ts({NEW}'\n"})
-    tsc = trial.compare(tree)["tsc"]
-    assert [each.line for each in tsc.new] == [1]
-    assert [each.line for each in tsc.uncovered] == [2]
-    assert [each.code for each in tsc.fixed] == ["TS1005"]
 
 
 ESLINT = r"""#!/bin/bash

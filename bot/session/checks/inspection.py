@@ -28,7 +28,7 @@ from bot.evidence.checker_comparison import (
     ProjectRuns,
     choose_checkers,
     compare_projects,
-    has_code,
+    has_error,
     limit_projects,
     pair_projects,
 )
@@ -85,7 +85,7 @@ class Inspection:
             self._only is not None
             or checker is None
             or not checker.always
-            or has_code([problem], checker.hides)
+            or has_error([problem], checker.hides)
             or uses_checker(problem.tool, above(problem.path), self._read_base)
         )
 
@@ -348,5 +348,4 @@ class TreeChanges:
 
     @cached_property
     def change(self) -> Change:
-        untouched = self._history.untouched(self._tree)
-        return Change(self._renamed, lambda path: path not in self._names, untouched)
+        return Change(self._renamed, lambda path: path not in self._names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from bot.checkout.clone import Checkout
@@ -98,34 +98,21 @@ class GitTrees:
                 at += 2
         return changed, renamed
 
-    def untouched(self, tree: str) -> Callable[[str, int], bool]:
-        """A test whether a line of a file in `tree` was in it at the base. Raises `GitError`."""
-        lines = dict(self._diff_lines(tree))
-        # No text, another kind of file than before, or a diff that cannot be read.
-        unknown = set(self.changes(tree)[0]).difference(lines)
-        return lambda path, line: bool(line) and path not in unknown and line not in lines.get(path, ())
-
     def changed_lines(self, tree: str) -> dict[str, frozenset[int]]:
-        """The lines of `tree` that the base does not have, by path; only some of a very large change. A path that is no
-        UTF-8 is left out."""
-        by_path: dict[str, frozenset[int]] = {}
-        lines_left = _MAX_CHANGED_LINES
-        for path, changed in self._diff_lines(tree):
-            lines_left -= len(changed)
-            if changed and lines_left >= 0 and _is_utf8(path):
-                by_path[path] = changed
-        return by_path
-
-    def _diff_lines(self, tree: str) -> Iterator[tuple[str, frozenset[int]]]:
-        """Yield the changed text files of `tree` with the numbers of their new or changed lines, renames followed; none
-        if the diff cannot be read."""
+        """The lines of `tree` that the base does not have, by path; only some of a very large change, none if the diff
+        cannot be read. A path that is no UTF-8 is left out."""
         try:
             diff = parse_diff(diff_between(self._git, self._base, tree))
         except (GitError, DiffError):
-            return
+            return {}
+        by_path: dict[str, frozenset[int]] = {}
+        lines_left = _MAX_CHANGED_LINES
         for file in diff.files:
-            if file.hunks or (file.old_path != file.path and not file.binary):
-                yield file.path, frozenset[int]().union(*(hunk.changed(Side.RIGHT) for hunk in file.hunks))
+            changed = frozenset[int]().union(*(hunk.changed(Side.RIGHT) for hunk in file.hunks))
+            lines_left -= len(changed)
+            if changed and lines_left >= 0 and _is_utf8(file.path):
+                by_path[file.path] = changed
+        return by_path
 
 
 def _is_utf8(path: str) -> bool:
