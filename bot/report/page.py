@@ -50,10 +50,6 @@ LARGEST = 10_000_000
 """Bytes of a page."""
 
 
-_ROW = 90
-"""Bytes of a diff's row, at least."""
-
-
 class Detail(NamedTuple):
     """Limits of a page: characters of a text, rows of a diff, steps of the timeline, entries of another list."""
 
@@ -100,7 +96,7 @@ def render(journal: JournalFile, patch: bytes | None = None) -> str:
         if row := timeline.files.get(net.path):
             row.additions, row.removals, row.net = net.additions, net.removals, True
     page = ""
-    for detail in _DETAILS[_rows(timeline) * _ROW > LARGEST :]:
+    for detail in _DETAILS:
         page = _render(journal, timeline, handover, first_screen, detail)
         if len(page.encode()) <= LARGEST:
             break
@@ -215,13 +211,6 @@ def _notices(journal: JournalFile) -> Iterator[str]:
         yield f"{count_of(unread, 'line')} of the journal could not be understood and left out here: {numbers}{more}."
     if journal.cut:
         yield journal.cut
-
-
-def _rows(timeline: Timeline) -> int:
-    """Return the number of rows of a timeline's diffs, without those of subagents."""
-    changes = (change for turn in timeline.turns for call in turn.calls for change in call.changes)
-    between_calls = (file for turn in timeline.turns for file in turn.files)
-    return sum(min(change.diff.count("\n"), _DETAILS[0].rows) for change in (*changes, *between_calls))
 
 
 MAX_PICTURE = 400_000
