@@ -172,15 +172,15 @@ def test_a_job_with_the_name_of_our_check_is_no_trace(pull: Reviewed) -> None:
     assert read_memory(pull.world.github(token(pull, checks="read")), REPO, pull.number).head_sha == ""
 
 
-@pytest.mark.parametrize("found", [0, 1])
-def test_a_review_that_was_cut_short_saw_no_head(pull: Reviewed, found: int) -> None:
+def test_a_review_that_was_cut_short_saw_no_head(pull: Reviewed) -> None:
     """What it had not come to is still to be looked at."""
-    outcome = replace(pull.outcome(), status=Status.PARTIAL, reason="The budget of 1 USD is spent.")
-    granted = token(pull, checks="write")
-    pull.publish(pull.bundle(*[finding()] * found, outcome=outcome), token=granted)
-    assert len(pull.reviews()) == found
-    assert read_memory(pull.world.github(granted), REPO, pull.number).head_sha == ""
-    cut_short = unasked(pull, status=Status.PARTIAL, reason="The budget of 1 USD is spent.")
+    granted, spent = token(pull, checks="write"), "The budget of 1 USD is spent."
+    for findings in ((), (finding(),)):
+        outcome = replace(pull.outcome(), status=Status.PARTIAL, reason=spent)
+        pull.publish(pull.bundle(*findings, outcome=outcome), token=granted)
+        assert len(pull.reviews()) == len(findings)
+        assert read_memory(pull.world.github(granted), REPO, pull.number).head_sha == ""
+    cut_short = unasked(pull, status=Status.PARTIAL, reason=spent)
     pull.publish(pull.bundle(outcome=cut_short), token=granted)
     assert read_memory(pull.world.github(granted), REPO, pull.number).head_sha == ""
 
@@ -304,26 +304,25 @@ def test_what_the_model_writes_reaches_nobody_and_hides_nothing(pull: Reviewed) 
         assert "![" not in above
 
 
-@pytest.mark.parametrize(
-    ("path", "suggestion", "why"),
-    [
-        (".github/workflows/ci.yml", "on: push", "protected path: .github"),
-        ("b.py", "x = '\u202e'", "characters that do not show"),
-        ("b.py", "x,\u3164 = y", "characters that do not show"),
-        ("b.py", "x = '\ufe01'", "characters that do not show"),
-        ("b.py", "token = 'ghp_" + "a1B2" * 9 + "'", "what looks like a credential"),
-    ],
-)
-def test_a_suggestion_that_may_not_leave_is_held_back(
-    world: World, path: str, suggestion: str, why: str
-) -> None:
-    pull = Reviewed.begin(world)
-    pull.push({".github/workflows/ci.yml": "x = 1\n"})
-    pull.publish(pull.bundle(finding(path, 1, text="x = 1", suggestion=suggestion)))
-    (remark,) = pull.remarks()
-    assert "```suggestion" not in remark["body"]
-    assert f"A suggestion was held back: {why}" in remark["body"] or why in remark["body"]
-    assert suggestion not in remark["body"]
+HELD = [
+    (".github/workflows/ci.yml", 1, "on: push", "protected path: .github"),
+    ("b.py", 1, "x = '\u202e'", "characters that do not show"),
+    ("b.py", 2, "x,\u3164 = y", "characters that do not show"),
+    ("b.py", 3, "x = '\ufe01'", "characters that do not show"),
+    ("b.py", 4, "token = 'ghp_" + "a1B2" * 9 + "'", "what looks like a credential"),
+]
+
+
+def test_a_suggestion_that_may_not_leave_is_held_back(pull: Reviewed) -> None:
+    pull.push({".github/workflows/ci.yml": "x = 1\n", "b.py": "x = 1\n" * 4})
+    findings = [finding(path, line, text="x = 1", suggestion=text) for path, line, text, _ in HELD]
+    pull.publish(pull.bundle(*findings))
+    remarks = {(one["path"], one["line"]): one["body"] for one in pull.remarks()}
+    for path, line, suggestion, why in HELD:
+        body = remarks[path, line]
+        assert "```suggestion" not in body
+        assert f"A suggestion was held back: {why}" in body or why in body
+        assert suggestion not in body
 
 
 def test_a_review_as_long_as_can_be_is_still_taken(pull: Reviewed) -> None:
