@@ -33,7 +33,7 @@ class Check:
 
 TAIL_LIMIT = 4_000
 NO_TESTS = "it found no tests"
-MISSING = "a tool or dependency is missing here"
+MISSING = "a tool or dependency is missing here: "
 OTHER_CODE = "its tests never opened"
 NOT_SHOWN = "is not shown to commands"
 _LINE_LIMIT = 200
@@ -85,7 +85,7 @@ def classify_run(
         note = f"it met a limit of the sandbox: {limit}"
         return CheckRun(CheckState.FAILED, exit_code, duration, tail, note)
     if missing := _missing_tool(exit_code, output):
-        note = f"{MISSING}: {missing}"
+        note = f"{MISSING}{missing}"
         return CheckRun(CheckState.NOT_RUNNABLE, exit_code, duration, tail, note)
     if blocked := _line_with(_NO_SOCKETS, output):
         note = f"the sandbox has no network: {blocked}"
