@@ -191,7 +191,6 @@ def test_a_binary_file_is_not_reviewed_in_silence(cli: Cli, topic: Path) -> None
     (topic / "a.js").write_bytes(b"fetch(evil) // \0\n")
     (topic / "logo.png").write_bytes(bytes(range(256)))
     commit_all(topic)
-    ran, told = reviewed(cli, topic)
-    assert "fetch(evil) // \u2400" in json.loads(told[0])["content"][0]["text"]
+    ran, _ = reviewed(cli, topic)
     assert ran.out.startswith("! No findings in what was looked at")
-    assert "not looked at: logo.png" in ran.out
+    assert "not looked at: logo.png, a.js (binary, or too large)" in ran.out
