@@ -56,29 +56,23 @@ def test_the_official_schema_takes_it(review: Review, validator: Any) -> None:
     assert not validator.is_valid(log)
 
 
-def test_every_finding_is_a_result_of_its_level() -> None:
-    assert [(one["ruleId"], one["level"]) for one in results()] == [
+def test_every_finding_is_a_result_of_its_level_on_its_lines() -> None:
+    (run,) = json.loads(to_sarif(REVIEW, "0.1.0"))["runs"]
+    rules, made = run["tool"]["driver"]["rules"], run["results"]
+    assert [(one["ruleId"], one["level"]) for one in made] == [
         ("review/major", "error"),
         ("review/note", "note"),
         ("review/critical", "error"),
         ("review/minor", "warning"),
     ]
-
-
-def test_the_index_leads_to_the_rule_of_that_name() -> None:
-    (run,) = json.loads(to_sarif(REVIEW, "0.1.0"))["runs"]
-    rules = run["tool"]["driver"]["rules"]
-    assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in run["results"])
-
-
-def test_a_finding_is_on_its_lines_and_its_path_is_a_uri() -> None:
-    location = results()[0]["locations"][0]["physicalLocation"]
-    assert location["artifactLocation"]["uri"] == "src/%C3%A9%20a.py"
-    assert location["region"] == {"startLine": 5, "endLine": 7}
-
-
-def test_lines_that_are_gone_and_whole_files_have_no_region() -> None:
-    assert all("region" not in one["locations"][0]["physicalLocation"] for one in results()[1:3])
+    assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in made)
+    on_lines, *gone_and_whole = (one["locations"][0]["physicalLocation"] for one in made[:3])
+    assert on_lines["artifactLocation"]["uri"] == "src/%C3%A9%20a.py"
+    assert on_lines["region"] == {"startLine": 5, "endLine": 7}
+    assert all("region" not in one for one in gone_and_whole)
+    [related] = made[1]["relatedLocations"]
+    assert related["message"]["text"] == f"Deleted lines 3-3 of {'a' * 12}"
+    assert related["physicalLocation"]["region"] == {"startLine": 3, "endLine": 3, "snippet": {"text": "x"}}
 
 
 def test_a_fix_replaces_the_lines_and_an_empty_one_removes_them() -> None:
@@ -89,24 +83,9 @@ def test_a_fix_replaces_the_lines_and_an_empty_one_removes_them() -> None:
     assert removing["deletedRegion"] == {"startLine": 5, "startColumn": 1, "endLine": 8, "endColumn": 1}
 
 
-def test_the_same_remark_on_other_lines_has_a_fingerprint_of_its_own() -> None:
-    made = results(replace(REVIEW, findings=tuple(replace(ONE, line=line) for line in (7, 17, 27))))
-    assert len({one["partialFingerprints"]["slashAgent/v1"] for one in made}) == 3
-
-
-def test_the_fingerprint_is_the_findings() -> None:
-    assert results()[0]["partialFingerprints"] == {"slashAgent/v1": fingerprint(ONE)}
+def test_the_fingerprint_is_the_findings_and_another_for_the_same_on_other_lines() -> None:
+    own = fingerprint(ONE)
+    same = replace(REVIEW, findings=tuple(replace(ONE, line=line) for line in (7, 17, 27)))
     marked = replace(REVIEW, findings=(replace(ONE, fingerprint="feedfacefeedface"),))
-    assert results(marked)[0]["partialFingerprints"] == {"slashAgent/v1": "feedfacefeedface"}
-
-
-def test_the_same_review_is_the_same_text() -> None:
-    assert to_sarif(REVIEW, "1") == to_sarif(REVIEW, "1")
-
-
-def test_the_lines_of_deleted_code_are_a_related_location_with_their_text() -> None:
-    gone = results()[1]
-    assert "region" not in gone["locations"][0]["physicalLocation"]
-    [related] = gone["relatedLocations"]
-    assert related["message"]["text"] == f"Deleted lines 3-3 of {'a' * 12}"
-    assert related["physicalLocation"]["region"] == {"startLine": 3, "endLine": 3, "snippet": {"text": "x"}}
+    keys = [one["partialFingerprints"]["slashAgent/v1"] for one in (*results(same), *results(marked))]
+    assert keys == [own, f"{own}/2", f"{own}/3", "feedfacefeedface"]
