@@ -68,13 +68,11 @@ def _token(forge: Forge, kind: str) -> tuple[str, str]:
         case "app":
             forge.add_user("our-app[bot]", kind="Bot")
             return "our-app[bot]", forge.token("our-app[bot]", permissions=rights, repo=REPO)
-        case "fine-grained":
-            return "ann", forge.token("ann", permissions=rights, repo=REPO)
         case _:
-            return "ann", forge.token("ann")
+            return "ann", forge.token("ann", permissions=rights, repo=REPO)
 
 
-@pytest.mark.parametrize("kind", ["GITHUB_TOKEN", "app", "fine-grained", "classic"])
+@pytest.mark.parametrize("kind", ["GITHUB_TOKEN", "app", "fine-grained"])
 def test_a_published_commit_passes_checks_of_sign_offs_and_licence_agreements(
     world: World, kind: str
 ) -> None:

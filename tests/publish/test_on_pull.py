@@ -266,17 +266,6 @@ def test_a_pull_request_closed_in_the_meantime_gets_nothing(world: World, push: 
     assert world.branches() == before
 
 
-def test_a_base_changed_in_the_meantime_gets_nothing(world: World) -> None:
-    """Its policy would be another's."""
-    number = theirs(world)
-    bundle = bundle_on(world, number)
-    world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
-    hub = world.github(world.forge.token("ann"))
-    hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input={"base": "lax"})
-    with pytest.raises(PublishError, match=r"The base of #.* is lax, and the run was for main"):
-        world.publish(bundle)
-
-
 # Forks
 
 

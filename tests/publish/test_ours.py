@@ -130,13 +130,11 @@ def test_a64_a_signed_mark_that_was_copied_is_nobodys(world: World) -> None:
     assert author(of_app(world), copy.id) == ACTIONS.login
 
 
-@pytest.mark.parametrize(
-    "change", [("result=done", "result=none"), (" progress ", " plan "), ("sig=", "sig=0 sig=")]
-)
-def test_a64_nor_is_one_that_was_changed(world: World, change: tuple[str, str]) -> None:
+def test_a64_nor_is_one_that_was_changed(world: World) -> None:
     comment, body = written_over(world)
-    world.github().edit_comment(REPO, world.issue, comment, body.replace(*change))
-    assert author(of_app(world), comment) == ACTIONS.login
+    for change in (("result=done", "result=none"), (" progress ", " plan "), ("sig=", "sig=0 sig=")):
+        world.github().edit_comment(REPO, world.issue, comment, body.replace(*change))
+        assert author(of_app(world), comment) == ACTIONS.login
 
 
 def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(world: World) -> None:

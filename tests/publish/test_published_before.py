@@ -39,12 +39,10 @@ def progress(world: World) -> None:
     ("events", "signed"),
     [
         ("merged, deleted", False),
-        ("squashed", False),
         ("squashed, deleted, the base went on", False),
         ("squashed, deleted, the base went on", True),
         ("a person's commit, squashed, deleted", False),
         ("closed", False),
-        ("a person's commit, closed", False),
         ("deleted", False),
     ],
 )
