@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bot.cli.options import add_flag, add_text, names_of, repositories_of
 from bot.contracts.errors import ExitCode, UsageError
@@ -18,7 +18,7 @@ from bot.github.actions import Actions
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.maintenance.dashboard import LastResult, RepositoryPlan
-from bot.maintenance.due_tasks import MOST_JOBS, matrix, matrix_json
+from bot.maintenance.due_tasks import MOST_JOBS, matrix
 from bot.report.summary import dashboards_summary, plan_summary
 from bot.session.context.github_env import read_github_environment, signed_in
 from bot.session.event.event_context import client_for
@@ -34,7 +34,6 @@ from bot.session.event.maintain import (
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
-    from bot.maintenance.due_tasks import MatrixJob
     from bot.session.context.github_env import GitHubEnvironment
 
 EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
@@ -109,44 +108,39 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.plan:
         jobs = _print_plan(plans, actions, everything=arguments.json)
         decisions = ((entry.repository, decision) for entry in plans for decision in entry.decisions)
-        actions.add_summary(plan_summary(decisions, {(job.repository, job.task) for job in jobs}, notes))
+        actions.add_summary(plan_summary(decisions, {(job["repository"], job["task"]) for job in jobs}, notes))
         if any(entry.broken for entry in plans):
             return ExitCode.USAGE
     return ExitCode.DONE
 
 
-def _print_plan(plans: Sequence[RepositoryPlan], actions: Actions, *, everything: bool) -> list[MatrixJob]:
-    """Returns what is in the matrix."""
-
-    jobs, remaining = matrix(
+def _print_plan(plans: Sequence[RepositoryPlan], actions: Actions, *, everything: bool) -> list[Any]:
+    """Returns the jobs of the matrix."""
+    plan = matrix(
         (entry.repository, entry.minutes, decision) for entry in plans for decision in entry.decisions
     )
-    plan = matrix_json(jobs, remaining)
-    if remaining:
+    if remaining := plan["left"]:
         actions.annotate(
             "warning",
             f"A matrix holds {MOST_JOBS} jobs, and {remaining} more were to be in it: those that were due last "
             "wait for the next plan by the schedule. Tasks that are started by hand have to be started again.",
         )
-    if everything:
-        decisions = [
-            {
-                "repository": entry.repository,
-                "task": decision.task.name,
-                "run": decision.run,
-                "why": decision.why,
-                "pull": decision.pull,
-            }
-            for entry in plans
-            for decision in entry.decisions
-        ]
-        print(json.dumps({**json.loads(plan), "decided": decisions}))
-    else:
-        print(plan)
-    actions.set_output("count", str(len(jobs)))
-    actions.set_output("left", str(remaining))
-    actions.set_output("matrix", json.dumps(json.loads(plan)["matrix"]))
-    return jobs
+    decided = [
+        {
+            "repository": entry.repository,
+            "task": decision.task.name,
+            "run": decision.run,
+            "why": decision.why,
+            "pull": decision.pull,
+        }
+        for entry in plans
+        for decision in entry.decisions
+    ]
+    print(json.dumps({**plan, "decided": decided} if everything else plan, separators=(",", ":")))
+    for name in ("count", "left"):
+        actions.set_output(name, str(plan[name]))
+    actions.set_output("matrix", json.dumps(plan["matrix"]))
+    return list(plan["matrix"]["include"])
 
 
 def _hosts(where: GitHubEnvironment, access: Access, actions: Actions) -> Callable[[str], GitHub]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from bot.contracts.formatting import count_of, money
-from bot.maintenance.due_tasks import Decision, RepositoryState, TaskState
+from bot.maintenance.due_tasks import NO_PULLS, Decision, RepositoryState, TaskState
 from bot.maintenance.task import FOLDER, Task, cron
 from bot.policy.values import MaintenancePolicy
 
@@ -49,23 +49,15 @@ class LastResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """A task file that cannot be read: its path, and the first problem with line and column."""
-
-    path: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
 class RepositoryPlan:
-    """State of one repository and the decisions on its tasks. `minutes` limits a job; `broken` are the task files that
-    cannot be read."""
+    """State of one repository and the decisions on its tasks. `minutes` limits a job. `broken` are the task files that
+    cannot be read: by path the first problem, as `path:line:column: message`."""
 
     repository: str
     decisions: tuple[Decision, ...]
     state: RepositoryState
     minutes: int
-    broken: tuple[Broken, ...] = ()
+    broken: Mapping[str, str] = field(default_factory=dict)
     policy: MaintenancePolicy = field(default_factory=MaintenancePolicy)
 
 
@@ -77,13 +69,13 @@ def ticked_tasks(body: str) -> tuple[str, ...]:
 def render_dashboard(plan: RepositoryPlan, results: Mapping[str, LastResult], home: str = "..") -> str:
     """Return the body of the dashboard issue, as Markdown. `home` is the address of the repository with the runs."""
     wrong = [
-        f"- [`{one.path}`](../blob/HEAD/{quote(one.path)}), line {one.problem.removeprefix(f'{one.path}:')}"
-        for one in plan.broken
+        f"- [`{path}`](../blob/HEAD/{quote(path)}), line {problem.removeprefix(f'{path}:')}"
+        for path, problem in plan.broken.items()
     ]
     rows: list[str] = []
     for decision in plan.decisions:
         task = decision.task
-        state = plan.state.of(task.name)
+        state = plan.state.get(task.name, NO_PULLS)
         rows.append(f"- [ ] {_link(task)}: {_next(decision, state, plan.policy, plan.repository)}")
         rows += _facts(state, results.get(task.name), home)
     parts = [_INTRODUCTION.strip()]
@@ -110,10 +102,8 @@ def _facts(state: TaskState, result: LastResult | None, home: str) -> list[str]:
             f"#{one.number}{' (people have committed to it)' if one.touched else ''}" for one in state.open
         )
         lines.append(f"  - open: {pulls}")
-    if newest := max(state.ended, key=lambda pull: pull.at, default=None):
-        lines.append(
-            f"  - {'merged' if newest.merged else 'closed'}: #{newest.number} on {newest.at:%Y-%m-%d}"
-        )
+    for at, newest in state.ended[:1]:
+        lines.append(f"  - {'merged' if newest.merged else 'closed'}: #{newest.number} on {at:%Y-%m-%d}")
     return lines
 
 
@@ -125,9 +115,8 @@ def _next(decision: Decision, state: TaskState, policy: MaintenancePolicy, repos
         return f"waits until #{touched.number} is closed"
     if not task.schedule:
         return when
-    if state.rejected and (until := state.waits_until(policy.back_off_days, state.rejected[0].at)):
-        closed = ", ".join(f"#{pull.number}" for pull in state.rejected[:3])
-        return f"{when}, but not before {until:%Y-%m-%d}, since people closed {closed}"
+    if policy.back_off_days and (back_off := state.back_off(policy.back_off_days)):
+        return f"{when}, but not before {back_off[0]:%Y-%m-%d}, since people closed {back_off[1]}"
     return when
 
 

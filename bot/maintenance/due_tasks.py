@@ -6,11 +6,12 @@ request, caps. Each further closed pull request in a row doubles the wait.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import takewhile
+from typing import Any
 
 from bot.maintenance.task import Task, last_due
 from bot.policy.values import MaintenancePolicy
@@ -19,70 +20,50 @@ LONGEST_BACK_OFF_DAYS = 180
 
 
 @dataclass(frozen=True, slots=True)
-class OpenPull:
-    """A task's open pull request. `touched`: somebody other than the bot has committed to it."""
+class TaskPull:
+    """A pull request of a task. `touched`: somebody other than the bot has committed to it. `ended_at` is when it was
+    merged, or closed by people; `None` while it is open."""
 
     number: int
-    url: str
-    touched: bool
     head_sha: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class EndedPull:
-    """A task's pull request that was merged, or closed by people."""
-
-    number: int
-    at: datetime
-    merged: bool
-    url: str = ""
+    touched: bool = False
+    ended_at: datetime | None = None
+    merged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    open: tuple[OpenPull, ...] = ()
-    ended: tuple[EndedPull, ...] = ()
+    """The pull requests of a task."""
+
+    pulls: tuple[TaskPull, ...] = ()
 
     @property
-    def rejected(self) -> tuple[EndedPull, ...]:
-        """Pull requests closed without merging since the last merged one, newest first."""
-        newest_first = sorted(self.ended, key=lambda pull: pull.at, reverse=True)
-        merged = next((n for n, pull in enumerate(newest_first) if pull.merged), len(newest_first))
-        return tuple(newest_first[:merged])
+    def open(self) -> tuple[TaskPull, ...]:
+        return tuple(pull for pull in self.pulls if pull.ended_at is None)
 
-    def waits_until(self, back_off_days: int, now: datetime) -> datetime | None:
-        """Return when the back-off after the closed pull requests ends, `None` if it has ended."""
-        if not self.rejected:
+    @property
+    def ended(self) -> list[tuple[datetime, TaskPull]]:
+        """Those that ended, each with the time, newest first."""
+        ended = [(pull.ended_at, pull) for pull in self.pulls if pull.ended_at is not None]
+        return sorted(ended, key=lambda one: one[0], reverse=True)
+
+    @property
+    def rejected(self) -> list[tuple[datetime, TaskPull]]:
+        """Those closed without merging since the last merged one, newest first."""
+        return list(takewhile(lambda one: not one[1].merged, self.ended))
+
+    def back_off(self, days: int) -> tuple[datetime, str] | None:
+        """Return until when the task waits after closed pull requests and which these are; `None` without any."""
+        if not (rejected := self.rejected):
             return None
-        wait = min(back_off_days * 2 ** (len(self.rejected) - 1), LONGEST_BACK_OFF_DAYS)
-        until = self.rejected[0].at + timedelta(days=wait)
-        return until if now < until else None
+        wait = min(days * 2 ** (len(rejected) - 1), LONGEST_BACK_OFF_DAYS)
+        return rejected[0][0] + timedelta(days=wait), ", ".join(f"#{pull.number}" for _, pull in rejected[:3])
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryState:
-    """Task states by name. A task without an entry has never had a pull request."""
+RepositoryState = Mapping[str, TaskState]
+"""Task states by name. A task without an entry has never had a pull request."""
 
-    tasks: Mapping[str, TaskState] = field(default_factory=dict)
-
-    def of(self, task: str) -> TaskState:
-        return self.tasks.get(task, TaskState())
-
-    @property
-    def open_pulls(self) -> int:
-        return sum(len(state.open) for state in self.tasks.values())
-
-
-def group_by_task(
-    opened: Iterable[tuple[str, OpenPull]], ended: Iterable[tuple[str, EndedPull]]
-) -> RepositoryState:
-    """Group (task name, pull request) pairs by task, in their order."""
-    tasks: dict[str, tuple[list[OpenPull], list[EndedPull]]] = {}
-    for name, pull in opened:
-        tasks.setdefault(name, ([], []))[0].append(pull)
-    for name, ended_pull in ended:
-        tasks.setdefault(name, ([], []))[1].append(ended_pull)
-    return RepositoryState({name: TaskState(tuple(a), tuple(b)) for name, (a, b) in tasks.items()})
+NO_PULLS = TaskState()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,37 +89,30 @@ class Start(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
-    """`runs_a_day`: how many tasks the schedule may start in the repository per UTC day."""
-
-    maintenance: MaintenancePolicy
-    runs_a_day: int
-    started_today: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Room:
-    """What the caps leave: runs by the schedule today, and pull requests of tasks that may be opened."""
+    """What the caps leave: `runs` by the schedule today, of `runs_a_day` in the repository per UTC day, and `pulls`, the
+    pull requests of tasks that may be opened."""
 
+    policy: MaintenancePolicy
+    runs_a_day: int
     runs: int
     pulls: int
 
     def after(self, decision: Decision) -> Room:
         if not decision.run:
             return self
-        return Room(self.runs - 1, self.pulls - _opens_pull(decision.task, decision.pull))
+        return replace(self, runs=self.runs - 1, pulls=self.pulls - _opens_pull(decision.task, decision.pull))
 
 
-def room_of(caps: Caps, state: RepositoryState) -> Room:
-    runs = max(0, caps.runs_a_day - caps.started_today)
-    return Room(runs, max(0, caps.maintenance.open_pulls - state.open_pulls))
+def room_of(policy: MaintenancePolicy, runs_a_day: int, started_today: int, state: RepositoryState) -> Room:
+    open_pulls = sum(len(one.open) for one in state.values())
+    return Room(policy, runs_a_day, max(0, runs_a_day - started_today), max(0, policy.open_pulls - open_pulls))
 
 
 def decide(
     task: Task,
     state: TaskState,
     start: Start,
-    caps: Caps,
     room: Room,
     *,
     now: datetime,
@@ -153,24 +127,23 @@ def decide(
         Start.HAND: "Somebody started it by hand.",
     }[start]
     pull = state.open[0].number if state.open else 0
-    waits = _blocked(task, state, caps, room, start, now=now)
+    waits = _blocked(task, state, room, start, now=now)
     return Decision(task, not waits, waits or why, 0 if waits else pull, due)
 
 
-def _blocked(task: Task, state: TaskState, caps: Caps, room: Room, start: Start, *, now: datetime) -> str:
+def _blocked(task: Task, state: TaskState, room: Room, start: Start, *, now: datetime) -> str:
     """Return why a task that was started has to wait; empty if it runs."""
     if touched := next((pull for pull in state.open if pull.touched), None):
         return f"People have committed to #{touched.number}: it is theirs until it is closed."
     if start is Start.HAND:
         return ""
-    if start is not Start.TICK and (until := state.waits_until(caps.maintenance.back_off_days, now)):
-        closed = ", ".join(f"#{pull.number}" for pull in state.rejected[:3])
-        return f"People closed {closed}: it waits until {until:%Y-%m-%d}."
+    back_off = None if start is Start.TICK else state.back_off(room.policy.back_off_days)
+    if back_off and now < back_off[0]:
+        return f"People closed {back_off[1]}: it waits until {back_off[0]:%Y-%m-%d}."
     if not room.runs:
-        return f"Today's {caps.runs_a_day} runs by the schedule are used up."
+        return f"Today's {room.runs_a_day} runs by the schedule are used up."
     if _opens_pull(task, state.open[0].number if state.open else 0) and not room.pulls:
-        limit = caps.maintenance.open_pulls
-        return f"There are or will be {limit} open pull requests of tasks, the most allowed."
+        return f"There are or will be {room.policy.open_pulls} open pull requests of tasks, the most allowed."
     return ""
 
 
@@ -181,7 +154,7 @@ def _opens_pull(task: Task, pull: int) -> bool:
 def decide_all(
     tasks: Iterable[Task],
     state: RepositoryState,
-    caps: Caps,
+    room: Room,
     *,
     repository: str,
     since: Callable[[str], datetime],
@@ -198,19 +171,18 @@ def decide_all(
     def fell(task: Task) -> datetime | None:
         return last_due(task.schedule, f"{repository}/{task.name}", now) if task.schedule else None
 
-    room = room_of(caps, state)
     decisions: list[Decision] = []
     for task in sorted(tasks, key=lambda task: (fell(task) or now, task.name)):
-        due, seen = fell(task), since(task.name)
+        due, seen, of_task = fell(task), since(task.name), state.get(task.name, NO_PULLS)
         if start := (started or {}).get(task.name):
-            decision = decide(task, state.of(task.name), start, caps, room, now=now)
+            decision = decide(task, of_task, start, room, now=now)
         elif due is None:
             decision = Decision(task, False, "It has no schedule: somebody starts it by hand.")
         elif due <= seen:
             why = f"It was due at {due:%Y-%m-%d %H:%M} UTC, before the last look at {seen:%Y-%m-%d %H:%M}."
             decision = Decision(task, False, why, due=due)
         else:
-            decision = decide(task, state.of(task.name), Start.SCHEDULE, caps, room, now=now, due=due)
+            decision = decide(task, of_task, Start.SCHEDULE, room, now=now, due=due)
         room = room.after(decision)
         decisions.append(decision)
     return sorted(decisions, key=lambda decision: decision.task.name)
@@ -257,35 +229,24 @@ MOST_JOB_MINUTES = 360
 _NO_DUE_DATE = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixJob:
-    """`name` is unique in the matrix and valid as an artifact name. `minutes` is the job's time limit."""
-
-    repository: str
-    task: str
-    name: str
-    minutes: int
-
-
-def matrix(entries: Iterable[tuple[str, int, Decision]]) -> tuple[list[MatrixJob], int]:
-    """Return the jobs, earliest due first, and the number of those left for the next plan. `entries` are (repository,
-    default limit in minutes, decision)."""
+def matrix(entries: Iterable[tuple[str, int, Decision]]) -> dict[str, Any]:
+    """Return the plan for Actions: the jobs of the matrix, earliest due first, their number, and that of those left for
+    the next plan. `entries` are (repository, default limit in minutes, decision)."""
     due = [entry for entry in entries if entry[2].run]
     due.sort(key=lambda entry: entry[2].due or _NO_DUE_DATE)
-    return [_job(*entry) for entry in due[:MOST_JOBS]], max(0, len(due) - MOST_JOBS)
+    jobs = [_job(*entry) for entry in due[:MOST_JOBS]]
+    # Actions rejects an empty matrix, so the workflow checks `count` first.
+    return {"count": len(jobs), "left": len(due) - len(jobs), "matrix": {"include": jobs}}
 
 
-def _job(repository: str, minutes: int, decision: Decision) -> MatrixJob:
-    limit = min(minutes, max(1, int(decision.task.limits.minutes or minutes)))
-    # An owner's name has no dot and a task's none, so no two entries have the same.
-    name = f"{repository.replace('/', '.')}.{decision.task.name}"
-    return MatrixJob(
-        repository, decision.task.name, name, min(MOST_JOB_MINUTES, limit + JOB_OVERHEAD_MINUTES)
-    )
-
-
-def matrix_json(jobs: Iterable[MatrixJob], left: int = 0) -> str:
-    """Return one line of JSON. Actions rejects an empty matrix, so the workflow checks `count` first."""
-    include = [asdict(job) for job in jobs]
-    planned = {"count": len(include), "left": left, "matrix": {"include": include}}
-    return json.dumps(planned, separators=(",", ":"))
+def _job(repository: str, minutes: int, decision: Decision) -> dict[str, Any]:
+    """A job; its name is unique in the matrix and valid as an artifact name."""
+    task = decision.task
+    limit = min(minutes, max(1, int(task.limits.minutes or minutes)))
+    return {
+        "repository": repository,
+        "task": task.name,
+        # An owner's name has no dot and a task's none, so no two entries have the same.
+        "name": f"{repository.replace('/', '.')}.{task.name}",
+        "minutes": min(MOST_JOB_MINUTES, limit + JOB_OVERHEAD_MINUTES),
+    }

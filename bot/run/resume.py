@@ -40,7 +40,7 @@ from bot.gate.judge import judge_patch, refuse_bombs
 from bot.gate.objects import scratch
 from bot.gate.verdict import Verdict
 from bot.gate.withheld import MayWrite
-from bot.maintenance.due_tasks import OpenPull
+from bot.maintenance.due_tasks import TaskPull
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
 from bot.session.context.profiles import recorded_profile
@@ -106,7 +106,7 @@ class EarlierChange(NamedTuple):
 _DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
 
 
-def resume_pull(pull: OpenPull, checkout: Checkout, source: Source, may_write: MayWrite) -> Resumed:
+def resume_pull(pull: TaskPull, checkout: Checkout, source: Source, may_write: MayWrite) -> Resumed:
     """Put the change of a task's open pull request into the work tree. Where it does not apply any more, the task
     begins at the base, and the model is told why."""
     asked = f"the pull request #{pull.number} of this task, which is open"

@@ -7,45 +7,35 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.maintenance.dashboard import (
-    Broken,
     LastResult,
     RepositoryPlan,
     render_dashboard,
     schedule_words,
     ticked_tasks,
 )
-from bot.maintenance.due_tasks import (
-    Caps,
-    EndedPull,
-    OpenPull,
-    RepositoryState,
-    decide_all,
-    group_by_task,
-)
+from bot.maintenance.due_tasks import TaskPull, TaskState, decide_all, room_of
 from bot.maintenance.task import Task
 from bot.policy.values import MaintenancePolicy
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TASKS = [Task("links", "x", "0 12 * * *"), Task("tidy", "x"), Task("deps", "x", "0 3 * * 1")]
-STATE = group_by_task(
-    [("deps", OpenPull(4, "", True)), ("tidy", OpenPull(5, "", False))],
-    [("links", EndedPull(3, NOW - timedelta(days=1), merged=False))],
-)
+STATE = {
+    "deps": TaskState((TaskPull(4, touched=True),)),
+    "tidy": TaskState((TaskPull(5),)),
+    "links": TaskState((TaskPull(3, ended_at=NOW - timedelta(days=1)),)),
+}
 RESULTS = {
     "tidy": LastResult("changed", "2026-11-20", 0.31, 77),
     "links": LastResult("failed", "2026-11-21", 0.02, 78),
     "deps": LastResult("answered", "2026-11-16", 0.0, 79, held=2, made=3),
 }
-BROKEN = (Broken(".github/agent/tz.md", ".github/agent/tz.md:2:1: unknown key `timezone`"),)
+BROKEN = {".github/agent/tz.md": ".github/agent/tz.md:2:1: unknown key `timezone`"}
 
 
-def page(state: RepositoryState = STATE, now: datetime = NOW) -> str:
-    policy = MaintenancePolicy()
-    since = now - timedelta(hours=1)
-    decisions = decide_all(
-        TASKS, state, Caps(policy, 20), repository="a/b", since=lambda _: since, now=now
-    )  # fmt: skip
-    return render_dashboard(RepositoryPlan("a/b", tuple(decisions), state, 30, BROKEN, policy), RESULTS)
+def page(now: datetime = NOW) -> str:
+    since, room = now - timedelta(hours=1), room_of(MaintenancePolicy(), 20, 0, STATE)
+    decisions = decide_all(TASKS, STATE, room, repository="a/b", since=lambda _: since, now=now)
+    return render_dashboard(RepositoryPlan("a/b", tuple(decisions), STATE, 30, BROKEN), RESULTS)
 
 
 def test_each_task_has_a_row_with_a_checkbox_its_last_result_and_what_is_next() -> None:

@@ -38,7 +38,7 @@ from bot.workspace.sandbox.confinement import Confinement
 
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
-    from bot.maintenance.due_tasks import OpenPull
+    from bot.maintenance.due_tasks import TaskPull
     from bot.maintenance.task import Task
     from bot.publish.bundle.write import Bundle
     from bot.session.context.review_scope import ReviewRange
@@ -86,7 +86,7 @@ class RunSpec:
     policy_text: str | None = None
     range: ReviewRange | None = None
     memory: ReviewMemory = NO_MEMORY
-    open_pull: OpenPull | None = None
+    open_pull: TaskPull | None = None
     threads: Callable[[Task], Triage] | None = None
     subjects: Callable[[str], Sequence[str]] = lambda sha: ()
     load_attachments: Callable[[Run, bool], Attachments] | None = None

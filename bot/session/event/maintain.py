@@ -7,7 +7,7 @@ are planned.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -20,17 +20,17 @@ from bot.contracts.request import Tier
 from bot.contracts.threads import IssueData
 from bot.github.client import GitHub
 from bot.maintenance import dashboard, due_tasks
-from bot.maintenance.dashboard import Broken, LastResult, RepositoryPlan
+from bot.maintenance.dashboard import LastResult, RepositoryPlan
 from bot.maintenance.due_tasks import (
-    Caps,
+    NO_PULLS,
     Decision,
     DueWindow,
-    EndedPull,
-    OpenPull,
     RepositoryState,
+    Room,
     Start,
+    TaskPull,
+    TaskState,
     due_windows,
-    group_by_task,
     room_of,
 )
 from bot.maintenance.task import FOLDER, Task
@@ -113,20 +113,20 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
         _check_name(name, tasks, broken)
     for error in broken.values():
         warn(f"{repository}: {error}")
-    state = _state(repository, host, policy) if tasks else RepositoryState()
+    state = _state(repository, host, policy) if tasks else {}
     existing = None if run.tasks or not tasks else _dashboard(repository, host)
     is_open = existing is not None and existing.state == "open"
     ticked = dashboard.ticked_tasks(existing.body) if existing and is_open else ()
     decisions = due_tasks.decide_all(
         [tasks[name] for name in run.tasks] if run.tasks else tasks.values(),
         state,
-        _caps(policy, run.last.started(repository)),
+        _room(policy, state, run.last.started(repository)),
         repository=repository,
         now=window.until,
         since=lambda task: run.last.of(repository, task, window.since),
         started=dict.fromkeys(ticked, Start.TICK) | dict.fromkeys(run.tasks, Start.HAND),
     )
-    wrong = tuple(Broken(f"{FOLDER}/{name}.md", str(error).splitlines()[0]) for name, error in broken.items())
+    wrong = {f"{FOLDER}/{name}.md": str(error).splitlines()[0] for name, error in broken.items()}
     return RepositoryPlan(repository, tuple(decisions), state, _minutes(policy), wrong, policy.maintenance)
 
 
@@ -141,18 +141,18 @@ def decide_now(
     _check_name(name, tasks, broken)
     state = _state(repository, host, policy)
     # The day's runs are counted by the workflow's own.
-    caps = _caps(policy, 0)
-    return due_tasks.decide(tasks[name], state.of(name), start, caps, room_of(caps, state), now=now)
+    room = _room(policy, state, 0)
+    return due_tasks.decide(tasks[name], state.get(name, NO_PULLS), start, room, now=now)
 
 
-def open_pull_of(name: str, repository: str, host: GitHub, policy: Policy) -> OpenPull | None:
+def open_pull_of(name: str, repository: str, host: GitHub, policy: Policy) -> TaskPull | None:
     """Return the task's open pull request, if it is the bot's own still."""
-    pulls = _state(repository, host, policy).of(name).open
+    pulls = _state(repository, host, policy).get(name, NO_PULLS).open
     return next((pull for pull in pulls if not pull.touched), None)
 
 
-def _caps(policy: Policy, started_today: int) -> Caps:
-    return Caps(policy.maintenance, policy.tiers[Tier.SCHEDULE].runs_a_day, started_today)
+def _room(policy: Policy, state: RepositoryState, started_today: int) -> Room:
+    return room_of(policy.maintenance, policy.tiers[Tier.SCHEDULE].runs_a_day, started_today, state)
 
 
 Results = Mapping[tuple[str, str], LastResult]
@@ -260,21 +260,19 @@ def _check_name(name: str, tasks: Mapping[str, Task], broken: Mapping[str, Polic
 def _state(repository: str, host: GitHub, policy: Policy) -> RepositoryState:
     """From the newest pull requests: those with our mark, by us, that name a task."""
     me = host.me()
-    opened: list[tuple[str, OpenPull]] = []
-    ended: list[tuple[str, EndedPull]] = []
+    pulls: defaultdict[str, list[TaskPull]] = defaultdict(list)
     for pull in islice(host.pulls(repository, state="all"), MOST_PULLS):
         own = own_pull(pull, me)
-        if own is None or not (task := own.task):
+        if own is None or not own.task:
             continue
         if pull.state == "open":
             is_touched = not is_untouched(host, repository, own, policy.identity)
-            opened.append((task, OpenPull(pull.number, pull.url, is_touched, pull.head_sha)))
-        elif (
-            pull.merged_at or "obsolete" not in own.fields
-        ):  # that one was closed by us, and is nobody's "no"
-            at = datetime.fromisoformat(pull.merged_at or pull.closed_at)
-            ended.append((task, EndedPull(pull.number, at, bool(pull.merged_at), pull.url)))
-    return group_by_task(opened, ended)
+            pulls[own.task].append(TaskPull(pull.number, pull.head_sha, is_touched))
+        elif pull.merged_at or "obsolete" not in own.fields:
+            # An obsolete one was closed by us, and is nobody's "no".
+            at, is_merged = datetime.fromisoformat(pull.merged_at or pull.closed_at), bool(pull.merged_at)
+            pulls[own.task].append(TaskPull(pull.number, ended_at=at, merged=is_merged))
+    return {task: TaskState(tuple(of_task)) for task, of_task in pulls.items()}
 
 
 def _minutes(policy: Policy) -> int:
