@@ -99,16 +99,9 @@ class _ApprovalRef:
 
 
 def _approval_behind(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> _ApprovalRef | None:
-    found_traces = traces(
-        github,
-        thread_ref.repository,
-        thread_ref.number,
-        thread_url=thread.url,
-        is_pull=thread.is_pull_request,
-    )
     keys: set[str] = set()
     ours = True
-    for trace in newest_requests(found_traces, thread_ref.key):
+    for trace in newest_requests(traces(github, thread_ref.repository, thread), thread_ref.key):
         keys |= {trace.key, trace.request_key}
         # Another workflow may have written the first answer of a run; what the app has signed since is ours.
         ours = ours and trace.ours

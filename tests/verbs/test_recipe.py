@@ -24,21 +24,21 @@ from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.events.command import parse_command
 from bot.policy.load import load_policy
 from bot.session.context.profiles import profile_of
-from bot.session.event.instant import InstantQuery, help_text
+from bot.session.event.instant import help_text
 sys.path.append(".ci")
 from write_schema import verb_table
 
 command = parse_command("/agent audit the parser --base main")
 policy = load_policy("tiers: {outsider: {verbs: [audit]}}\\nmodel_settings: {verbs: {audit: {effort: low}}}")
-request = Request("audit", "x", Actor("ann", 1, Tier.CONTRIBUTOR), "octo/hello", "main", "")
-thread = Thread(1, "t", "b", "ann", "u")
+actor, thread = Actor("ann", 1, Tier.CONTRIBUTOR), Thread(1, "t", "b", "ann", "u")
+request = Request("audit", "x", actor, "octo/hello", "main", "", thread)
 print(json.dumps({
     "verb": command.verb,
     "options": command.options,
     "problem": parse_command("/agent audti x").problem,
     "wrong option": parse_command("/agent audit --full").problem,
     "tiers": [tier for tier, limits in policy.tiers.items() if "audit" in limits.verbs],
-    "help": help_text(InstantQuery(request, thread, policy)),
+    "help": help_text(request, policy),
     "read only": profile_of(request).read_only,
     "docs": verb_table(),
 }))

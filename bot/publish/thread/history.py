@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
-from bot.contracts.request import Actor, ThreadState
+from bot.contracts.request import Actor, Thread, ThreadState
 from bot.contracts.threads import Account, CommentData, IssueData
 from bot.github.client import GitHub
 from bot.github.values import WorkflowRunData
@@ -76,17 +76,14 @@ class Trace:
         return tuple(unescaped(line[2:]) for line in self.text.splitlines() if line.startswith("- "))
 
 
-def traces(
-    github: GitHub, repository: str, number: int, *, thread_url: str, is_pull: bool, since: str = ""
-) -> list[Trace]:
-    """Return our comments in the thread of `number`, oldest first, with those on lines of a pull request's diff. A mark
-    counts only if we wrote it."""
+def traces(github: GitHub, repository: str, thread: Thread, since: str = "") -> list[Trace]:
+    """Return our comments in the thread, oldest first, with those on lines of a pull request's diff. A mark counts only
+    if we wrote it."""
     me = github.me()
-    ref = ThreadRef(repository, number, "", since)
-    comments = list(comments_at(github, ref))
-    if is_pull:
-        comments += github.review_comments(repository, number, since)
-    results = [_trace(one, f"{thread_url}#{one.anchor}", me) for one in comments]
+    comments = list(comments_at(github, ThreadRef(repository, thread.number, "", since)))
+    if thread.is_pull_request:
+        comments += github.review_comments(repository, thread.number, since)
+    results = [_trace(one, f"{thread.url}#{one.anchor}", me) for one in comments]
     return sorted((one for one in results if one is not None), key=lambda one: one.updated_at)
 
 
@@ -106,8 +103,9 @@ def comes_before(key: str, own: str) -> bool:
 def count_tries(github: GitHub, repository: str, number: int, head_sha: str) -> int:
     """Return how many runs were started for failed checks at this head of a pull request."""
     begun = tries_key(head_sha)
-    results = traces(github, repository, number, thread_url="", is_pull=False)
-    return len({trace.key for trace in results if trace.key.startswith(begun)})
+    comments = comments_at(github, ThreadRef(repository, number, ""))
+    results = (_trace(one, "", github.me()) for one in comments)
+    return len({trace.key for trace in results if trace is not None and trace.key.startswith(begun)})
 
 
 def _trace(comment: CommentData, url: str, me: Account | None) -> Trace | None:

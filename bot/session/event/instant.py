@@ -5,11 +5,10 @@ Our progress comments name the Actions runs of a thread; GitHub says whether a r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from bot.contracts.formatting import count_of, duration, money
-from bot.contracts.request import Request, Thread
+from bot.contracts.request import Request
 from bot.events.admission import permits
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -18,6 +17,7 @@ from bot.policy.values import Policy
 from bot.publish.markdown import safe_line
 from bot.publish.thread.history import Trace, is_own_run, traces
 from bot.publish.thread.markers import ANSWER, PROGRESS, asking_comment
+from bot.session.event.event_context import EventContext
 from bot.verbs.record import Answer, Place
 from bot.verbs.registry import INSTANT, VERBS
 
@@ -33,41 +33,29 @@ _KEPT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class InstantQuery:
-    """An instant request. `run` is the Actions run that answers, 0 outside Actions; `workflow` is its file; `now` is
-    RFC 3339."""
-
-    request: Request
-    thread: Thread
-    policy: Policy
-    run: int = 0
-    workflow: str = ""
-    now: str = ""
-
-    def may(self, verb: str) -> bool:
-        """Whether to list a verb in the answer; permission is checked again when a request is made."""
-        actor = self.request.actor
-        return permits(self.policy, actor, verb, on_own_thread=self.thread.author == actor.login)
-
-
-def answer(query: InstantQuery, github: GitHub) -> str:
+def answer(context: EventContext, request: Request) -> str:
     """The whole answer, as Markdown. Raises `GitHubError`."""
-    kind = VERBS[query.request.verb].answer
+    kind = VERBS[request.verb].answer
     if kind is Answer.COMMANDS:
-        return help_text(query)
-    active, last = _thread_runs(query, github)
+        return help_text(request, context.policy)
+    active, last = _thread_runs(context, request)
     if not active:
         return _idle_text(last)
     if kind is Answer.CANCELLATION:
-        return "\n\n".join(_cancel(query, github, run) for _, run in active)
-    return "\n\n".join(_status(query, trace, run) for trace, run in active)
+        return "\n\n".join(_cancel(context.host, request, run) for _, run in active)
+    return "\n\n".join(_status(request, context.now, trace, run) for trace, run in active)
 
 
-def help_text(query: InstantQuery) -> str:
-    here = Place.PULL if query.thread.is_pull_request else Place.ISSUE
-    verbs = [verb for verb in VERBS.values() if here in verb.places and query.may(verb.name)]
-    actor, policy = query.request.actor, query.policy
+def help_text(request: Request, policy: Policy) -> str:
+    """List the commands that the actor can give; permission is checked again when a request is made."""
+    actor, thread = request.actor, request.thread
+    here = Place.PULL if thread and thread.is_pull_request else Place.ISSUE
+    own = thread is not None and thread.author == actor.login
+    verbs = [
+        verb
+        for verb in VERBS.values()
+        if here in verb.places and permits(policy, actor, verb.name, on_own_thread=own)
+    ]
     parts = [f"**Commands that {actor.login} can give here**, as {actor.tier}:"]
     parts.append("\n".join(f"- `/agent {verb.example}` {verb.help}" for verb in verbs))
     limits = policy.tiers.get(actor.tier)
@@ -83,47 +71,37 @@ def help_text(query: InstantQuery) -> str:
 
 
 def _thread_runs(
-    query: InstantQuery, github: GitHub
+    context: EventContext, request: Request
 ) -> tuple[list[tuple[Trace, WorkflowRunData]], Trace | None]:
     """Return the active runs of a thread with our comments that say so, newest first, and our newest other comment.
     Reads the last day, and the whole thread only if that has nothing."""
-    moment = datetime.fromisoformat(query.now) if query.now else datetime.now(UTC)
-    recent = _traces(query, github, (moment - _RECENT).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    repository, thread, github = request.repository, request.thread, context.host
+    assert thread is not None
+    day_ago = (datetime.fromisoformat(context.now) - _RECENT).strftime("%Y-%m-%dT%H:%M:%SZ")
+    recent = traces(github, repository, thread, day_ago)
     claims = [one for one in reversed(recent) if one.kind == PROGRESS and not one.over and one.run]
     active = [
         (one, run)
         for one in claims[:_MOST]
-        if one.run != query.run and (run := _active_run(query, github, one))
+        if one.run != context.where.run and (run := _active_run(context, repository, one))
     ]
     urls = {trace.url for trace, _ in active}
     ended = [one for one in recent if one.url not in urls and one.kind != ANSWER]
     if not active and not ended:
-        ended = [one for one in _traces(query, github) if one.kind != ANSWER]
+        ended = [one for one in traces(github, repository, thread) if one.kind != ANSWER]
     return active, ended[-1] if ended else None
 
 
-def _traces(query: InstantQuery, github: GitHub, since: str = "") -> list[Trace]:
-    thread = query.thread
-    return traces(
-        github,
-        query.request.repository,
-        thread.number,
-        thread_url=thread.url,
-        is_pull=thread.is_pull_request,
-        since=since,
-    )
-
-
-def _active_run(query: InstantQuery, github: GitHub, trace: Trace) -> WorkflowRunData | None:
+def _active_run(context: EventContext, repository: str, trace: Trace) -> WorkflowRunData | None:
     """The run that our comment names, if it is active, one of this repository that was there when the comment was
     written, and of the workflow that answers; `None` for any other, since somebody may have had us write its name."""
     try:
-        run = github.workflow_run(query.request.repository, trace.run)
+        run = context.host.workflow_run(repository, trace.run)
     except GitHubError as error:
         if error.status == 404:
             return None
         raise
-    ours = is_own_run(run, query.request.repository, query.workflow)
+    ours = is_own_run(run, repository, context.where.workflow)
     return run if ours and run.created_at <= trace.updated_at and run.status != "completed" else None
 
 
@@ -134,14 +112,15 @@ def _idle_text(last: Trace | None) -> str:
     return f"**Nothing is running for this thread.** The last result: [{safe_line(last.headline, 200)}]({last.url})."
 
 
-def _status(query: InstantQuery, trace: Trace, run: WorkflowRunData) -> str:
+def _status(request: Request, now: str, trace: Trace, run: WorkflowRunData) -> str:
     state = "Running" if run.status == "in_progress" else "Waiting for a runner"
     since = f"{run.created_at[:10]} {run.created_at[11:16]} UTC"
-    head = f"**{state}** since {since}{_elapsed(run.created_at, query.now)}: [the run]({run.url})."
+    head = f"**{state}** since {since}{_elapsed(run.created_at, now)}: [the run]({run.url})."
     rows = [f"- {safe_line(line)}" for line in trace.lines[:_MOST]]
     comment_id, on_lines = asking_comment(trace.key)
     anchor = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}"
-    origin = f", asked for [here]({query.thread.url}#{anchor})" if comment_id else ""
+    url = request.thread.url if request.thread else ""
+    origin = f", asked for [here]({url}#{anchor})" if comment_id else ""
     return "\n".join([head, "", *rows, f"- [Its progress]({trace.url}){origin}"])
 
 
@@ -153,10 +132,10 @@ def _elapsed(since: str, now: str) -> str:
     return f" ({duration(max(seconds, 0))})"
 
 
-def _cancel(query: InstantQuery, github: GitHub, run: WorkflowRunData) -> str:
+def _cancel(github: GitHub, request: Request, run: WorkflowRunData) -> str:
     link = f"[the run]({run.url})"
     try:
-        github.cancel_run(query.request.repository, run.id)
+        github.cancel_run(request.repository, run.id)
     except GitHubError as error:
         if error.status == 409:
             return f"**Nothing to stop:** {link} had just ended."
@@ -166,4 +145,4 @@ def _cancel(query: InstantQuery, github: GitHub, run: WorkflowRunData) -> str:
                 "permission `actions: write`, or cancel the run on its page."
             )
         raise
-    return f"**Stopping** {link}, for {query.request.actor.login}. {_KEPT}"
+    return f"**Stopping** {link}, for {request.actor.login}. {_KEPT}"

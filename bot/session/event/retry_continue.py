@@ -88,7 +88,7 @@ def repeat_request(
 def _last_request_key(thread_ref: ThreadRef, thread: Thread, github: GitHub, actor: Actor) -> str:
     """Return the key of the newest earlier request that a run began, unless a later one by `actor` was refused: a
     refused request cannot be repeated."""
-    thread_traces = _traces(thread_ref, thread, github)
+    thread_traces = traces(github, thread_ref.repository, thread)
     trace = next(iter(newest_requests(thread_traces, thread_ref.key)), None)
     refused = [
         one for one in thread_traces if one.refused == actor.id and comes_before(one.key, thread_ref.key)
@@ -109,17 +109,7 @@ def _last_request_key(thread_ref: ThreadRef, thread: Thread, github: GitHub, act
 
 def last_trace(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> Trace | None:
     """Our newest progress comment for another request of the thread that a run has begun."""
-    return _last_of(_traces(thread_ref, thread, github), thread_ref)
-
-
-def _traces(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> list[Trace]:
-    return traces(
-        github,
-        thread_ref.repository,
-        thread_ref.number,
-        thread_url=thread.url,
-        is_pull=thread.is_pull_request,
-    )
+    return _last_of(traces(github, thread_ref.repository, thread), thread_ref)
 
 
 def _last_of(thread_traces: Sequence[Trace], thread_ref: ThreadRef) -> Trace | None:
@@ -128,7 +118,7 @@ def _last_of(thread_traces: Sequence[Trace], thread_ref: ThreadRef) -> Trace | N
 
 def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> LastResult:
     """Return the result of the thread's last request from our own comments, for a run whose bundle expired."""
-    thread_traces = [one for one in _traces(thread_ref, thread, github) if one.ours]
+    thread_traces = [one for one in traces(github, thread_ref.repository, thread) if one.ours]
     last = _last_of(thread_traces, thread_ref)
     if last is None:
         return LastResult()

@@ -187,14 +187,11 @@ def _react_confused(context: EventContext) -> None:
 
 def _answer(context: EventContext, request: Request) -> EventResult:
     """`help`, `status`, `stop`."""
-    from bot.session.event.instant import InstantQuery, answer
+    from bot.session.event.instant import answer
 
-    thread, where = request.thread, context.where
-    assert thread is not None
-    query = InstantQuery(request, thread, context.policy, where.run, where.workflow, context.now)
     if context.outsider_id:
-        posted = answer_outsider(context, ANSWER, lambda: answer(query, context.host))
+        posted = answer_outsider(context, ANSWER, lambda: answer(context, request))
         return EventResult(ExitCode.DONE, "Answered." if posted else "Not answered.", answered=posted)
-    text = answer(query, context.host)
+    text = answer(context, request)
     put_comment(context.host, context.thread_ref, ANSWER, text)
     return EventResult(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)
