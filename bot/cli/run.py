@@ -82,7 +82,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             replace(options, view=view),
             os.environ,
             actions.print,
-            actions.print,
             actions.add_mask,
             partial(actions.set_output, "note"),
         )

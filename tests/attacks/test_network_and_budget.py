@@ -120,7 +120,7 @@ def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage, one_d
                 GITHUB_RUN_ID=str(run_of(stage, None)),
                 GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
             )
-            ended = run_event(EventOptions("issue_comment", event), environment, print, print)
+            ended = run_event(EventOptions("issue_comment", event), environment, print)
             assert ended.exit_code is ExitCode.REFUSED
         assert server.requests == []
     assert len(stage.bot_comments()) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from bot.agent.loop import TurnInfo
 from bot.contracts.messages import ToolCall, ToolResult, Usage
-from bot.session.event.progress_comment import JobLog
+from bot.session.event.progress_comment import RunReport
 from bot.session.progress.reporter import turn_lines, waiting_line
 
 
@@ -75,7 +75,7 @@ SECRET = "glpat-Zq8vT2rWx5Ky7Lm3Nb4P"
 @pytest.mark.parametrize("before", range(60, 110, 3))
 def test_a_secret_across_the_end_of_a_line_is_masked_whole(before: int) -> None:
     said: list[str] = []
-    log = JobLog(said.append, {"FORGE_TOKEN": SECRET})
+    log = RunReport(said.append, {"FORGE_TOKEN": SECRET})
     text = f"{'x' * before} {SECRET}"
     log.turn(turn(("bash", json.dumps({"command": text}), False)))
     log.turn(turn(text=text))
@@ -88,5 +88,5 @@ def test_a_secret_across_the_end_of_a_line_is_masked_whole(before: int) -> None:
 def test_an_encoded_secret_is_not_in_the_log_of_a_job() -> None:
     said: list[str] = []
     twice = base64.b64encode(f"A=1\nTOKEN={SECRET}\n".encode().hex().encode()).decode()
-    JobLog(said.append, {"FORGE_TOKEN": SECRET}).waiting(f"the command said {twice}")
+    RunReport(said.append, {"FORGE_TOKEN": SECRET}).waiting(f"the command said {twice}")
     assert said == ["     (withheld: it holds FORGE_TOKEN in a disguise)"]

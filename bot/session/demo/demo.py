@@ -62,7 +62,7 @@ def run_demo(environment: Mapping[str, str], say: Callable[[str], None]) -> Iter
             model=f"replay/{RECORDING}",
             sandbox=setting,
         )
-        result = run_event(options, {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["run"]}, say, say)
+        result = run_event(options, {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["run"]}, say)
         if result.outcome is None:
             raise DemoError(f"The demo's run ended without a result: {result.reason}")
         publication = publish_bundle(

@@ -4,8 +4,9 @@ result."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -111,8 +112,8 @@ class CachingReader:
 @dataclass(kw_only=True)
 class EventContext:
     """What one event is handled with. `host` is `github`, or with `dry_run` one that prints its writes; `reader` has
-    what was read of the thread. `now` is RFC 3339. `say` gets the writes of a dry run, `watch` one line a tool call,
-    `pass_on` a reason that another job reports."""
+    what was read of the thread. `now` is RFC 3339. `say` writes a line of the job's log, `pass_on` passes on a reason
+    that another job reports."""
 
     options: EventOptions
     environment: Mapping[str, str]
@@ -122,7 +123,6 @@ class EventContext:
     event_request: EventRequest
     now: str
     say: Say
-    watch: Say
     pass_on: Say = lambda reason: None
     thread_ref: ThreadRef = field(init=False)
     finder: Finder | None = field(default=None, init=False)
@@ -154,11 +154,16 @@ class EventContext:
 
     def build(self, event_request: EventRequest, policy: Policy) -> Request:
         """The request of `event_request` under `policy`. Raises `NoRequestError` and `RefusedError`."""
-
-        def tries(repository: str, number: int, head_sha: str) -> int:
-            return count_tries(self.github, repository, number, head_sha)
-
+        tries = partial(count_tries, self.github)
         return build_request(event_request, cast(PullReader, self.reader), lambda: policy, tries=tries)
+
+    @contextmanager
+    def noting(self, what: str) -> Iterator[None]:
+        """Note in the log that `what`, if GitHub fails inside: nothing depends on it."""
+        try:
+            yield
+        except GitHubError as error:
+            self.say(f"note: {what}: {error}")
 
     @property
     def outsider_id(self) -> int:

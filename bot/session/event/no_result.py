@@ -27,12 +27,12 @@ def report_no_result(context: EventContext, reason: str, *, failed: bool = False
     """Report why nothing came of an event without a command. `failed`: by an error, which has the run's address."""
     if not context.event_request.head_sha:
         text = error_text(reason, context.where.run_url) if failed else reason
-        post_answer(context.host, context.thread_ref, text, context.watch)
+        post_answer(context, text)
     elif context.environment.get("SLASH_AGENT_MODE") in PASSES_ON:
         context.pass_on(reason)
     else:
         for note in post_check(context.host, context.event_request, reason, context.where.run_url):
-            context.watch(f"note: {note}")
+            context.say(f"note: {note}")
 
 
 def post_check(github: GitHub, event_request: EventRequest, reason: str, run_url: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ progress comments of runs that died."""
 from __future__ import annotations
 
 from bot.contracts.request import Request
-from bot.github.errors import GitHubError
+from bot.github.values import PullData
 from bot.publish.own_pulls import own_pull
 from bot.publish.thread.comments import is_own
 from bot.publish.thread.history import ASKED, cost
@@ -32,7 +32,7 @@ def close_dead_progress(context: EventContext) -> None:
     """Close our open progress comments of earlier requests whose run is over: while this run holds the thread, no other
     of its group runs. An error of GitHub goes to the log only."""
     thread_ref, host = context.thread_ref, context.host
-    try:
+    with context.noting("the progress comment of an earlier run could not be closed"):
         left_open = [one.id for one in context.reader.comments.values() if _is_left_open(context, one.id)]
         for comment_id in sorted(left_open)[-_MAX_CLOSED:]:
             fields = dict(read_mark(context.reader.comments[comment_id].body, PROGRESS) or {})
@@ -47,8 +47,6 @@ def close_dead_progress(context: EventContext) -> None:
             fields |= OVER if ASKED.items() <= fields.items() else {**OVER, **cost(0)}
             body = marked(text, mark(PROGRESS, **fields))
             host.edit_comment(thread_ref.repository, thread_ref.number, comment_id, body)
-    except GitHubError as error:
-        context.watch(f"note: the progress comment of an earlier run could not be closed: {error}")
 
 
 def _is_left_open(context: EventContext, comment_id: int) -> bool:
@@ -85,13 +83,11 @@ def resolve_progress_comment(context: EventContext, started: int) -> int:
     """Return the progress comment to update: `started`, which the action began for this run, or the earlier one of
     another run of the same event. Deletes the surplus comment."""
     host, thread_ref = context.host, context.thread_ref
-    try:
+    with context.noting("the second progress comment could not be deleted"):
         for comment in sorted(context.reader.comments.values(), key=lambda one: one.id):
             if comment.id < started and is_own(host, thread_ref, comment, PROGRESS):
                 host.delete_comment(thread_ref.repository, started)
                 return comment.id
-    except GitHubError as error:
-        context.watch(f"note: the second progress comment could not be deleted: {error}")
     return started
 
 
@@ -106,19 +102,12 @@ def others_at_work(context: EventContext, request: Request) -> str:
         return ""
     if thread is None or thread.is_pull_request:
         return ""
-    github = context.github
-    try:
-        pulls = github.pulls_mentioning(request.repository, thread.number)
-        own = [own_pull(pull, github.me()) for pull in pulls]
-    except GitHubError as error:
-        context.watch(f"note: whether there is a pull request about the issue could not be read: {error}")
-        return ""
-    issue = str(thread.number)
-    others = [
-        pull
-        for pull, ours in zip(pulls, own, strict=True)
-        if not (ours and ours.fields.get("issue") == issue)
-    ]
+    github, issue, others = context.github, str(thread.number), list[PullData]()
+    with context.noting("whether there is a pull request about the issue could not be read"):
+        for pull in github.pulls_mentioning(request.repository, thread.number):
+            own = own_pull(pull, github.me())
+            if own is None or own.fields.get("issue") != issue:
+                others.append(pull)
     if not others:
         return ""
     named = [f"#{pull.number} by {pull.author.login}" for pull in others[:_NAMED]]

@@ -11,13 +11,12 @@ from types import MappingProxyType
 from bot.agent.loop import TurnInfo
 from bot.contracts.formatting import money, sentence
 from bot.contracts.outcome import Outcome, Status
-from bot.contracts.progress import NoteEvent
+from bot.contracts.progress import NoteEvent, View
 from bot.gate.disguised_secrets import Detector
 from bot.gate.outbound import add_rules
 from bot.gate.redact import Redactor
 from bot.gate.secrets import Finder
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
 from bot.publish.body.title_and_footer import Links
 from bot.publish.markdown import safe_line
 from bot.publish.result import end_text, pending_line
@@ -95,67 +94,57 @@ class ProgressComment:
             return
         self._writer.close(ProgressState("", over=True, fields={**self._fields, **fields}, body=text))
         if problem := self._writer.problem:
-            self._context.watch(f"note: the progress comment could not be updated: {problem}")
+            self._context.say(f"note: the progress comment could not be updated: {problem}")
 
 
-class JobLog:
-    """The job's log of a run. Anybody may read the log of a public repository, and a model wrote these lines."""
+class RunReport:
+    """Reports a run's turns and waits to its comment, and to the job's log or the `view` that replaces it. Anybody may
+    read the log of a public repository, and a model wrote these lines."""
 
-    def __init__(self, watch: Say, environment: Mapping[str, str], finder: Finder | None = None) -> None:
+    def __init__(
+        self,
+        say: Say,
+        environment: Mapping[str, str],
+        finder: Finder | None = None,
+        progress: ProgressComment | None = None,
+        view: View | None = None,
+    ) -> None:
         """`finder` knows the repository's own rules for secrets."""
-        self._watch = while_read(watch)
+        self._say = while_read(say)
         self._detector = Detector(Redactor(known_secrets(environment)), finder)
+        self._progress = progress
+        self._view = view
 
     def turn(self, info: TurnInfo) -> None:
-        for line in turn_lines(info, self.safe):
-            self._watch(line)
+        if self._progress is not None:
+            self._progress.turn(info)
+        if self._view is None:
+            for line in turn_lines(info, self._safe):
+                self._say(line)
 
     def waiting(self, text: str) -> None:
-        self._watch(waiting_line(self.safe(text)))
+        safe = self._safe(text)
+        if self._progress is not None:
+            self._progress.show(safe)
+        if self._view is None:
+            self._say(waiting_line(safe))
+        else:
+            self._view.tell(NoteEvent(safe))
 
-    def safe(self, text: str) -> str:
+    def _safe(self, text: str) -> str:
         """`text` as the journal keeps it."""
         return self._detector.masked(text) if text else text
 
 
-class RunReport:
-    """Reports a run's turns and waits to its comment, and to the job's log or what replaces it."""
-
-    def __init__(self, context: EventContext, progress: ProgressComment) -> None:
-        self._progress = progress
-        self._view = context.options.view
-        self._log = JobLog(context.watch, context.environment, context.finder)
-
-    def turn(self, info: TurnInfo) -> None:
-        self._progress.turn(info)
-        if self._view is None:
-            self._log.turn(info)
-
-    def waiting(self, text: str) -> None:
-        safe = self._log.safe(text)
-        self._progress.show(safe)
-        if self._view is None:
-            self._log.waiting(safe)
-        else:
-            self._view.tell(NoteEvent(safe))
-
-
-def post_answer(
-    host: GitHub,
-    thread_ref: ThreadRef,
-    text: str,
-    watch: Say,
-    fields: Mapping[str, str] = MappingProxyType({}),
-) -> None:
+def post_answer(context: EventContext, text: str, fields: Mapping[str, str] = MappingProxyType({})) -> None:
     """Answer a request in its thread: in the progress comment if it is still open, else in a new comment. `fields` go
-    into its mark. An error of GitHub goes to `watch` and is not raised."""
+    into its mark. An error of GitHub goes to the log and is not raised."""
+    host, thread_ref = context.host, context.thread_ref
     if not thread_ref.number:
         return
-    try:
+    with context.noting("the comment could not be posted"):
         if not close_progress(host, thread_ref, text, fields):
             put_comment(host, thread_ref, ENDED, text, fields)
-    except GitHubError as error:
-        watch(f"note: the comment could not be posted: {error}")
 
 
 def error_text(error_message: str, run_url: str) -> str:
@@ -167,20 +156,17 @@ def error_text(error_message: str, run_url: str) -> str:
 def answer_outsider(context: EventContext, kind: str, text: Callable[[], str]) -> bool:
     """Answer an account without access, at most once a day in a thread for each `kind`. Returns whether it was
     posted."""
-    host, account, watch = context.host, str(context.outsider_id), context.watch
+    host, account = context.host, str(context.outsider_id)
     if not context.thread_ref.number:
         return False
     yesterday = (datetime.fromisoformat(context.now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
     recent = replace(context.thread_ref, since=yesterday)
-    try:
+    with context.noting("the comment could not be posted"):
         for comment in comments_at(host, recent):
-            if notice_recipient(comment.body, kind) == account and is_ours(
-                comment.author, host.me(), REFUSED
-            ):
-                watch("note: this account got an answer of this kind today, so nothing is posted")
+            to = notice_recipient(comment.body, kind)
+            if to == account and is_ours(comment.author, host.me(), REFUSED):
+                context.say("note: this account got an answer of this kind today, so nothing is posted")
                 return False
         post(host, recent, with_mark(recent, kind, text(), {"to": account}))
-    except GitHubError as error:
-        watch(f"note: the comment could not be posted: {error}")
-        return False
-    return True
+        return True
+    return False

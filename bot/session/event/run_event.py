@@ -41,12 +41,11 @@ def run_event(
     options: EventOptions,
     environment: Mapping[str, str],
     say: Say,
-    watch: Say,
     mask: Say = lambda secret: None,
     pass_on: Say = lambda reason: None,
 ) -> EventResult:
-    """Handle one event. `say` gets the writes of a dry run, `watch` one line a tool call, `mask` each secret that is
-    created, `pass_on` the reason why nothing came of the event, if another job of the workflow has to report it."""
+    """Handle one event. `say` gets the lines of the job's log, `mask` each secret that is created, `pass_on` the reason
+    why nothing came of the event, if another job of the workflow has to report it."""
     where = read_github_environment(environment)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     inputs = WorkflowInputs(
@@ -74,7 +73,6 @@ def run_event(
         event_request=event_request,
         now=now,
         say=say,
-        watch=watch,
         pass_on=pass_on,
     )
     return replace(_handle(context), finder=context.finder)
@@ -151,14 +149,14 @@ def _report_error(context: EventContext, error: AgentError, *, is_permitted: boo
         if context.event_request.cause not in (Cause.COMMAND, Cause.REPLY):
             report_no_result(context, str(error), failed=True)
         elif is_permitted:
-            post_answer(context.host, context.thread_ref, text, context.watch)
+            post_answer(context, text)
         else:
             close_progress(context.host, context.thread_ref, text)
     except (NoRequestError, RefusedError):
         return
     except GitHubError as failure:
         if not isinstance(error, GitHubError):
-            context.watch(f"note: the error could not be reported: {failure}")
+            context.say(f"note: the error could not be reported: {failure}")
 
 
 def _refuse(context: EventContext, refusal: RefusedError) -> EventResult:
@@ -169,20 +167,11 @@ def _refuse(context: EventContext, refusal: RefusedError) -> EventResult:
         answer_outsider(context, REFUSED, lambda: reason)
     elif refusal.in_thread:
         if command is not None and command.near_miss and trigger.comment_id:
-            _react_confused(context)
-        post_answer(
-            context.host, context.thread_ref, reason, context.watch, refused_fields(context.event_request)
-        )
+            source, on_lines = trigger.comment_id, trigger.event == REVIEW_COMMENT
+            with context.noting("no reaction to the comment"):
+                context.host.add_reaction(context.thread_ref.repository, source, "confused", on_lines)
+        post_answer(context, reason, refused_fields(context.event_request))
     return EventResult(refusal.exit_code, reason)
-
-
-def _react_confused(context: EventContext) -> None:
-    """React to a comment that was meant as a command."""
-    trigger, repository = context.event_request.trigger, context.event_request.repository.name
-    try:
-        context.host.add_reaction(repository, trigger.comment_id, "confused", trigger.event == REVIEW_COMMENT)
-    except GitHubError as error:
-        context.watch(f"note: no reaction to the comment: {error}")
 
 
 def _answer(context: EventContext, request: Request) -> EventResult:

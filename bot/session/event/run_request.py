@@ -13,7 +13,6 @@ from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.request import Request, Tier
 from bot.events.event_request import RefusedError, UsageRefusedError
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
 from bot.maintenance.due_tasks import Start
 from bot.policy.tiers import run_budget
 from bot.providers.connect import MissingKeyError, check_model, default_model
@@ -74,11 +73,9 @@ def run_request(context: EventContext, request: Request) -> EventResult:
 
 def _already_done(context: EventContext, url: str, begun_comment: int) -> EventResult:
     """The thread has the result at `url`. Deletes the comment that the action began for this run."""
-    try:
-        if begun_comment and not url.endswith(f"-{begun_comment}"):
+    if begun_comment and not url.endswith(f"-{begun_comment}"):
+        with context.noting("the second progress comment could not be deleted"):
             context.host.delete_comment(context.thread_ref.repository, begun_comment)
-    except GitHubError as error:
-        context.watch(f"note: the second progress comment could not be deleted: {error}")
     reason = f"This request is done already, see {url}. `/agent retry` does it again."
     return EventResult(ExitCode.DONE, reason, answered=True)
 
@@ -90,7 +87,7 @@ def _earlier_attempt(context: EventContext, request: Request) -> Outcome | None:
         return None
     outcome = finished_before(context, request, out)
     if outcome:
-        context.watch("note: an earlier attempt of this job finished the request; its bundle is published")
+        context.say("note: an earlier attempt of this job finished the request; its bundle is published")
     return outcome
 
 
@@ -129,7 +126,7 @@ def _usd_today(context: EventContext, request: Request) -> float | None:
         limit = tier.runs_a_day
         note = check_quota(github, request, limit, context.now, run=where.run, workflow=where.workflow)
         if note:
-            context.watch(note)
+            context.say(note)
     if tier.usd_a_day is None or not context.thread_ref.number:
         return None
     run, has_progress = context.thread_ref.run, context.environment.get("SLASH_AGENT_PROGRESS") != "false"
@@ -175,7 +172,8 @@ def _spec(
         request, resume, notes = resume_bundle(context, request, source, folder)
     if request.task:
         open_pull = open_pull_of(request.task, request.repository, github, context.policy)
-    at, report = request.trigger.at if request.trigger else "", RunReport(context, progress)
+    at = request.trigger.at if request.trigger else ""
+    report = RunReport(context.say, environment, context.finder, progress, options.view)
     return RunSpec(
         request=request,
         source=source,
