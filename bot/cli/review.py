@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     check_file(arguments.sarif, "--sarif")
     target = None
     if arguments.post:
-        from bot.session.event.post_review import find_target  # with PyGithub
+        from bot.session.event.publish_bundle import find_target  # with PyGithub
 
         repo = repository_root(arguments.repo.resolve())
         target = find_target(repo, origin_repository(repo), os.environ)
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         except NothingToReviewError as nothing:
             return _end_without_change(arguments, nothing, viewer)
         if target is not None and result.review is not None:
-            from bot.session.event.post_review import post_review
+            from bot.session.event.publish_bundle import post_review
 
             published = post_review(
                 result.bundle, target, os.environ, lambda text: viewer.tell(NoteEvent(text))
