@@ -12,7 +12,7 @@ from bot.events.admission import command_for, identify_actor
 from bot.events.command import PLAN, Command
 from bot.events.event_request import EventRequest, NoRequestError, RefusedError
 from bot.events.resolve_request import complete_event_request, read_shown_command, resolve_instruction
-from bot.events.thread_html import EditedTextError, ThreadHtml
+from bot.events.thread_text import EditedTextError, ThreadHtml
 from bot.verbs.registry import MODEL_VERBS
 
 if TYPE_CHECKING:

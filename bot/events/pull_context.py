@@ -5,7 +5,6 @@ All of it is other people's text: cleaned and cut to budgets, with notes on what
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -15,8 +14,7 @@ from bot.contracts.pulls import Comment, FailedCheck, FailedStep, ReviewText, Re
 from bot.contracts.request import Trigger
 from bot.contracts.threads import OWN_MARKER, PullReader, TextKind
 from bot.events.event_request import REVIEW, REVIEW_COMMENT
-from bot.events.thread_html import ThreadHtml
-from bot.events.thread_text import CommentTime, TextCleaner, comment_time, count_notes
+from bot.events.thread_text import CommentTime, TextCleaner, ThreadHtml, comment_time
 
 # In characters; about a quarter as many tokens.
 THREADS_BUDGET = 40_000
@@ -29,17 +27,8 @@ MAX_SUMMARY = 4_000
 MAX_LINE = 500
 MAX_ANNOTATIONS = 50
 _Item = TypeVar("_Item")
-_Omission = tuple[str, str]
-LATER = ("review comment", "written after the command")
-EDITED = ("review comment", "edited after the command")
-THREADS = ("review thread", f"over the {THREADS_BUDGET} characters that there is room for")
-LATER_REVIEWS = ("review", "written after the command")
-STRANGERS = ("review", "by people from outside the repository, which they may have edited since")
-REVIEWS = ("review", f"over the {REVIEWS_BUDGET} characters that there is room for")
-CHECKS = ("failed check", f"over the {FAILURES_BUDGET} characters that there is room for")
-ANNOTATIONS = ("annotation", f"over {MAX_ANNOTATIONS} a check")
-_OMISSIONS = (LATER, EDITED, THREADS, LATER_REVIEWS, STRANGERS, REVIEWS, CHECKS, ANNOTATIONS)
-"""What may be left out, in the order of the notes."""
+_NO_ROOM = "over the {} characters that there is room for"
+_STRANGERS = "by people from outside the repository, which they may have edited since"
 _INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 
 
@@ -81,8 +70,7 @@ def read_pull_context(
     reviews = context.tried(
         "texts of reviews", lambda: context.reviews(reader.newest_reviews(repository, number))
     )
-    omitted = count_notes(*((context.counts[one], *one) for one in _OMISSIONS))
-    left_out = (*context.missing, *omitted, *context.cleaner.notes())
+    left_out = (*context.missing, *context.cleaner.notes())
     return PullContext(anchor_thread, unresolved, failures, tuple(reviews), left_out)
 
 
@@ -93,7 +81,6 @@ class _ContextReader:
 
     trigger: Trigger
     html: ThreadHtml
-    counts: Counter[_Omission] = field(default_factory=Counter)
     cleaner: TextCleaner = field(default_factory=TextCleaner)
     missing: list[str] = field(default_factory=list)
 
@@ -110,24 +97,21 @@ class _ContextReader:
         GitHub does not report edits of them, so only those of the repository's own people count.
         """
         selected: list[Comment] = []
-        counts, size = self.counts, 0
+        size = 0
         for review in newest:
             if not review.body.strip() or OWN_MARKER in review.body:
                 continue
             time = comment_time(self.trigger, REVIEW, review.id, review.submitted_at, review.submitted_at)
-            if time is CommentTime.AFTER:
-                counts[LATER_REVIEWS] += 1
-            elif time is not CommentTime.BEFORE:
-                continue
+            if time is not CommentTime.BEFORE:
+                self.cleaner.leave_out_by_time("review", time)
             elif review.association not in _INSIDERS:
-                counts[STRANGERS] += 1
-            elif counts[REVIEWS] or size + len(review.body[:MAX_COMMENT]) > REVIEWS_BUDGET:
-                counts[REVIEWS] += 1
+                self.cleaner.leave_out("review", _STRANGERS)
+            elif (size := size + len(review.state) + len(review.body[:MAX_COMMENT])) > REVIEWS_BUDGET:
+                self.cleaner.leave_out("review", _NO_ROOM.format(REVIEWS_BUDGET))
             else:
                 state = review.state.lower().replace("_", " ")
                 shown = self.html.shown(TextKind.REVIEW, review.id, review.body)
                 body = f"(A review: {state}.) {self.cleaner.shortened(shown, MAX_COMMENT)}"
-                size += len(body)
                 at = review.submitted_at
                 selected.append(Comment(review.id, review.author, body, at, at, of_review=True))
         return tuple(reversed(selected))
@@ -149,7 +133,7 @@ class _ContextReader:
         for thread in sorted(remaining, key=lambda thread: thread.comments[-1].created_at, reverse=True):
             size += len(thread.hunk[:MAX_HUNK]) + sum(len(comment.body) for comment in thread.comments)
             if size > THREADS_BUDGET:
-                self.counts[THREADS] += 1
+                self.cleaner.leave_out("review thread", _NO_ROOM.format(THREADS_BUDGET))
             else:
                 selected.append(thread)
         selected_ids = {id(thread) for thread in selected}
@@ -167,10 +151,8 @@ class _ContextReader:
                 by_bot = comment.author.endswith("[bot]")
                 shown = self.html.shown(TextKind.REVIEW_COMMENT, comment.id, comment.body, by_bot=by_bot)
                 comments.append(replace(comment, body=self.cleaner.shortened(shown, MAX_COMMENT)))
-            elif time is CommentTime.AFTER:
-                self.counts[LATER] += 1
-            elif time is CommentTime.EDITED:
-                self.counts[EDITED] += 1
+            else:
+                self.cleaner.leave_out_by_time("review comment", time)
         return tuple(comments)
 
     def failures(self, checks: Sequence[FailedCheck]) -> tuple[FailedCheck, ...]:
@@ -181,14 +163,16 @@ class _ContextReader:
             size += len(check.summary) + sum(len(step.log) for step in check.steps)
             size += sum(len(annotation.message) for annotation in check.annotations)
             if size > FAILURES_BUDGET and cleaned:
-                self.counts[CHECKS] = len(checks) - len(cleaned)
+                omitted = len(checks) - len(cleaned)
+                self.cleaner.leave_out("failed check", _NO_ROOM.format(FAILURES_BUDGET), omitted)
                 break
             cleaned.append(check)
         return tuple(cleaned)
 
     def _failure(self, check: FailedCheck) -> FailedCheck:
         cleaner = self.cleaner
-        self.counts[ANNOTATIONS] += max(0, len(check.annotations) - MAX_ANNOTATIONS)
+        omitted = max(0, len(check.annotations) - MAX_ANNOTATIONS)
+        cleaner.leave_out("annotation", f"over {MAX_ANNOTATIONS} a check", omitted)
         annotations = (
             replace(
                 one,

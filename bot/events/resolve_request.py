@@ -34,8 +34,7 @@ from bot.events.event_request import (
 )
 from bot.events.pull import PullTarget, read_pull_target
 from bot.events.pull_context import read_pull_context
-from bot.events.thread_html import ThreadHtml
-from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread, build_thread
+from bot.events.thread_text import MAX_COMMENT, TextCleaner, ThreadHtml, bare_thread, build_thread
 from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, verbs_of
 
 _POINTING = frozenset({"", "this", "it", "this one"})

@@ -1,30 +1,40 @@
-"""Build the conversation for the model: the comments at the trigger, cleaned, the oldest omitted first."""
+"""Build the conversation for the model: the comments at the trigger, as GitHub shows them, the oldest omitted first."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
+from enum import StrEnum
 
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Comment
 from bot.contracts.request import HIDDEN_TEXT_MARK, Thread, Trigger
-from bot.contracts.threads import CommentData, TextKind
-from bot.events.event_request import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT, Subject, is_own
+from bot.contracts.threads import CommentData, TextKind, TextReader, without_own_mark
+from bot.events.event_request import (
+    ISSUE_COMMENT,
+    REVIEW,
+    REVIEW_COMMENT,
+    RefusedError,
+    Subject,
+    is_own,
+)
 from bot.events.hygiene import CleanText, clean
-from bot.events.thread_html import ThreadHtml
+from bot.events.page_text import shown_text
 
 # In characters; about a quarter as many tokens.
 COMMENTS_BUDGET = 40_000
 MAX_COMMENT = 10_000
 MAX_BODY = 30_000
 MAX_TITLE = 1_000
-
-
-_AFTER = ("comment", "written after the command")
-_EDITED = ("comment", "edited after the command")
-_OWN = ("comment", "of this bot's own")
+_MAX_LOCATIONS = 4
+_PLAIN = "read as plain text, not as GitHub shows it, so something hidden may be in it"
+_TEXT_NAMES = {
+    TextKind.THREAD: "The description",
+    TextKind.COMMENT: "A comment",
+    TextKind.REVIEW: "A review",
+    TextKind.REVIEW_COMMENT: "A review comment",
+}
 
 
 def build_thread(
@@ -36,38 +46,28 @@ def build_thread(
     trigger are left out, and so are the bot's own; the rest is taken from its newest end until `COMMENTS_BUDGET` is
     spent, and not read further. Raises `EditedTextError`.
     """
-    omitted: Counter[tuple[str, str]] = Counter()
-    newest: deque[CommentData] = deque()
+    cleaner, newest = TextCleaner(), deque[CommentData]()
     size = present = 0
-    older: tuple[str, ...] = ()
+    uncounted: tuple[str, ...] = ()
     for comment in newest_first:
         time = comment_time(trigger, ISSUE_COMMENT, comment.id, comment.created_at, comment.updated_at)
         present += time is not CommentTime.AFTER
-        if reason := _left_out(comment, time):
-            omitted[reason] += 1
-        elif time is CommentTime.BEFORE:
-            size += min(len(comment.body), MAX_COMMENT)
-            if size > COMMENTS_BUDGET:
-                # The payload may have the number of comments. The one at which reading ended is left out, too.
-                why = f"older than the newest {COMMENTS_BUDGET} characters of the thread"
-                number = subject.comments - present + 1 if subject.comments else 0
-                older = count_notes((number, "comment", why)) if number > 0 else (f"all comments {why}",)
-                break
+        if is_own(comment.body) and time not in (CommentTime.AFTER, CommentTime.TRIGGER):
+            cleaner.leave_out("comment", "of this bot's own")
+        elif time is not CommentTime.BEFORE:
+            cleaner.leave_out_by_time("comment", time)
+        elif (size := size + min(len(comment.body), MAX_COMMENT)) > COMMENTS_BUDGET:
+            # The payload may have the number of comments. The one at which reading ended is left out, too.
+            why = f"older than the newest {COMMENTS_BUDGET} characters of the thread"
+            number = subject.comments - present + 1 if subject.comments else 0
+            cleaner.leave_out("comment", why, max(number, 0))
+            uncounted = () if number > 0 else (f"all comments {why}",)
+            break
+        else:
             newest.appendleft(comment)
-    cleaner = TextCleaner()
     thread = bare_thread(subject, cleaner, html)
     comments = tuple(_context_comment(comment, cleaner, html) for comment in newest)
-    notes = count_notes(*((omitted[one], *one) for one in (_AFTER, _EDITED, _OWN)))
-    return replace(thread, comments=comments, left_out=(*notes, *older, *cleaner.notes()))
-
-
-def _left_out(comment: CommentData, time: CommentTime) -> tuple[str, str] | None:
-    """Return why a comment is no part of the context; `None` for one that is, and for the command."""
-    if time is CommentTime.AFTER:
-        return _AFTER
-    if is_own(comment.body) and time is not CommentTime.TRIGGER:
-        return _OWN
-    return _EDITED if time is CommentTime.EDITED else None
+    return replace(thread, comments=comments, left_out=(*uncounted, *cleaner.notes()))
 
 
 def bare_thread(
@@ -94,17 +94,54 @@ def _context_comment(comment: CommentData, cleaner: TextCleaner, html: ThreadHtm
     return Comment(comment.id, comment.author.login, body, comment.created_at, comment.updated_at)
 
 
-_MAX_LOCATIONS = 4
+class EditedTextError(RefusedError):
+    """A text is not the one that the author of the command saw."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadHtml:
+    """Reads what GitHub's page shows of the texts of thread `number`."""
+
+    reader: TextReader
+    repository: str
+    number: int
+
+    def shown(self, kind: TextKind, identity: int, body: str, *, by_bot: bool = False) -> CleanText:
+        """Return what people see of the text whose source is `body`. `by_bot` says that an app wrote it: the mark that
+        ends this bot's comments is then not counted as hidden. A text without HTML is cleaned as plain text.
+
+        Raises `EditedTextError` if GitHub has another text now.
+        """
+        if not body.strip():
+            return CleanText("")
+        text = self.reader.rendered_text(self.repository, kind, self.number, identity)
+        if text is None or text.body != body:
+            what = "deleted" if text is None else "edited"
+            raise EditedTextError(
+                f"{_TEXT_NAMES[kind]} in #{self.number} was {what} after this command, so what people saw then is "
+                "not known. Check it and repeat the command."
+            )
+        source = without_own_mark(body) if by_bot else body
+        if text.html is None:
+            return replace(clean(source), plain=True)
+        return shown_text(source, text.html)
 
 
 @dataclass(slots=True)
 class TextCleaner:
-    """Prepares other people's text for the model: removes hidden text, shortens long text, counts both."""
+    """Prepares other people's text for the model: removes hidden text and shortens long text. Counts what is left out,
+    by what it is and why."""
 
-    long: int = 0
-    plain: int = 0
-    hidden: dict[str, int] = field(default_factory=dict)
+    omitted: Counter[tuple[str, str]] = field(default_factory=Counter)
     locations: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def leave_out(self, noun: str, why: str, number: int = 1) -> None:
+        self.omitted[noun, why] += number
+
+    def leave_out_by_time(self, noun: str, time: CommentTime) -> None:
+        """Count a text that was not there at the trigger. The command itself is not counted."""
+        if time in (CommentTime.AFTER, CommentTime.EDITED):
+            self.leave_out(noun, f"{time} after the command")
 
     def text(self, text: str, limit: int, location: str = "") -> str:
         """Return a text of which GitHub has no HTML, as `shortened` does."""
@@ -112,15 +149,16 @@ class TextCleaner:
 
     def shortened(self, cleaned: CleanText, limit: int, location: str = "") -> str:
         """Return the text, at most `limit` characters. `location` names it in the note on hidden text."""
-        self.plain += cleaned.plain
+        if cleaned.plain:
+            self.leave_out("text", _PLAIN)
         for removal in cleaned.hidden:
-            self.hidden[removal.kind] = self.hidden.get(removal.kind, 0) + removal.count
+            self.leave_out(removal.kind, HIDDEN_TEXT_MARK, removal.count)
             if location:
                 lines = f" line {', '.join(map(str, removal.lines))}" if removal.lines else ""
                 self.locations.setdefault(removal.kind, {})[f"{location}{lines}"] = None
         if len(cleaned.text) <= limit:
             return cleaned.text
-        self.long += 1
+        self.leave_out("text", "shortened in the middle for length")
         head, tail = limit * 3 // 5, limit * 2 // 5
         missing = len(cleaned.text) - head - tail
         return f"{cleaned.text[:head]}\n[{missing} characters left out]\n{cleaned.text[-tail:]}"
@@ -129,34 +167,24 @@ class TextCleaner:
         return " ".join(self.text(text, limit, location).split())
 
     def notes(self) -> tuple[str, ...]:
-        return count_notes(
-            (self.long, "text", "shortened in the middle for length"),
-            (
-                self.plain,
-                "text",
-                "read as plain text, not as GitHub shows it, so something hidden may be in it",
-            ),
-            *((count, kind, self._reason(kind)) for kind, count in self.hidden.items()),
+        """Return a note such as `2 comments edited after the command` for each kind that was left out."""
+        return tuple(
+            f"{count_of(number, noun)} {why}{self._places(noun) if why == HIDDEN_TEXT_MARK else ''}"
+            for (noun, why), number in self.omitted.items()
+            if number
         )
 
-    def _reason(self, kind: str) -> str:
+    def _places(self, kind: str) -> str:
         locations = list(self.locations.get(kind, ()))
-        if not locations:
-            return HIDDEN_TEXT_MARK
         more = f" and {len(locations) - _MAX_LOCATIONS} more texts" if len(locations) > _MAX_LOCATIONS else ""
-        return f"{HIDDEN_TEXT_MARK} ({'; '.join(locations[:_MAX_LOCATIONS])}{more})"
+        return f" ({'; '.join(locations[:_MAX_LOCATIONS])}{more})" if locations else ""
 
 
-def count_notes(*rows: tuple[int, str, str]) -> tuple[str, ...]:
-    """Format rows such as `(2, "comment", "edited after the command")`; a row with 0 is dropped."""
-    return tuple(f"{count_of(number, noun)} {why}" for number, noun, why in rows if number)
-
-
-class CommentTime(Enum):
-    BEFORE = auto()
-    TRIGGER = auto()
-    AFTER = auto()
-    EDITED = auto()
+class CommentTime(StrEnum):
+    BEFORE = "before"
+    TRIGGER = "trigger"
+    AFTER = "written"
+    EDITED = "edited"
 
 
 def comment_time(

@@ -9,8 +9,7 @@ import pytest
 
 from bot.contracts.request import Thread
 from bot.contracts.threads import CommentData
-from bot.events.thread_html import ThreadHtml
-from bot.events.thread_text import COMMENTS_BUDGET, MAX_COMMENT, build_thread
+from bot.events.thread_text import COMMENTS_BUDGET, MAX_COMMENT, ThreadHtml, build_thread
 from tests.events.requests import asked
 from tests.support.threads import AT, Threads, comment, comment_payload
 

@@ -18,8 +18,7 @@ from bot.events.admission import option_refusal, permits, tier_of
 from bot.events.event_request import EventRequest
 from bot.events.pull_context import PullContext, read_pull_context
 from bot.events.resolve_request import complete_event_request
-from bot.events.thread_html import ThreadHtml
-from bot.events.thread_text import build_thread
+from bot.events.thread_text import ThreadHtml, build_thread
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.own_token import api_url_of, own_token

@@ -10,8 +10,7 @@ from bot.contracts.pulls import Comment
 from bot.contracts.request import ThreadState, Triage, TriageThread
 from bot.contracts.threads import CommentData, IssueData, TextKind
 from bot.events.event_request import is_own
-from bot.events.thread_html import ThreadHtml
-from bot.events.thread_text import TextCleaner, count_notes
+from bot.events.thread_text import TextCleaner, ThreadHtml
 from bot.github.client import GitHub
 from bot.maintenance.apply import standing_of
 from bot.maintenance.task import Task, ThreadFilter
@@ -37,7 +36,7 @@ def gather(task: Task, repository: str, github: GitHub, at: str) -> Triage:
         return Triage(at, ())
     cleaner, me = TextCleaner(), github.me()
     threads: list[TriageThread] = []
-    waiting = over_budget = size = 0
+    over_budget = size = 0
     rest: tuple[str, ...] = ()
     for read, issue in enumerate(_candidates(task, selection, repository, github, at)):
         if len(threads) + over_budget == selection.limit:
@@ -51,7 +50,7 @@ def gather(task: Task, repository: str, github: GitHub, at: str) -> Triage:
         comments = list(github.comments(repository, issue.number))
         state = thread_state(issue, comments, me, task.name)
         if not _needs_writes(state, task, at):
-            waiting += 1
+            cleaner.leave_out("thread", "on which there is nothing to do yet")
             continue
         if size <= BUDGET:
             thread = _thread(issue, state, comments, cleaner, ThreadHtml(github, repository, issue.number))
@@ -59,13 +58,10 @@ def gather(task: Task, repository: str, github: GitHub, at: str) -> Triage:
             size += sum(map(len, texts)) + 200
         if size > BUDGET:
             over_budget += 1
+            cleaner.leave_out("thread", f"over the {BUDGET:,} characters that there is room for")
         else:
             threads.append(thread)
-    notes = count_notes(
-        (waiting, "thread", "on which there is nothing to do yet"),
-        (over_budget, "thread", f"over the {BUDGET:,} characters that there is room for"),
-    )
-    return Triage(at, tuple(threads), (*notes, *rest, *cleaner.notes()))
+    return Triage(at, tuple(threads), (*rest, *cleaner.notes()))
 
 
 def _candidates(
