@@ -9,25 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
+from itertools import groupby
 
-from bot.events.drawings import FORMULA, drawn_code, drawn_formulas
-from bot.events.hiding_attributes import without_hidden_elements
+from bot.events.hidden_parts import FORMULA, drawn_code, drawn_formulas, without_hidden_elements
 from bot.events.hygiene import COMMENT, CleanText, Hidden, clean, hidden_at, removed_characters, visible
-from bot.events.markdown_pieces import (
-    BLOCK,
-    INLINE,
-    Piece,
-    code_span,
-    flow,
-    indented,
-    longest_ticks,
-    raw,
-    row,
-)
 
 
 def _names(words: str) -> frozenset[str]:
@@ -48,11 +37,17 @@ _BLOCKS = _names(
     " main nav p section"
 )
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 9))
-_MARKS = {"b": "**", "strong": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~", "q": '"'}
+_MARKS = {
+    **dict.fromkeys(("b", "strong"), "**{}**"),
+    **dict.fromkeys(("em", "i"), "*{}*"),
+    **dict.fromkeys(("del", "s", "strike"), "~~{}~~"),
+    "q": '"{}"',
+    "sup": "<sup>{}</sup>",
+    "sub": "<sub>{}</sub>",
+}
+_FRAMES = {"summary": "<summary>{}</summary>", "details": "<details>\n{}\n</details>"}
 # Elements that are more than the pieces in them.
-_JOINED = (
-    _names("a blockquote details li ol sub summary sup table td th tr ul") | _BLOCKS | _HEADINGS | {*_MARKS}
-)
+_JOINED = _names("a blockquote li ol table td th tr ul") | _BLOCKS | _HEADINGS | {*_MARKS, *_FRAMES}
 # GitHub's own styles: its sanitizer removes everybody else's, so another one means that the text may be off the screen.
 _SHOWN_STYLE = re.compile(
     r"\s*+(?:(?:max-width:\s*+100%|display:\s*+(?:inline-block|inline|block|contents)|text-align:\s*+\w++)\s*+;?\s*+)*+"
@@ -66,10 +61,16 @@ _REFERENCE = re.compile(r"@[\w/-]+|[\w./-]*(?:#|GH-)\d+")
 _SIGNED = re.compile(r"\Ahttps://private-user-images\.githubusercontent\.com/|/storage/user/\d+/files/")
 _PROXY = "https://camo.githubusercontent.com/"
 _SPACE = re.compile(r"[ \t\r\f]+")
+_TICKS = re.compile("`+")
 _COMMENT_START = re.compile("<!--")
 _WORD = re.compile(r"[^\W_]{3,}")
 # Tags, addresses, names of emoji, alternative texts.
 _NO_WORDS = re.compile(r"</?[A-Za-z][^<>]*>|\w{1,20}://[^\s<>]*|:[\w+-]+:|!\[[^\[\]]{0,500}\]")
+
+Piece = tuple[str, str]
+_INLINE, _BLOCK = "inline", "block"
+"""Kinds of pieces, which are a kind and a text; the others are `list`, `li`, `row`, `td` and `th`."""
+
 _DEEPEST = 100
 """Open elements; those within more leave their text to them, since each would copy it once more."""
 
@@ -124,7 +125,7 @@ class _PageReader(HTMLParser):
     def result(self) -> CleanText:
         while len(self._open) > 1:
             self._end()
-        text, self._hidden[FORMULA] = drawn_formulas(flow(self._open[0].pieces))
+        text, self._hidden[FORMULA] = drawn_formulas(_flow(self._open[0].pieces))
         text = text.replace("\0", "")
         shown = visible(text)
         hidden = [Hidden(kind, count) for kind, count in self._hidden.items() if count]
@@ -135,7 +136,7 @@ class _PageReader(HTMLParser):
         parent = self._open[-1]
         if (code := attributes.get("data-plain")) is not None and self._drawing:
             section = next(one for one in reversed(self._open) if one.tag == "section")
-            section.pieces.append((BLOCK, self._code_block(self._drawing, code)))
+            section.pieces.append((_BLOCK, self._code_block(self._drawing, code)))
         if parent.shown or (parent.tag == "picture" and tag == "img"):
             self._hidden[TITLE] += bool(attributes.get("title")) + bool(
                 tag == "img" and attributes.get("alt")
@@ -169,22 +170,22 @@ class _PageReader(HTMLParser):
             data = _SPACE.sub(" ", data)
             if element.pieces and element.pieces[-1][1].endswith("\n"):
                 data = data.lstrip("\n ")
-        element.pieces.append((INLINE, data))
+        element.pieces.append((_INLINE, data))
 
     def _add_empty(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Add an element that has no content."""
         pieces = self._open[-1].pieces
         if tag == "br":
-            pieces.append((INLINE, "\n"))
+            pieces.append((_INLINE, "\n"))
         elif tag == "hr":
-            pieces.append((BLOCK, "---"))
+            pieces.append((_BLOCK, "---"))
         elif tag == "input" and attributes.get("type") == "checkbox":
-            pieces.append((INLINE, "[x]" if "checked" in attributes else "[ ]"))
+            pieces.append((_INLINE, "[x]" if "checked" in attributes else "[ ]"))
         elif tag == "img":
             address = attributes.get("data-canonical-src") or attributes.get("src", "")
-            pieces.append((INLINE, f"![]({_unsigned(address)})"))
+            pieces.append((_INLINE, f"![]({_unsigned(address)})"))
         elif tag == "video" and attributes.get("src"):
-            pieces.append((INLINE, f"[video]({_unsigned(attributes['src'])})"))
+            pieces.append((_INLINE, f"[video]({_unsigned(attributes['src'])})"))
 
     def _shows_text(self, tag: str, attributes: Mapping[str, str]) -> bool:
         if tag in _WITHOUT_TEXT:
@@ -216,52 +217,45 @@ class _PageReader(HTMLParser):
         """Return the pieces that an element is to its parent; its own ones if it changes nothing."""
         tag, attributes = element.tag, element.attributes
         if tag == "pre":
-            return [(BLOCK, self._code_block(_language(element, parent), raw(element.pieces)))]
+            return [(_BLOCK, self._code_block(_language(element, parent), _raw(element.pieces)))]
         if tag == "code":
-            return [(INLINE, code_span(raw(element.pieces)))]
+            return [(_INLINE, _code_span(_raw(element.pieces)))]
         if tag not in _JOINED:
             return element.pieces
-        text = flow(element.pieces)
+        text = _flow(element.pieces)
         if tag == "a":
             return self._link(attributes, text)
         if tag == "li":
-            return [("li", indented(_marker(parent), text))]
+            return [("li", _indented(_marker(parent), text))]
         if tag in ("td", "th"):
             return [(tag, text.replace("|", "\\|").replace("\n", " "))]
         if tag == "tr":
-            return row(element.pieces)
+            return _row(element.pieces)
         if not text:
             return []
         if tag == "blockquote" or "email-quoted-reply" in attributes.get("class", ""):
-            return [(BLOCK, indented("> ", text, "> "))]
+            return [(_BLOCK, _indented("> ", text, "> "))]
         if tag in _HEADINGS:
-            return [(BLOCK, f"{'#' * int(tag[1])} {' '.join(text.split())}")]
-        if tag in _MARKS:
-            return [(INLINE, f"{_MARKS[tag]}{text}{_MARKS[tag]}")]
-        if tag in ("sup", "sub"):
-            return [(INLINE, text if text.startswith("[^") else f"<{tag}>{text}</{tag}>")]
+            return [(_BLOCK, f"{'#' * int(tag[1])} {' '.join(text.split())}")]
         if tag in ("ul", "ol"):
             return [("list", text)]
-        if tag == "table":
-            return [(BLOCK, text)]
-        if tag == "summary":
-            return [(BLOCK, f"<summary>{text}</summary>")]
-        if tag == "details":
-            return [(BLOCK, f"<details>\n{text}\n</details>")]
-        return [(BLOCK, text)]
+        if tag in _MARKS:
+            is_footnote = tag == "sup" and text.startswith("[^")
+            return [(_INLINE, text if is_footnote else _MARKS[tag].format(text))]
+        return [(_BLOCK, _FRAMES.get(tag, "{}").format(text))]
 
     def _link(self, attributes: Mapping[str, str], text: str) -> list[Piece]:
         address = _unsigned(attributes.get("href", ""))
         if "data-footnote-backref" in attributes:
             return []
         if "data-footnote-ref" in attributes:
-            return [(INLINE, f"[^{text}]")]
+            return [(_INLINE, f"[^{text}]")]
         if not text:
             self._hidden[LINK] += bool(address) and not address.startswith("#")
             return []
         commit = _COMMIT.search(address)
         if commit and len(text) >= 7 and commit[1].startswith(text.rpartition("@")[2]):
-            return [(INLINE, commit[1])]
+            return [(_INLINE, commit[1])]
         bare = address.removeprefix("mailto:").removeprefix("http://")
         is_image = text == f"![]({address})" or (text.startswith("![](") and address.startswith(_PROXY))
         if (
@@ -271,13 +265,13 @@ class _PageReader(HTMLParser):
             or is_image
             or _REFERENCE.fullmatch(text)
         ):
-            return [(INLINE, text)]
-        return [(INLINE, f"[{text}]({address})")]
+            return [(_INLINE, text)]
+        return [(_INLINE, f"[{text}]({address})")]
 
     def _code_block(self, language: str, code: str) -> str:
         shown, kind, count = drawn_code(language, code.replace("\0", "").strip("\n") + "\n")
         self._hidden[kind] += count
-        fence = "`" * max(3, longest_ticks(shown) + 1)
+        fence = "`" * max(3, _longest_ticks(shown) + 1)
         # As text within the marks that `drawn_formulas` knows code by.
         return f"\0{fence}{language}\n{shown}{fence}\0"
 
@@ -303,3 +297,52 @@ def _language(pre: _Element, parent: _Element) -> str:
     named = _LANGUAGE.search(parent.attributes.get("class", ""))
     name = _LANGUAGE_NAME.match(pre.attributes.get("lang", named[1] if named else ""))
     return name[0] if name else ""
+
+
+def _indented(marker: str, text: str, further: str = "") -> str:
+    """Return `text` with `marker` before its first line, and `further` or as many blanks before the others."""
+    further = further or " " * len(marker)
+    return marker + text.replace("\n", f"\n{further}").replace(f"\n{further}\n", f"\n{further.rstrip()}\n")
+
+
+def _raw(pieces: Iterable[Piece]) -> str:
+    return "".join(text for _, text in pieces)
+
+
+def _longest_ticks(code: str) -> int:
+    return max(map(len, _TICKS.findall(code)), default=0)
+
+
+def _code_span(code: str) -> str:
+    """Return code in backticks, within the marks that `drawn_formulas` knows code by."""
+    ticks = "`" * (_longest_ticks(code) + 1)
+    space = " " if code.startswith("`") or code.endswith("`") else ""
+    return f"\0{ticks}{space}{code}{space}{ticks}\0" if code else ""
+
+
+def _flow(pieces: Iterable[Piece]) -> str:
+    """Join pieces: blocks with an empty line between them, items and rows without one."""
+    parts: list[str] = []
+    before = ""
+    for kind, group in groupby(pieces, key=lambda piece: piece[0]):
+        texts = [text for _, text in group]
+        if kind == _INLINE:
+            texts = ["".join(texts).strip().replace(" \n", "\n")]
+        for text in filter(None, texts):
+            is_tight = before == kind in ("li", "row") or (before == _INLINE and kind == "list")
+            parts += ("\n" if is_tight else "\n\n" if parts else "", text)
+            before = kind
+    return "".join(parts)
+
+
+def _row(pieces: Iterable[Piece]) -> list[Piece]:
+    """A browser shows what is in a row and in no cell before the table."""
+    cells: list[Piece] = []
+    others: list[Piece] = []
+    for piece in pieces:
+        (cells if piece[0] in ("td", "th") else others).append(piece)
+    if not cells:
+        return others
+    cells_row = f"| {' | '.join(text for _, text in cells)} |"
+    is_head = all(kind == "th" for kind, _ in cells)
+    return [*others, ("row", f"{cells_row}\n|{'---|' * len(cells)}" if is_head else cells_row)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.events.drawings import DIAGRAM, FORMULA, MAP
+from bot.events.hidden_parts import DIAGRAM, FORMULA, MAP
 from bot.events.hygiene import CHARACTER, COMMENT, Hidden
 from bot.events.page_text import ELEMENT, LINK, TITLE, WORDS, page_text, shown_text
 from slash_forge.rendering import to_html
