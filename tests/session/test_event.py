@@ -10,8 +10,8 @@ import pytest
 
 from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
-from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.fix_script import DONE, fix_steps, shell
+from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.stage import Stage, open_stage
@@ -19,14 +19,6 @@ from tests.support.stage import Stage, open_stage
 pytestmark = pytest.mark.bubblewrap
 
 BRANCH = re.compile(r"agent/issue-1-[a-z0-9-]+")
-
-
-def run_and_publish(stage: Stage, steps: list[Step]) -> None:
-    with ModelServer(steps) as server:
-        ran = stage.run(model=server)
-    assert ran.code == 0, ran.output
-    published = stage.publish()
-    assert published.code == 0, published.output
 
 
 @pytest.fixture(scope="module")
@@ -89,43 +81,6 @@ def test_one_progress_comment_is_edited_and_ends_with_the_pull_request(published
     ]
 
 
-@pytest.mark.slow
-def test_a_second_run_updates_the_bots_pull_request(stage: Stage) -> None:
-    run_and_publish(stage, fix_steps())
-    event = stage.ask("/agent fix this, and write it down in the README")
-    steps: list[Step] = [VIEW, Turn(EDITS), shell("echo 'Rounds first.' >> README.md"), DESCRIBE, DONE]
-    with ModelServer(steps) as server:
-        assert stage.run(model=server, event=event).code == 0
-    assert stage.publish().code == 0
-    [pull] = stage.pulls()
-    files = {file["filename"] for file in stage.get(f"pulls/{pull['number']}/files")}
-    assert files == {"tidytime/format.py", "README.md"}
-
-
-@pytest.mark.slow
-def test_a_branch_name_that_a_person_took_is_left_to_them(stage: Stage) -> None:
-    taken = "agent/issue-1-round-durations-before-splitting-them"
-    theirs = stage.forge.commit(stage.repo, {"mine.txt": "mine\n"}, branch=taken, author=MAINTAINER)
-    run_and_publish(stage, fix_steps())
-    assert stage.branches()[taken] == theirs
-    assert stage.pulls()[0]["head"]["ref"] == f"{taken}-2"
-
-
-@pytest.mark.slow
-def test_where_opening_is_forbidden_the_branch_stays_and_the_thread_has_the_link(stage: Stage) -> None:
-    stage.forge.allow_actions_pull_requests(stage.repo, False)
-    with ModelServer(fix_steps()) as server:
-        assert stage.run(model=server).code == 0
-    published = stage.publish()
-    assert published.code == 6
-    assert "Allow GitHub Actions to create and approve pull requests" in published.err
-    [branch] = [name for name in stage.branches() if name != "main"]
-    assert BRANCH.fullmatch(branch)
-    [told] = [body for body in stage.bot_comments() if f"/compare/main...{branch}" in body]
-    assert "Allow GitHub Actions to create and approve pull requests" in told
-    assert stage.pulls() == []
-
-
 def test_without_a_change_one_comment_tells_the_end(stage: Stage) -> None:
     """The thread reached the model as it was at the trigger."""
     later, _ = stage.forge.comment(
@@ -143,21 +98,6 @@ def test_without_a_change_one_comment_tells_the_end(stage: Stage) -> None:
     [end] = stage.bot_comments()
     assert end.startswith("It is right as it is.\n\n<sub>No file was changed.</sub>")
     assert stage.pulls() == []
-
-
-@pytest.mark.slow
-def test_failing_checks_open_a_marked_pull_request_and_exit_with_nought(stage: Stage) -> None:
-    break_it = shell("printf 'def broken(:\\n' >> tidytime/units.py")
-    stage.forge.commit(
-        stage.repo,
-        {
-            ".github/agent.yml": "version: 1\nchecks:\n  - name: imports\n    command: python3 -c 'import tidytime'\n"
-        },
-    )
-    run_and_publish(stage, [break_it, DONE, Say("It stays so.")])
-    assert stage.outcome()["stop_reason"] == "checks_failing"
-    body = stage.pulls()[0]["body"]
-    assert re.search(r"check.*fail|fail.*check", body, re.IGNORECASE)
 
 
 @pytest.mark.slow
@@ -186,27 +126,6 @@ def test_a_comment_can_ask_for_a_dry_run(stage: Stage) -> None:
     assert "would open a draft pull request" in ran.out + published.out
     assert stage.pulls() == []
     assert set(stage.branches()) == {"main"}
-
-
-@pytest.mark.slow
-def test_a_commented_budget_only_lowers_what_policy_allows(stage: Stage) -> None:
-    event = stage.ask("/agent --budget 400 fix this")
-    with ModelServer([DONE]) as server:
-        stage.run("--budget", "3", model=server, event=event)
-    header = json.loads((stage.bundle / "journal.jsonl").read_text().splitlines()[0])
-    assert header["limits"]["cost_usd"] == 3
-
-
-@pytest.mark.slow
-def test_a_comment_can_ask_for_another_base_and_a_pull_request_that_is_ready(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {"only-here.txt": "x\n"}, branch="next")
-    event = stage.ask("/agent --base next fix this --no-draft")
-    with ModelServer([shell("ls"), *fix_steps()]) as server:
-        assert stage.run(model=server, event=event).code == 0
-        assert "only-here.txt" in json.dumps(server.requests[1].json["messages"][-1])
-    stage.publish()
-    [pull] = stage.pulls()
-    assert (pull["base"]["ref"], pull["draft"]) == ("next", False)
 
 
 def test_a_bundle_for_publishing_carries_no_secret(stage: Stage) -> None:

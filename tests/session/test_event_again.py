@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from bot.contracts.writes import AddLabel, Writes
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle, write_bundle
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
+from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
@@ -92,15 +93,41 @@ def test_retry_does_the_last_request_again_and_is_published(stage: Stage) -> Non
     assert len(stage.pulls()) == 1
 
 
-def test_without_an_earlier_request_retry_says_so(stage: Stage) -> None:
-    assert "There is no earlier request in this thread" in nothing_asked(stage, "/agent retry")
+def command_of(login: str = MAINTAINER, mark_by: str = BOT, *, deleted: bool = False) -> Callable[[Stage], None]:
+    """An earlier command by `login`, and the mark of its run."""
+
+    def write(stage: Stage) -> None:
+        comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, login, "/agent fix this")
+        progress(stage, comment, login=mark_by)
+        if deleted:
+            stage.forge.delete_comment(stage.repo, comment)
+
+    return write
 
 
-def test_a_deleted_request_is_not_done_again(stage: Stage) -> None:
-    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
-    progress(stage, comment)
-    stage.forge.delete_comment(stage.repo, comment)
-    assert "was deleted" in nothing_asked(stage, "/agent retry")
+LIMITED = "version: 1\ntiers:\n  contributor: {verbs: [retry, explain], usd: 1, turns: 5, minutes: 5}\n"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "command", "login", "said"),
+    [
+        (str, "retry", MAINTAINER, "There is no earlier request in this thread"),
+        (str, "continue yes", MAINTAINER, "There is no run to continue"),
+        (command_of(deleted=True), "retry", MAINTAINER, "was deleted"),
+        (command_of(REPORTER), "retry", MAINTAINER, f"{REPORTER}, who requested it, may not use"),
+        (command_of(), "retry", REPORTER, f"{REPORTER} may not use `/agent fix`"),
+        (command_of(mark_by=REPORTER), "retry", MAINTAINER, "There is no earlier request in this thread"),
+    ],
+    ids=["nothing", "no run", "deleted", "a stranger's", "by who may not", "a person's mark"],
+)
+def test_what_cannot_be_repeated_or_gone_on_from_is_said_in_a_sentence(
+    stage: Stage, earlier: Callable[[Stage], object], command: str, login: str, said: str
+) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": LIMITED})
+    if login == REPORTER:
+        stage.forge.grant(stage.repo, REPORTER, "triage")
+    earlier(stage)
+    assert said in nothing_asked(stage, f"/agent {command}", login)
 
 
 def test_a_request_edited_after_the_retry_is_not_done(stage: Stage) -> None:
@@ -111,27 +138,6 @@ def test_a_request_edited_after_the_retry_is_not_done(stage: Stage) -> None:
     ran, _, asked = act(stage, [Say("Asked!")], event)
     assert (ran.code, asked) == (2, [])
     assert any("was edited after this" in body for body in stage.bot_comments())
-
-
-def test_what_a_stranger_asked_for_is_not_done_by_repeating_it(stage: Stage) -> None:
-    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, "/agent fix this, my way")
-    progress(stage, comment)
-    assert f"{REPORTER}, who requested it, may not use" in nothing_asked(stage, "/agent retry")
-
-
-def test_who_may_not_do_it_may_not_repeat_it(stage: Stage) -> None:
-    policy = "version: 1\ntiers:\n  contributor: {verbs: [retry, explain], usd: 1, turns: 5, minutes: 5}\n"
-    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    stage.forge.grant(stage.repo, REPORTER, "triage")
-    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
-    progress(stage, comment)
-    assert f"{REPORTER} may not use `/agent fix`" in nothing_asked(stage, "/agent retry", REPORTER)
-
-
-def test_a_mark_that_a_person_wrote_is_no_request(stage: Stage) -> None:
-    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
-    progress(stage, comment, login=REPORTER)
-    assert "There is no earlier request in this thread" in nothing_asked(stage, "/agent retry")
 
 
 @pytest.mark.slow
@@ -162,23 +168,6 @@ def test_a80_a_mark_that_a_person_wrote_makes_no_request_done(stage: Stage) -> N
     assert asked
 
 
-@pytest.mark.slow
-def test_the_bundle_of_an_earlier_attempt_is_published(stage: Stage) -> None:
-    """Publishing failed, and somebody chose "Re-run all jobs"."""
-    event = stage.ask("/agent fix this")
-    _, run, _ = act(stage, fix_steps(), event)
-    patch = (stage.bundle / "changes.patch").read_bytes()
-    shutil.rmtree(stage.bundle)
-    token = stage.forge.token(
-        BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
-    )
-    ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2", **RUNNER)
-    assert ran.code == 0, ran.output
-    assert (stage.bundle / "changes.patch").read_bytes() == patch
-    assert stage.publish().code == 0
-    assert len(stage.pulls()) == 1
-
-
 @pytest.mark.parametrize(
     "names", [("Prepare the environment", AGENT_JOB), ("Set up", AGENT_JOB), (AGENT_JOB, "Agent")]
 )
@@ -199,10 +188,11 @@ def test_a123_a_bundle_that_code_of_the_repository_may_have_uploaded_is_not_gone
     assert asked
 
 
-def test_proposed_writes_come_back_with_an_earlier_bundle(stage: Stage) -> None:
+def test_the_bundle_of_an_earlier_attempt_is_taken_with_its_proposed_writes(stage: Stage) -> None:
+    """Publishing failed, and somebody chose "Re-run all jobs"."""
     event = stage.ask("/agent fix this")
     _, run, _ = act(stage, fix_steps(), event)
-    bundle = read_bundle(stage.bundle)
+    bundle, patch = read_bundle(stage.bundle), (stage.bundle / "changes.patch").read_bytes()
     writes = Writes((AddLabel(1, "bug"),))
     write_bundle(Bundle(stage.bundle, bundle.outcome, bundle.patch, writes=writes))
     files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
@@ -214,6 +204,7 @@ def test_proposed_writes_come_back_with_an_earlier_bundle(stage: Stage) -> None:
     ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2", **RUNNER)
     assert ran.code == 0, ran.output
     assert read_bundle(stage.bundle).writes == writes
+    assert (stage.bundle / "changes.patch").read_bytes() == patch
 
 
 # -- continue
@@ -256,30 +247,6 @@ def test_only_who_asked_or_a_maintainer_goes_on(stage: Stage) -> None:
     assert asked, ran.output
 
 
-def test_without_anything_to_go_on_from_it_says_so(stage: Stage) -> None:
-    assert "There is no run to continue" in nothing_asked(stage, "/agent continue yes")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("files", "said"),
-    [
-        ({"outcome.json": b"{}"}, "outcome.json"),
-        ({"outcome.json": b"no json"}, "outcome.json"),
-    ],
-)
-def test_a_bundle_that_is_none_is_refused_with_a_sentence(
-    stage: Stage, files: dict[str, bytes], said: str
-) -> None:
-    run = actions_run(stage)
-    stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files)
-    progress(stage, stage.sample.comment, run=run)
-    ran, _, asked = act(stage, [Say("Asked!")], stage.ask("/agent continue"))
-    assert (ran.code, asked) == (2, [])
-    assert said in ran.err
-    assert not any("Working on it" in body for body in stage.bot_comments())
-
-
 def test_a_bundle_of_another_thread_is_refused(stage: Stage) -> None:
     other = stage.new_issue()
     _, run, _ = act(stage, fix_steps(), stage.ask("/agent fix this", number=other))
@@ -297,40 +264,6 @@ def test_paths_in_an_archive_are_not_followed(stage: Stage) -> None:
     ran, _, _ = act(stage, [shell("true"), DONE], stage.ask("/agent continue"))
     assert "Traceback" not in ran.output
     assert not list(stage.folder.rglob("evil.txt"))
-
-
-# -- a plan
-
-
-def published(stage: Stage, event: object) -> CommandResult:
-    file = stage.event_file(event)
-    return stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-
-
-@pytest.mark.slow
-def test_a_plan_whose_approval_failed_half_way_is_finished_by_continue_and_not_carried_out_twice(
-    stage: Stage,
-) -> None:
-    token = stage.act_as_app()
-    steps = [{"text": "Round first.", "paths": ["tidytime/format.py"]}]
-    plan = Call("submit_plan", {"title": "Round durations first", "steps": steps})
-    event = stage.ask("/agent plan how to mend this")
-    act(stage, [VIEW, plan, Say("Planned.")], event, token=token)
-    assert published(stage, event).code == 0
-    [comment] = [body for body in stage.bot_comments() if "**Plan:" in body]
-    approve = comment.partition("`/agent approve ")[2][:12]
-    ran, _, _ = act(stage, [VIEW, Turn(EDITS)], stage.ask(f"/agent approve {approve}"), token=token)
-    assert ran.code == 5, ran.output
-    event = stage.ask("/agent continue and say why.")
-    ran, _, asked = act(stage, [DESCRIBE, DONE], event, token=token)
-    assert ran.code == 0, ran.output
-    assert "and say why." in asked[0]
-    assert "Round first." in asked[0]
-    assert published(stage, event).code == 0
-    assert published(stage, event).code == 0
-    [pull] = stage.pulls()
-    assert approve in pull["body"]
-    assert "was carried out already" in nothing_asked(stage, f"/agent approve {approve}", token=token)
 
 
 def test_a93_no_mark_makes_retry_repeat_a_command_of_another_thread(stage: Stage) -> None:

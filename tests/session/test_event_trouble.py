@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DONE, VIEW
+from slash_forge.bundled import REPORTER
+from tests.support.fix_script import DONE
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
@@ -23,24 +23,6 @@ def assert_told(stage: Stage, ran: CommandResult, said: str, number: int = 0) ->
     assert stage.remaining_processes() == []
 
 
-# -- repositories that cannot be worked on
-
-
-@pytest.mark.slow
-def test_an_empty_repository_is_said_so(stage: Stage) -> None:
-    repo = stage.forge.create_repository("riverbend", "empty")
-    stage.forge.grant(repo, MAINTAINER, "write")
-    number = stage.forge.create_issue(repo, MAINTAINER, "Nothing works", "")
-    _, event = stage.forge.comment(repo, number, MAINTAINER, "/agent fix this")
-    token = stage.forge.token(permissions={"contents": "read", "issues": "write"}, repo=repo)
-    with ModelServer([DONE]) as server:
-        ran = stage.run(model=server, event=event, token=token, GITHUB_REPOSITORY=repo)
-        assert server.requests == []
-    assert ran.code == 2
-    assert "has no commits yet" in ran.err
-    assert "Traceback" not in ran.output
-
-
 def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
     with ModelServer([DONE]) as server:
@@ -56,23 +38,6 @@ def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(stage: Stage) 
         ran = stage.run(model=server, event=stage.ask("/agent fix this", REPORTER))
     assert ran.code == 2
     assert stage.bot_comments() == []
-
-
-@pytest.mark.slow
-def test_a_setup_command_that_fails_is_told_and_is_no_command_to_the_runner(stage: Stage) -> None:
-    stage.forge.commit(
-        stage.repo,
-        {".github/agent.yml": "version: 1\nsetup:\n  - command: printf 'no\\n::add-mask::e\\n'; exit 9\n"},
-    )
-    with ModelServer([VIEW, DONE]) as server:
-        ran = stage.run(model=server, GITHUB_ACTIONS="true")
-    assert "exit code 9" in ran.output, ran.output
-    assert "::add-mask::e" not in ran.output.splitlines()
-    assert "Traceback" not in ran.output
-    assert not any("Working on it" in body for body in stage.bot_comments())
-
-
-# -- what a model writes, on a runner
 
 
 @pytest.mark.slow

@@ -1,19 +1,31 @@
-"""Events that nobody wrote a command for: a schedule, a dispatch, a label."""
+"""Events that nobody wrote a command for: a schedule, a label, a failed run."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from slash_forge.bundled import MAINTAINER
+from slash_forge.runs import Step as JobStep
 from tests.support.fix_script import fix_steps
+from tests.support.model_script import Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
 
 LABELS = "triggers:\n  labels:\n    agent-fix: fix\n"
+READING: dict[str, Any] = {
+    "contents": "read",
+    "issues": "write",
+    "pull_requests": "read",
+    "checks": "read",
+    "actions": "read",
+    "statuses": "read",
+}
 
 
 def _labelled(stage: Stage, login: str = MAINTAINER) -> dict[str, Any]:
@@ -26,21 +38,6 @@ def _labelled(stage: Stage, login: str = MAINTAINER) -> dict[str, Any]:
         "repository": event["repository"],
         "sender": stage.ask("words", login)["sender"],
     }
-
-
-@pytest.mark.slow
-def test_a_schedule_that_does_not_name_its_repository_is_carried_out(stage: Stage) -> None:
-    with ModelServer(fix_steps()) as server:
-        ran = stage.run(
-            "--instruction", "mend how durations carry", model=server, event={"schedule": "0 4 * * *"}, name="schedule"
-        )  # fmt: skip
-    assert ran.code == 0, ran.output
-    file = stage.event_file({"schedule": "0 4 * * *"})
-    given = {"SLASH_AGENT_INSTRUCTION": "mend how durations carry"}
-    published = stage.publish(GITHUB_EVENT_NAME="schedule", GITHUB_EVENT_PATH=str(file), **given)
-    assert published.code == 0, published.output
-    [pull] = stage.pulls()
-    assert pull["base"]["ref"] == "main"
 
 
 @pytest.mark.slow
@@ -62,3 +59,35 @@ def test_a_schedule_may_what_the_default_branchs_policy_gives_it(stage: Stage) -
     assert ran.code == 3
     asked = [one.query for one in stage.forge.requests if one.path.endswith("agent.yml")]
     assert asked == ["ref=main"]
+
+
+def _failed_run(stage: Stage, number: int, steps: Sequence[Step]) -> list[str]:
+    """CI fails on the pull request; the first messages of the run's requests to the model."""
+    run = stage.forge.add_run(stage.repo, pull=number, event="pull_request", conclusion="failure")
+    log = JobStep("Test", "failure", "E   it shows 60 seconds\n")
+    stage.forge.add_job(stage.repo, run, "unit", conclusion="failure", steps=[log])
+    event = stage.forge.workflow_run_event(stage.repo, run)
+    token = stage.forge.token(permissions=READING, repo=stage.repo)
+    with ModelServer(steps) as server:
+        ran = stage.run(model=server, event=event, name="workflow_run", token=token)
+        asked = [json.dumps(one.json["messages"][0]) for one in server.requests]
+    assert ran.code == 0, ran.output
+    stage.event_file(event)
+    return asked
+
+
+@pytest.mark.slow
+def test_a_failed_run_is_mended_on_the_pull_request_at_most_twice_a_head(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "triggers: {failed_runs: true}\n"})
+    stage.forge.commit(stage.repo, {"notes.md": "draft\n"}, branch="topic", author=MAINTAINER)
+    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
+    assert "it shows 60 seconds" in _failed_run(stage, number, fix_steps())[0]
+    file = str(stage.folder / "event.json")
+    published = stage.publish(GITHUB_EVENT_NAME="workflow_run", GITHUB_EVENT_PATH=file)
+    assert published.code == 0, published.output
+    [made] = [one for one in stage.pulls() if one["number"] != number]
+    assert (made["base"]["ref"], made["draft"]) == ("topic", True)
+    nothing = [Say("Nothing to mend.")]
+    assert [len(_failed_run(stage, number, nothing)) for _ in range(2)] == [1, 0]
+    stage.forge.commit(stage.repo, {"notes.md": "more\n"}, branch="topic", author=MAINTAINER)
+    assert len(_failed_run(stage, number, nothing)) == 1

@@ -21,9 +21,6 @@ pytestmark = pytest.mark.bubblewrap
 WORKFLOW = ".github/workflows/agent.yml"
 MENDED = "remaining = round(abs(seconds))"
 VIEW = Call("view", {"path": "tidytime/format.py"})
-PLAN = Call(
-    "submit_plan", {"title": "Round first", "steps": [{"text": "Round.", "paths": ["tidytime/format.py"]}]}
-)
 MORE = Call("write", {"path": "CHANGES.md", "content": "Durations carry.\n"})
 RUN = {"contents": "read", "issues": "write", "actions": "read", "pull_requests": "read"}
 
@@ -90,26 +87,6 @@ def test_a_question_is_read_again_from_its_comment_where_its_bundle_is_gone(stag
 
 
 @pytest.mark.slow
-def test_a_plan_stays_one_where_its_bundle_is_gone(stage: Stage) -> None:
-    carry_out(stage, "/agent plan the carry", [VIEW, Call("ask_user", {"question": "Round first?"})])
-    asked = carry_out(stage, "/agent continue yes", [VIEW, PLAN])
-    assert "It asked:\\nRound first?" in asked[0]
-    assert "submit_plan" in asked[0]
-    assert stage.pulls() == []
-
-
-@pytest.mark.slow
-def test_where_the_base_has_moved_the_change_is_merged_onto_it(stage: Stage) -> None:
-    first = fixed(stage)
-    stage.forge.commit(stage.repo, {"meanwhile.txt": "x\n"})
-    carry_out(stage, "/agent continue and say so in CHANGES.md", [MORE, DESCRIBE, DONE])
-    [pull] = stage.pulls()
-    assert pull["number"] == first["number"]
-    assert stage.outcome()["base_sha"] == stage.forge.branch_sha(stage.repo)
-    assert files_of(stage, pull) == {"tidytime/format.py", "CHANGES.md"}
-
-
-@pytest.mark.slow
 def test_nobodys_commit_is_lost_where_others_have_committed_to_the_branch(stage: Stage) -> None:
     first = fixed(stage)
     branch = first["head"]["ref"]
@@ -120,15 +97,6 @@ def test_nobodys_commit_is_lost_where_others_have_committed_to_the_branch(stage:
     assert stage.branches()[branch] == theirs
     [new] = [pull for pull in stage.pulls() if pull["number"] != first["number"]]
     assert f"other people have committed to #{first['number']}, which stays unchanged" in new["body"]
-
-
-@pytest.mark.slow
-def test_a_closed_pull_request_is_not_gone_on_from(stage: Stage) -> None:
-    first = fixed(stage)
-    stage.forge.set_thread(stage.repo, first["number"], state="closed")
-    asked = carry_out(stage, "/agent continue", fix_steps())
-    assert "which are not kept any more: go by the thread" in asked[0]
-    assert not any("continues from #" in note for note in stage.outcome()["notes"])
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -34,16 +35,14 @@ class Entries:
     app: App
     token: str
 
-    def call(
-        self, *args: object, model: ModelServer | None = None, app: bool = True, **more: str
-    ) -> CommandResult:
+    def call(self, *args: object, model: ModelServer | None = None, **more: str) -> CommandResult:
         served = {**model.environment(), "SLASH_AGENT_MODEL": "anthropic/claude-sonnet-5-5"} if model else {}
         event = {"schedule": "17 * * * *", "repository": self.stage.sample.event["repository"]}
         environment = {
             "GITHUB_EVENT_NAME": "schedule",
             "GITHUB_EVENT_PATH": str(self.stage.event_file(event)),
             "GITHUB_TOKEN": self.token,
-            **(self.app.environment if app else {}),
+            **self.app.environment,
             **served,
             **more,
         }
@@ -84,36 +83,12 @@ def writing(name: str = "note.txt") -> list[Step]:
 
 
 def all_in(stage: Stage, repository: str, path: str) -> Any:
-    import urllib.request
-
     request = urllib.request.Request(
         f"{stage.forge.api_url}/repos/{repository}/{path}",
         headers={"Authorization": f"Bearer {stage.forge.token('riverbend')}"},
     )
     with urllib.request.urlopen(request, timeout=120) as answer:
         return json.load(answer)
-
-
-@pytest.mark.slow
-def test_actions_own_token_is_refused_for_another_repository_before_anything_costs(
-    entries: Entries, stage: Stage
-) -> None:
-    """Before the plan, before the model, and before the push; for its own repository it is enough."""
-    planned = entries.plan(stage.repo, NOTES, app=False)
-    assert planned.code == 0
-    assert [job["repository"] for job in planned.json["matrix"]["include"]] == [stage.repo]
-    assert f"{NOTES}: {NOTES} is out of reach" in planned.err
-    assert "Give app-id and app-private-key" in planned.err
-    with ModelServer([Say("Asked!")]) as model:
-        ran = entries.run(NOTES, model, app=False)
-        assert (ran.code, model.requests) == (2, [])
-    assert f"{NOTES} is out of reach" in ran.err
-    with ModelServer(writing()) as model:
-        entries.run(NOTES, model)
-    done = entries.publish(NOTES, app=False)
-    assert done.code == 2
-    assert "is out of reach" in done.err
-    assert all_in(stage, NOTES, "pulls") == []
 
 
 @pytest.mark.parametrize(

@@ -121,32 +121,6 @@ def test_under_a_suggestion_stands_what_was_tried(
 
 
 @pytest.mark.slow
-def test_a_second_one_looks_only_at_what_is_new_and_full_at_everything(stage: Stage, number: int) -> None:
-    review(stage, number, report())
-    stage.forge.commit(
-        stage.repo, {"README.md": "# Tidy time\n\nAnother line.\n"}, branch="topic", author=MIRA
-    )
-    _, told = review(stage, number, report(path="README.md", line=3, title="Says nothing"))
-    assert "Another line." in told[0]
-    assert SHOWN not in told[0]
-    assert "which was reviewed before" in told[0]
-    assert [one["path"] for one in remarks(stage, number)] == ["stats.py", "README.md"]
-    _, told = review(stage, number, report(), said="/agent review --full")
-    assert SHOWN in told[0]
-    assert len(remarks(stage, number)) == 2
-
-
-@pytest.mark.slow
-def test_where_nothing_is_new_no_model_is_asked(stage: Stage, number: int) -> None:
-    review(stage, number, report())
-    ran, told = review(stage, number)
-    assert told == []
-    assert len(reviews(stage, number)) == 1
-    assert stage.bot_comments(number)[-1].startswith("**No new findings.** 1 major finding is still open: [")
-    assert ran.code == 0
-
-
-@pytest.mark.slow
 def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -> None:
     _, event = stage.forge.comment(stage.repo, number, MIRA, "/agent review")
     with ModelServer([VIEW, report(suggestion=BETTER), shell("sleep 600")]) as server:

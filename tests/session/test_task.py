@@ -10,7 +10,7 @@ import pytest
 
 from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from tests.support.fix_script import VIEW, fix_steps
-from tests.support.model_script import Call, Say, ScriptRequest, Step
+from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
 
@@ -21,7 +21,7 @@ schedule: weekly
 paths: ["tidytime/**"]
 labels: [maintenance]
 checks: ["test -f README.md"]
-limits: {{ usd: 0.5, turns: {turns} }}
+limits: { usd: 0.5, turns: 20 }
 ---
 Look for times that are rounded wrongly, and mend them.
 """
@@ -29,7 +29,7 @@ Look for times that are rounded wrongly, and mend them.
 
 @pytest.fixture(autouse=True)
 def task(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {".github/agent/rounding.md": TASK.format(turns=20)})
+    stage.forge.commit(stage.repo, {".github/agent/rounding.md": TASK})
 
 
 def event(stage: Stage) -> Any:
@@ -72,17 +72,6 @@ def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage) -> None:
         "python3 -m unittest",
         "test -f README.md",
     ]
-
-
-@pytest.mark.slow
-def test_what_lies_outside_the_tasks_paths_is_denied_and_held_back(stage: Stage) -> None:
-    steps = [Call("bash", {"command": "echo more >> README.md"}), *fix_steps()]
-    with ModelServer(steps) as model:
-        assert run(stage, model).code == 0
-    outcome = stage.outcome()
-    assert [file["path"] for file in outcome["files"]] == ["tidytime/format.py"]
-    assert [file["path"] for file in outcome["withheld"]] == ["README.md"]
-    assert "the task rounding" in outcome["withheld"][0]["reason"]
 
 
 def published(stage: Stage, *steps: Step) -> list[Any]:
@@ -158,26 +147,6 @@ def test_a_folder_that_is_not_there_and_no_thread_cost_no_request(stage: Stage) 
     assert model.requests == []
     assert "No thread meets the task's conditions" in stage.outcome()["reason"]
     assert stage.outcome()["cost"] == 0
-
-
-@pytest.mark.slow
-def test_nothing_to_do_says_nothing(stage: Stage) -> None:
-    with ModelServer([Say("All times are rounded well.")]) as model:
-        assert run(stage, model).code == 0
-    assert publish(stage).code == 0
-    assert (stage.pulls(), stage.bot_comments()) == ([], [])
-
-
-@pytest.mark.slow
-def test_the_tasks_limit_ends_the_run(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {".github/agent/rounding.md": TASK.format(turns=2)})
-
-    def looking(asked: ScriptRequest) -> Step:
-        return Call("bash", {"command": f"echo {asked.number}"}, id=f"call_{asked.number}")
-
-    with ModelServer(looking) as model:
-        run(stage, model)
-    assert len(model.requests) == 2
 
 
 @pytest.mark.parametrize("name", ["nothing", "../agent", "Rounding"])

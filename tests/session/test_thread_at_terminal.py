@@ -73,13 +73,6 @@ def test_an_issue_is_read_as_data_and_its_number_is_in_the_branch(
     )
 
 
-@pytest.mark.slow
-def test_an_issue_by_its_address(stage: Stage, run: Run) -> None:
-    ran, asked = run(f"{stage.forge.url}/{stage.repo}/issues/{stage.sample.issue}#issuecomment-1")
-    assert ran.code == 0, ran.err
-    assert TITLE in json.dumps(asked[0]["messages"])
-
-
 def test_a_pull_request_needs_its_head_here(stage: Stage, clone: Path, run: Run) -> None:
     stage.forge.commit(stage.repo, {"stats.py": "x = 1\n"}, branch="topic", author=MAINTAINER)
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")

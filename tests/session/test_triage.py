@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -86,17 +86,12 @@ def run(stage: Stage, *steps: Step, task: str = "stale-triage") -> tuple[Command
     return ran, [request.json for request in model.requests]
 
 
-def publish(stage: Stage, *more: str) -> CommandResult:
-    return stage.publish(
-        *more,
+def published(stage: Stage) -> str:
+    done = stage.publish(
         GITHUB_EVENT_NAME="schedule",
         GITHUB_EVENT_PATH=str(stage.folder / "event.json"),
         SLASH_AGENT_TASK="stale-triage",
     )
-
-
-def published(stage: Stage, *more: str) -> str:
-    done = publish(stage, *more)
     assert done.code == 0, done.output
     return done.out
 
@@ -116,7 +111,7 @@ def state(stage: Stage, number: int) -> tuple[str, str | None]:
 
 def test_what_the_model_is_shown_is_fenced_and_only_what_the_task_is_about(stage: Stage, old: int) -> None:
     issue(stage, "Fresh", days=3)
-    pinned(stage, issue(stage, "Held", days=90))
+    stage.forge.label(stage.repo, issue(stage, "Held", days=90), "pinned")
     stage.forge.set_thread(stage.repo, issue(stage, "Locked", days=90), locked=True)
     ran, asked = run(stage)
     first = json.dumps(asked[0]["messages"][0])
@@ -161,28 +156,6 @@ def test_label_and_comment_once_and_nothing_more_while_nobody_answers(
 
 
 @pytest.mark.slow
-def test_an_answer_takes_the_label_off_and_keeps_it_open(stage: Stage, old: int, clock: Clock) -> None:
-    clock.behind = 20
-    run(stage, speak(old))
-    published(stage)
-    clock.behind = 0
-    owner = stage.repo.partition("/")[0]
-    stage.forge.comment(stage.repo, old, owner, "Yes, it still happens.")
-    _, asked = run(
-        stage, [propose("remove_label", old, label="stale"), propose("close", old), *speak(old)[:1]]
-    )
-    said = results(asked)
-    assert "and something has happened since" in said
-    assert "Yes, it still happens." in said
-    assert f"Accepted: take the label `stale` off #{old}" in said
-    assert said.count("something happened on it within 60 days") == 2
-    published(stage)
-    assert labels(stage, old) == []
-    assert state(stage, old) == ("open", None)
-    assert len(stage.bot_comments(old)) == 1
-
-
-@pytest.mark.slow
 def test_after_the_second_period_it_is_closed(stage: Stage, old: int, clock: Clock) -> None:
     clock.behind = 20
     run(stage, speak(old))
@@ -193,68 +166,6 @@ def test_after_the_second_period_it_is_closed(stage: Stage, old: int, clock: Clo
     assert f"written: close #{old} as not planned" in published(stage)
     assert state(stage, old) == ("closed", "not_planned")
     assert "written" not in published(stage)
-
-
-@pytest.mark.slow
-def test_who_takes_the_label_off_by_hand_has_said_no(stage: Stage, old: int, clock: Clock) -> None:
-    clock.behind = 20
-    run(stage, speak(old))
-    published(stage)
-    clock.behind = 0
-    with stage.forge._state.lock:
-        stage.forge._repository(stage.repo).threads[old].labels.clear()
-    _, asked = run(stage, propose("close", old))
-    assert asked == []
-
-
-def answered(stage: Stage, number: int) -> None:
-    stage.forge.comment(stage.repo, number, stage.repo.partition("/")[0], "Wait, I am on it.")
-
-
-def closed(stage: Stage, number: int) -> None:
-    stage.forge.set_thread(stage.repo, number, state="closed")
-
-
-def locked(stage: Stage, number: int) -> None:
-    stage.forge.set_thread(stage.repo, number, locked=True)
-
-
-def pinned(stage: Stage, number: int) -> None:
-    stage.forge.label(stage.repo, number, "pinned")
-
-
-@pytest.mark.parametrize(
-    ("meanwhile", "why"),
-    [
-        (answered, "something has happened on it since the run looked"),
-        (closed, "it is closed now"),
-        (locked, "it is locked"),
-        (pinned, "it has the label `pinned`"),
-    ],
-)
-@pytest.mark.slow
-def test_what_changed_meanwhile_is_left_alone_and_that_is_said(
-    stage: Stage, old: int, meanwhile: Callable[[Stage, int], None], why: str
-) -> None:
-    other = issue(stage, "Another", days=80)
-    run(stage, [*speak(old), *speak(other)])
-    meanwhile(stage, old)
-    out = published(stage)
-    assert f"not written: comment on #{old}: {why}" in out
-    assert "2 writes on threads made, 2 left out" in out
-    assert f"written: comment on #{other}" in out
-    assert stage.bot_comments(old) == []
-    assert labels(stage, other) == ["stale"]
-
-
-@pytest.mark.slow
-def test_the_policy_of_the_default_branch_is_asked_again(stage: Stage, old: int) -> None:
-    run(stage, speak(old))
-    stage.forge.commit(stage.repo, {".github/agent.yml": "writes: { comment: 0 }\n"})
-    done = publish(stage)
-    assert done.code == 6
-    assert "no write of the kind `comment`" in done.output
-    assert (stage.bot_comments(old), labels(stage, old)) == ([], [])
 
 
 def test_the_dashboard_counts_the_writes_that_were_made_and_those_that_were_not(

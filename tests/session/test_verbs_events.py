@@ -82,9 +82,8 @@ def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: St
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["thread_author: [explain]", "tiers: {outsider: {verbs: [explain]}}"])
-def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage, policy: str) -> None:
-    stage.forge.commit(stage.repo, {".github/agent.yml": f"version: 1\n{policy}\n"})
+def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
     event = stage.ask("/agent explain why it says 60 seconds", REPORTER)
     token = stage.forge.token(
         ACTIONS_BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
@@ -98,16 +97,3 @@ def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage:
         ran = stage.run(model=server, event=event, token=token, **actions)
     assert ran.code == 0, ran.output
     assert stage.outcome()["status"] == "answered"
-
-
-@pytest.mark.slow
-def test_a_plan_changed_between_the_jobs_is_noticed(stage: Stage) -> None:
-    event = stage.ask("/agent plan this")
-    with ModelServer([VIEW, SUBMIT, Say("Planned.")]) as server:
-        assert stage.run(model=server, event=event).code == 0
-    plan = stage.bundle / "plan.json"
-    plan.write_text(plan.read_text().replace("Round first.", "Open the back door."))
-    ran = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(stage.event_file(event)))
-    assert ran.code == 2
-    assert "plan.json" in ran.err
-    assert comments(stage, "**Plan:") == []
