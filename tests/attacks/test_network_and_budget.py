@@ -12,7 +12,6 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.session.event.event_context import EventOptions
 from bot.session.event.run_event import run_event
-from tests.session.test_event_quota import BOT, WORKFLOW, run_of
 from tests.support.fix_script import DONE, shell
 from tests.support.loopback import Listener, Loopback, Response
 from tests.support.model_server import ModelServer
@@ -107,19 +106,12 @@ def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dic
 def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage, one_day: None) -> None:
     policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 2}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    granted = {"contents": "read", "issues": "write", "actions": "read"}
-    token = stage.forge.token(BOT, granted, repo=stage.repo)
     for _ in range(2):
-        run_of(stage)
-    event = stage.event_file(stage.sample.event)
+        stage.add_run("success")
+    event, token = stage.event_file(stage.sample.event), stage.bot_token()
     with ModelServer([DONE]) as server:
         for _ in range(30):
-            environment = stage.environment(
-                token,
-                **server.environment(),
-                GITHUB_RUN_ID=str(run_of(stage, None)),
-                GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
-            )
+            environment = stage.environment(token, **server.environment(), **stage.job())
             ended = run_event(EventOptions("issue_comment", event), environment, print)
             assert ended.exit_code is ExitCode.REFUSED
         assert server.requests == []

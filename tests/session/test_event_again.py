@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -16,57 +15,43 @@ from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.stage import CommandResult, Stage
+from tests.support.stage import BOT, CommandResult, Stage
 
 pytestmark = pytest.mark.bubblewrap
 
-BOT = "github-actions[bot]"
-WORKFLOW = ".github/workflows/agent.yml"
 AGENT_JOB = "Run the agent"
 RUNNER = {"RUNNER_NAME": "GitHub Actions 1"}
 ASKS = Call("ask_user", {"question": "Which of the two roundings is meant?"})
-
-
-def actions_run(stage: Stage) -> int:
-    run = stage.forge.add_run(
-        stage.repo, workflow=WORKFLOW, name="agent", event="issue_comment", actor=MAINTAINER, conclusion=None
-    )
-    stage.forge.add_job(stage.repo, run, AGENT_JOB, conclusion=None)
-    return run
 
 
 def act(
     stage: Stage, steps: list[Step], event: object = None, run: int = 0, **more: str
 ) -> tuple[CommandResult, int, list[str]]:
     """One run as Actions has it, its bundle kept as an artifact. What was said, the run, the requests to the model."""
-    run = run or actions_run(stage)
-    permissions: dict[str, Any] = {"contents": "read", "issues": "write", "actions": "read"}
-    token = more.pop("token", "") or stage.forge.token(BOT, permissions, repo=stage.repo)
+    if not run:
+        run = stage.add_run()
+        stage.forge.add_job(stage.repo, run, AGENT_JOB, conclusion=None)
     with ModelServer(steps) as server:
-        ran = stage.run(
-            model=server,
-            event=event,
-            token=token,
-            GITHUB_RUN_ID=str(run),
-            GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
-            **RUNNER,
-            **more,
-        )
+        environment = {**stage.job(run), **RUNNER, **more}
+        ran = stage.run(model=server, event=event, token=stage.bot_token(), **environment)
         asked = [json.dumps(request.json) for request in server.requests]
     assert "Traceback" not in ran.output
     stage.forge.set_run(stage.repo, run, conclusion="success")
     if (stage.bundle / "outcome.json").exists():
-        files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
-        stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-run-0-1-5fd0f6fb", files)
+        stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-run-0-1-5fd0f6fb", bundle_files(stage))
         # Newer than the bundle, and none.
         stage.forge.add_artifact(stage.repo, run, "slash-agent-run-0-1-5fd0f6fb-report.html", b"<html>")
     return ran, run, asked
 
 
-def nothing_asked(stage: Stage, body: str, login: str = MAINTAINER, **more: str) -> str:
+def bundle_files(stage: Stage) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
+
+
+def nothing_asked(stage: Stage, body: str, login: str = MAINTAINER) -> str:
     """Give a command that must not reach a model; what the thread is told."""
     before = stage.bot_comments()
-    ran, _, asked = act(stage, [Say("Asked!")], stage.ask(body, login), **more)
+    ran, _, asked = act(stage, [Say("Asked!")], stage.ask(body, login))
     assert asked == []
     assert ran.code in (2, 3)
     [told] = [comment for comment in stage.bot_comments() if comment not in before]
@@ -87,9 +72,7 @@ def test_retry_does_the_last_request_again_and_is_published(stage: Stage) -> Non
     ran, _, asked = act(stage, fix_steps(), retry := stage.ask("/agent retry"))
     assert ran.code == 0, ran.output
     assert "fix the carry, and nothing else" in asked[0]
-    file = stage.event_file(retry)
-    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-    assert published.code == 0, published.output
+    stage.publish_event(retry)
     assert len(stage.pulls()) == 1
 
 
@@ -177,9 +160,9 @@ def test_a123_a_bundle_that_code_of_the_repository_may_have_uploaded_is_not_gone
     """In a job before this one, whatever it is called, that code could upload any bundle."""
     event = stage.ask("/agent fix this")
     act(stage, fix_steps(), event)
-    files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
+    files = bundle_files(stage)
     shutil.rmtree(stage.bundle)
-    run = stage.forge.add_run(stage.repo, workflow=WORKFLOW, event="issue_comment", conclusion=None)
+    run = stage.add_run()
     before, own = names
     stage.forge.add_job(stage.repo, run, before)
     stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files, at="2020-01-01T00:00:00Z")
@@ -195,13 +178,10 @@ def test_the_bundle_of_an_earlier_attempt_is_taken_with_its_proposed_writes(stag
     bundle, patch = read_bundle(stage.bundle), (stage.bundle / "changes.patch").read_bytes()
     writes = Writes((AddLabel(1, "bug"),))
     write_bundle(Bundle(stage.bundle, bundle.outcome, bundle.patch, writes=writes))
-    files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
-    stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-run-0-2-5fd0f6fb", files)
+    stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-run-0-2-5fd0f6fb", bundle_files(stage))
     shutil.rmtree(stage.bundle)
-    token = stage.forge.token(
-        BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
-    )
-    ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2", **RUNNER)
+    again = {"GITHUB_RUN_ID": str(run), "GITHUB_RUN_ATTEMPT": "2", **RUNNER}
+    ran = stage.run(event=event, token=stage.bot_token(), **again)
     assert ran.code == 0, ran.output
     assert read_bundle(stage.bundle).writes == writes
     assert (stage.bundle / "changes.patch").read_bytes() == patch
@@ -224,9 +204,7 @@ def test_a_question_stands_in_the_thread_and_its_answer_goes_on_from_the_bundle(
     # The conversation itself is gone on with: its calls and their results are there.
     assert {"tool_use", "tool_result"} <= {part["type"] for part in parts_of(asked[0])}
     assert b"round(abs(seconds))" in (stage.bundle / "changes.patch").read_bytes()
-    file = stage.event_file(event)
-    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-    assert published.code == 0, published.output
+    stage.publish_event(event)
     assert len(stage.pulls()) == 1
 
 
@@ -257,7 +235,7 @@ def test_a_bundle_of_another_thread_is_refused(stage: Stage) -> None:
 
 
 def test_paths_in_an_archive_are_not_followed(stage: Stage) -> None:
-    run = actions_run(stage)
+    run = stage.add_run()
     files = {"../../evil.txt": b"x", "/tmp/evil.txt": b"x", "sub/outcome.json": b"{}"}
     stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files)
     progress(stage, stage.sample.comment, run=run)
@@ -275,9 +253,8 @@ def test_a93_no_mark_makes_retry_repeat_a_command_of_another_thread(stage: Stage
 @pytest.mark.slow
 def test_a93_no_mark_makes_continue_take_the_bundle_of_another_workflow(stage: Stage) -> None:
     act(stage, [VIEW, Turn(EDITS)])
-    files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
     other = stage.forge.add_run(stage.repo, workflow=".github/workflows/ci.yml", event="pull_request")
-    stage.forge.add_artifact(stage.repo, other, "slash-agent-bundle-run-0-1-5fd0f6fb", files)
+    stage.forge.add_artifact(stage.repo, other, "slash-agent-bundle-run-0-1-5fd0f6fb", bundle_files(stage))
     progress(stage, stage.ask("/agent fix that")["comment"]["id"], run=other)
     act(stage, [DONE], stage.ask("/agent continue with the rest"))
     outcome = stage.outcome()

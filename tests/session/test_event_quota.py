@@ -15,29 +15,12 @@ from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE
 from tests.support.model_server import ModelServer
 from tests.support.outcomes import make_request
-from tests.support.stage import CommandResult, Stage
-
-BOT = "github-actions[bot]"
-WORKFLOW = ".github/workflows/agent.yml"
-
-
-def run_of(stage: Stage, conclusion: str | None = "success", login: str = MAINTAINER, **more: Any) -> int:
-    given = {"workflow": WORKFLOW, "event": "issue_comment", "actor": login, "conclusion": conclusion, **more}
-    return stage.forge.add_run(stage.repo, name="agent", **given)
-
+from tests.support.stage import BOT, WORKFLOW, CommandResult, Stage
 
 def act(stage: Stage, event: Any = None, run: int = 0) -> tuple[CommandResult, int]:
     """One run as Actions has it; what was said, and how often the model was asked."""
-    granted: dict[str, Any] = {"contents": "read", "issues": "write", "actions": "read"}
-    token = stage.forge.token(BOT, granted, repo=stage.repo)
     with ModelServer([DONE]) as server:
-        ran = stage.run(
-            model=server,
-            event=event,
-            token=token,
-            GITHUB_RUN_ID=str(run or run_of(stage, None)),
-            GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
-        )
+        ran = stage.run(model=server, event=event, token=stage.bot_token(), **stage.job(run))
         asked = len(server.requests)
     assert "Traceback" not in ran.output
     return ran, asked
@@ -64,7 +47,7 @@ def test_what_does_not_count(stage: Stage, one_day: None) -> None:
         {"event": "schedule", "login": REPORTER},
     ):
         for _ in range(2):
-            run_of(stage, **more)
+            stage.add_run(**{"conclusion": "success", **more})
     before = len(stage.forge.requests)
     assert quota(stage, 2, OWNER) == ""
     assert len(stage.forge.requests) - before == 1
@@ -87,13 +70,13 @@ def test_where_runs_cannot_be_counted_the_permission_is_named(stage: Stage, tier
 def test_help_is_never_refused_for_it(stage: Stage, one_day: None) -> None:
     policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 1}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    run_of(stage)
+    stage.add_run("success")
     assert act(stage, stage.ask("/agent help"))[0].code == 0
 
 
 @pytest.mark.bubblewrap
 def test_a_comment_that_a_dead_run_left_open_is_closed(stage: Stage) -> None:
-    dead = run_of(stage, "cancelled")
+    dead = stage.add_run("cancelled")
     mark = f"<!-- slash-agent progress request={stage.sample.comment} run={dead} state=on -->"
     stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Working on it**\n\n{mark}\n")
     act(stage, stage.ask("/agent fix this"))

@@ -47,9 +47,7 @@ def test_a_label_that_the_policy_names_is_carried_out(stage: Stage) -> None:
     with ModelServer(fix_steps()) as server:
         ran = stage.run(model=server, event=event, name="issues")
     assert ran.code == 0, ran.output
-    file = stage.event_file(event)
-    published = stage.publish(GITHUB_EVENT_NAME="issues", GITHUB_EVENT_PATH=str(file))
-    assert published.code == 0, published.output
+    stage.publish_event(event, "issues")
     assert len(stage.pulls()) == 1
 
 
@@ -61,8 +59,8 @@ def test_a_schedule_may_what_the_default_branchs_policy_gives_it(stage: Stage) -
     assert asked == ["ref=main"]
 
 
-def _failed_run(stage: Stage, number: int, steps: Sequence[Step]) -> list[str]:
-    """CI fails on the pull request; the first messages of the run's requests to the model."""
+def _failed_run(stage: Stage, number: int, steps: Sequence[Step]) -> tuple[Any, list[str]]:
+    """CI fails on the pull request: the event, and the first messages of the run's requests to the model."""
     run = stage.forge.add_run(stage.repo, pull=number, event="pull_request", conclusion="failure")
     log = JobStep("Test", "failure", "E   it shows 60 seconds\n")
     stage.forge.add_job(stage.repo, run, "unit", conclusion="failure", steps=[log])
@@ -72,8 +70,7 @@ def _failed_run(stage: Stage, number: int, steps: Sequence[Step]) -> list[str]:
         ran = stage.run(model=server, event=event, name="workflow_run", token=token)
         asked = [json.dumps(one.json["messages"][0]) for one in server.requests]
     assert ran.code == 0, ran.output
-    stage.event_file(event)
-    return asked
+    return event, asked
 
 
 @pytest.mark.slow
@@ -81,13 +78,12 @@ def test_a_failed_run_is_mended_on_the_pull_request_at_most_twice_a_head(stage: 
     stage.forge.commit(stage.repo, {".github/agent.yml": "triggers: {failed_runs: true}\n"})
     stage.forge.commit(stage.repo, {"notes.md": "draft\n"}, branch="topic", author=MAINTAINER)
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
-    assert "it shows 60 seconds" in _failed_run(stage, number, fix_steps())[0]
-    file = str(stage.folder / "event.json")
-    published = stage.publish(GITHUB_EVENT_NAME="workflow_run", GITHUB_EVENT_PATH=file)
-    assert published.code == 0, published.output
+    event, asked = _failed_run(stage, number, fix_steps())
+    assert "it shows 60 seconds" in asked[0]
+    stage.publish_event(event, "workflow_run")
     [made] = [one for one in stage.pulls() if one["number"] != number]
     assert (made["base"]["ref"], made["draft"]) == ("topic", True)
     nothing = [Say("Nothing to mend.")]
-    assert [len(_failed_run(stage, number, nothing)) for _ in range(2)] == [1, 0]
+    assert [len(_failed_run(stage, number, nothing)[1]) for _ in range(2)] == [1, 0]
     stage.forge.commit(stage.repo, {"notes.md": "more\n"}, branch="topic", author=MAINTAINER)
-    assert len(_failed_run(stage, number, nothing)) == 1
+    assert len(_failed_run(stage, number, nothing)[1]) == 1

@@ -10,15 +10,13 @@ from typing import Any
 import pytest
 
 from slash_forge.bundled import MAINTAINER
-from slash_forge.forge import ACTIONS_BOT
 from tests.support.fix_script import DESCRIBE, DONE, fix_steps
 from tests.support.model_script import Call, Step
 from tests.support.model_server import ModelServer
-from tests.support.stage import Stage
+from tests.support.stage import BOT, Stage
 
 pytestmark = pytest.mark.bubblewrap
 
-WORKFLOW = ".github/workflows/agent.yml"
 MENDED = "remaining = round(abs(seconds))"
 VIEW = Call("view", {"path": "tidytime/format.py"})
 MORE = Call("write", {"path": "CHANGES.md", "content": "Durations carry.\n"})
@@ -29,17 +27,14 @@ def carry_out(
     stage: Stage, body: str, steps: Sequence[Step], permissions: dict[str, Any] | None = None
 ) -> list[str]:
     """Ask, run, publish, in a run whose artifact expires at once. The requests to the model."""
-    event = stage.ask(body)
-    run = stage.forge.add_run(stage.repo, workflow=WORKFLOW, event="issue_comment", actor=MAINTAINER)
+    event, run = stage.ask(body), stage.add_run("success")
     with ModelServer(steps) as server:
-        token = stage.forge.token(ACTIONS_BOT, permissions or RUN, repo=stage.repo)
+        token = stage.forge.token(BOT, permissions or RUN, repo=stage.repo)
         ran = stage.run(model=server, event=event, token=token, GITHUB_RUN_ID=str(run))
         asked = [json.dumps(request.json) for request in server.requests]
     assert ran.code == 0, ran.output
     stage.forge.add_artifact(stage.repo, run, "slash-agent", b"gone", expired=True)
-    file = stage.event_file(event)
-    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-    assert published.code == 0, published.output
+    stage.publish_event(event)
     return asked
 
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
-from tests.support.stage import CommandResult, Stage
-
-BOT = "github-actions[bot]"
-WORKFLOW = ".github/workflows/agent.yml"
-
+from tests.support.stage import BOT, WORKFLOW, CommandResult, Stage
 
 @pytest.fixture
 def model() -> Iterator[ModelServer]:
@@ -24,35 +19,14 @@ def model() -> Iterator[ModelServer]:
         assert server.requests == []
 
 
-def token(stage: Stage, **more: str) -> str:
-    """What the job that answers `stop` is given."""
-    permissions: dict[str, Any] = {"contents": "read", "issues": "write", "actions": "write", **more}
-    return stage.forge.token(BOT, permissions, repo=stage.repo)
-
-
 def ask(
-    stage: Stage, model: ModelServer, body: str, login: str = MAINTAINER, *args: str, **environment: str
+    stage: Stage, model: ModelServer, body: str, login: str = MAINTAINER, *args: str, run: int = 900001
 ) -> CommandResult:
     stage.forge.grant(stage.repo, MAINTAINER, "maintain")
-    given = {
-        "GITHUB_RUN_ID": "900001",
-        "GITHUB_WORKFLOW_REF": f"{stage.repo}/{WORKFLOW}@refs/heads/main",
-        **environment,
-    }
-    ran = stage.run(*args, model=model, event=stage.ask(body, login), token=token(stage), **given)
+    token = stage.bot_token(actions="write")
+    ran = stage.run(*args, model=model, event=stage.ask(body, login), token=token, **stage.job(run))
     assert "Traceback" not in ran.output
     return ran
-
-
-def run_of(stage: Stage, conclusion: str | None = None, workflow: str = WORKFLOW) -> int:
-    return stage.forge.add_run(
-        stage.repo,
-        workflow=workflow,
-        name="agent",
-        event="issue_comment",
-        actor=MAINTAINER,
-        conclusion=conclusion,
-    )
 
 
 def progress(
@@ -119,7 +93,7 @@ def test_help_tells_an_outsider_what_the_policy_gives_them_and_its_limits(
 
 
 def test_status_tells_state_turn_and_since_when(stage: Stage, model: ModelServer) -> None:
-    run = run_of(stage)
+    run = stage.add_run()
     progress(stage, run, "**Working on it**\n\n- turn 3: edit\n- 12034 tokens, $0.12 so far")
     assert ask(stage, model, "/agent status").code == 0
     said = answer(stage)
@@ -131,7 +105,7 @@ def test_status_tells_state_turn_and_since_when(stage: Stage, model: ModelServer
 
 def test_when_nothing_runs_status_has_the_last_word(stage: Stage, model: ModelServer) -> None:
     line = "**Done:** pull request [#2 Round \\[once\\]](https://x.test/2) · $0.04 · [run](https://x.test/r)"
-    ended = progress(stage, run_of(stage, "success"), line, state="over")
+    ended = progress(stage, stage.add_run("success"), line, state="over")
     ask(stage, model, "/agent status")
     said = answer(stage)
     assert said.startswith("**Nothing is running for this thread.**")
@@ -140,7 +114,7 @@ def test_when_nothing_runs_status_has_the_last_word(stage: Stage, model: ModelSe
 
 
 def test_a_comment_of_a_run_that_died_is_not_believed(stage: Stage, model: ModelServer) -> None:
-    progress(stage, run_of(stage, "failure"))
+    progress(stage, stage.add_run("failure"))
     ask(stage, model, "/agent status")
     assert answer(stage).startswith("**Nothing is running for this thread.**")
 
@@ -149,7 +123,7 @@ def test_a_comment_of_a_run_that_died_is_not_believed(stage: Stage, model: Model
 
 
 def test_stop_cancels_the_run_that_the_progress_comment_names(stage: Stage, model: ModelServer) -> None:
-    run, other = run_of(stage), run_of(stage)
+    run, other = stage.add_run(), stage.add_run()
     progress(stage, run)
     assert ask(stage, model, "/agent stop").code == 0
     assert stage.forge.run_state(stage.repo, run)[1] == "cancelled"
@@ -161,45 +135,40 @@ def test_stop_cancels_the_run_that_the_progress_comment_names(stage: Stage, mode
 
 
 @pytest.mark.parametrize(
-    ("login", "workflow", "own"),
+    ("login", "workflow", "run_in"),
     [
-        (MAINTAINER, WORKFLOW, False),
-        (REPORTER, WORKFLOW, False),
-        (BOT, ".github/workflows/deploy.yml", False),
-        (BOT, WORKFLOW, True),
+        (MAINTAINER, WORKFLOW, ""),
+        (REPORTER, WORKFLOW, ""),
+        (BOT, ".github/workflows/deploy.yml", ""),
+        (BOT, WORKFLOW, "this job"),
+        (BOT, WORKFLOW, "another repository"),
     ],
-    ids=["a mark by a maintainer", "a mark by anybody", "another workflow", "the answering run"],
+    ids=["a mark by a maintainer", "by anybody", "another workflow", "the answering run", "another repository"],
 )
 def test_a_run_that_is_not_ours_is_not_stopped(
-    stage: Stage, model: ModelServer, login: str, workflow: str, own: bool
+    stage: Stage, model: ModelServer, login: str, workflow: str, run_in: str
 ) -> None:
-    run = run_of(stage, workflow=workflow)
+    repo = stage.repo
+    if run_in == "another repository":
+        repo = stage.forge.create_repository("riverbend", "other", stage.forge.git_folder(stage.repo))
+    run = stage.forge.add_run(repo, workflow=workflow, event="issue_comment", conclusion=None)
     progress(stage, run, login=login)
-    ask(stage, model, "/agent stop", GITHUB_RUN_ID=str(run if own else 900001))
-    assert stage.forge.run_state(stage.repo, run)[1] is None
-
-
-def test_a_run_of_another_repository_is_not_stopped(stage: Stage, model: ModelServer) -> None:
-    other = stage.forge.create_repository("riverbend", "other", stage.forge.git_folder(stage.repo))
-    run = stage.forge.add_run(other, workflow=WORKFLOW, conclusion=None)
-    progress(stage, run)
-    ask(stage, model, "/agent stop")
-    assert stage.forge.run_state(other, run)[1] is None
-    assert answer(stage).startswith("**Nothing is running for this thread.**")
+    ask(stage, model, "/agent stop", run=run if run_in == "this job" else 900001)
+    assert stage.forge.run_state(repo, run)[1] is None
 
 
 @pytest.mark.parametrize(("status", "said"), [(403, "`actions: write`"), (409, "had just ended")])
 def test_a_run_that_cannot_be_cancelled_is_said_so(
     stage: Stage, model: ModelServer, status: int, said: str
 ) -> None:
-    progress(stage, run_of(stage))
+    progress(stage, stage.add_run())
     stage.forge.fail_next("POST", "/cancel", status=status, body={"message": "No."})
     ask(stage, model, "/agent stop")
     assert said in answer(stage)
 
 
 def test_a_dry_run_says_that_it_would_cancel_and_cancels_nothing(stage: Stage, model: ModelServer) -> None:
-    run = run_of(stage)
+    run = stage.add_run()
     progress(stage, run)
     before = stage.writes()
     ran = ask(stage, model, "/agent stop", MAINTAINER, "--dry-run")
@@ -211,7 +180,7 @@ def test_a_dry_run_says_that_it_would_cancel_and_cancels_nothing(stage: Stage, m
 
 @pytest.mark.parametrize("verb", ["help", "status", "stop"])
 def test_an_instant_answer_costs_few_calls(stage: Stage, model: ModelServer, verb: str) -> None:
-    progress(stage, run_of(stage))
+    progress(stage, stage.add_run())
     before = len(stage.bot_requests())
     ask(stage, model, f"/agent {verb}")
     assert len(stage.bot_requests()) - before <= 8

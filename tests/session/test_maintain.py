@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import urllib.request
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -91,7 +90,7 @@ def test_a_closed_one_is_remembered_and_a_merged_one_is_not(stage: Stage) -> Non
     closed, merged = pull_of(stage, "links"), pull_of(stage, "tidy")
     stage.forge.set_pull(stage.repo, merged, draft=False)
     stage.forge.merge(stage.repo, merged, "mira-okafor")
-    edit(stage, f"pulls/{closed}", state="closed")
+    stage.edit(f"pulls/{closed}", state="closed")
     planned = plan(stage)
     assert due(planned) == ["tidy"]
     assert f"People closed #{closed}" in why(planned, "links")
@@ -236,25 +235,14 @@ def test_the_dashboard_is_opened_once_and_then_edited_only_when_something_happen
     assert f"  - open: #{number}\n" in issue["body"]
 
 
-def edit(stage: Stage, path: str, **fields: str) -> None:
-    """As a maintainer."""
-    request = urllib.request.Request(
-        f"{stage.forge.api_url}/repos/{stage.repo}/{path}",
-        data=json.dumps(fields).encode(),
-        method="PATCH",
-        headers={"Authorization": f"Bearer {stage.sample.maintainer_token}"},
-    )
-    urllib.request.urlopen(request, timeout=120).close()
-
-
 def test_closing_the_dashboard_switches_it_off_and_reopening_on(stage: Stage) -> None:
     keep_dashboard(stage)
     [issue] = dashboards(stage)
-    edit(stage, f"issues/{issue['number']}", state="closed")
+    stage.edit(f"issues/{issue['number']}", state="closed")
     pull_of(stage, "rare")
     assert "is closed: reopen it to have it again" in keep_dashboard(stage)
     assert dashboards(stage)[0]["body"] == issue["body"]
-    edit(stage, f"issues/{issue['number']}", state="open")
+    stage.edit(f"issues/{issue['number']}", state="open")
     assert "brought up to date" in keep_dashboard(stage)
     assert len(dashboards(stage)) == 1
 
@@ -268,7 +256,7 @@ def test_a_policy_that_wants_no_dashboard_has_none(stage: Stage) -> None:
 def test_a_ticked_task_runs_with_the_next_look_and_is_not_ticked_any_more_then(stage: Stage) -> None:
     keep_dashboard(stage)
     [issue] = dashboards(stage)
-    edit(stage, f"issues/{issue['number']}", body=issue["body"].replace("- [ ] [`rare`]", "- [x] [`rare`]"))
+    stage.edit(f"issues/{issue['number']}", body=issue["body"].replace("- [ ] [`rare`]", "- [x] [`rare`]"))
     planned = plan(stage)
     assert sorted(due(planned)) == ["links", "rare", "tidy"]
     assert why(planned, "rare") == "Somebody ticked it on the dashboard."

@@ -191,7 +191,5 @@ def pushed(stage: Stage, number: int, action: str) -> tuple[CommandResult, list[
     assert ran.code == 0, ran.output
     granted = {"contents": "read", "issues": "write", "pull_requests": "write", "checks": "write"}
     token = stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
-    file = str(stage.event_file(event))
-    published = stage.publish(token=token, GITHUB_EVENT_NAME="pull_request", GITHUB_EVENT_PATH=file)
-    assert published.code == 0, published.output
+    stage.publish_event(event, "pull_request", token=token)
     return ran, told

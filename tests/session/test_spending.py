@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -15,9 +14,9 @@ from bot.publish.thread.history import ASKED, cost, cost_today, spending
 from bot.publish.thread.markers import ANSWER, ENDED, PROGRESS, REFUSED, mark, marked, read_mark
 from bot.session.event.quota import check_quota, usd_left
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.session.test_event_quota import BOT, act, run_of
+from tests.session.test_event_quota import act
 from tests.support.outcomes import make_request
-from tests.support.stage import Stage
+from tests.support.stage import BOT, Stage
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
@@ -53,8 +52,8 @@ def ran(
 
 
 def counted(stage: Stage, run: str = "") -> float | None:
-    token = stage.forge.token(BOT, {"issues": "write", "contents": "read"}, repo=stage.repo)
-    return cost_today(connect(token, stage.forge.api_url), stage.repo, actor(stage), now(), run)
+    github = connect(stage.bot_token(), stage.forge.api_url)
+    return cost_today(github, stage.repo, actor(stage), now(), run)
 
 
 def test_what_counts_is_today_theirs_and_in_our_own_hand(stage: Stage) -> None:
@@ -73,22 +72,18 @@ def test_what_counts_is_today_theirs_and_in_our_own_hand(stage: Stage) -> None:
 def test_a74_a_forged_mark_counts_once_at_most_a_runs_cap_and_for_a_run_that_there_was(
     one_dollar: Stage,
 ) -> None:
-    known = str(run_of(one_dollar))
-    others = str(run_of(one_dollar, login=REPORTER))
+    known = str(one_dollar.add_run("success"))
+    others = str(one_dollar.add_run("success", REPORTER))
     ran(one_dollar, 1e6, run=known)
     ran(one_dollar, 1e6, run=known)
     for run in ("1", "2", others):
         ran(one_dollar, 1e6, run=run)
-    permissions: dict[str, Any] = {"issues": "write", "contents": "read", "actions": "read"}
-    host = connect(one_dollar.forge.token(BOT, permissions, repo=one_dollar.repo), one_dollar.forge.api_url)
-    request = make_request(actor=actor(one_dollar), repository=one_dollar.repo)
-    left = usd_left(host, request, 10, now(), "99", has_progress=True, most=4)
-    assert left == 6
+    assert left(one_dollar, 10) == 6
 
 
 def test_a_day_that_is_spent_is_said_and_no_model_is_asked(one_dollar: Stage) -> None:
     for usd in (0.6, 0.4):
-        ran(one_dollar, usd, run=str(run_of(one_dollar)))
+        ran(one_dollar, usd, run=str(one_dollar.add_run("success")))
     done, asked = act(one_dollar)
     assert (done.code, asked) == (3, 0)
     said = one_dollar.bot_comments()[-1]
@@ -100,7 +95,7 @@ def test_a_day_that_is_spent_is_said_and_no_model_is_asked(one_dollar: Stage) ->
 @pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_what_is_left_is_the_runs_budget_and_what_it_cost_is_in_its_mark(one_dollar: Stage) -> None:
-    earlier = str(run_of(one_dollar))
+    earlier = str(one_dollar.add_run("success"))
     ran(one_dollar, 0.98, run=earlier)
     done, asked = act(one_dollar)
     assert asked == 1, done.output
@@ -112,8 +107,7 @@ def test_what_is_left_is_the_runs_budget_and_what_it_cost_is_in_its_mark(one_dol
 
 
 def test_a_workflow_without_progress_comments_cannot_count_and_says_so(one_dollar: Stage) -> None:
-    token = one_dollar.forge.token(BOT, {"contents": "read", "issues": "write"}, repo=one_dollar.repo)
-    done = one_dollar.run(token=token, SLASH_AGENT_PROGRESS="false", ANTHROPIC_API_KEY="unused")
+    done = one_dollar.run(token=one_dollar.bot_token(), SLASH_AGENT_PROGRESS="false", ANTHROPIC_API_KEY="unused")
     assert done.code == 3
     assert "Turn on `progress`" in done.output
 
@@ -123,11 +117,10 @@ def remark(stage: Stage, kind: str, run: str, **fields: str) -> None:
     stage.forge.comment(stage.repo, stage.sample.issue, BOT, marked("Done", written))
 
 
-def left(stage: Stage) -> object:
-    permissions: dict[str, Any] = {"issues": "write", "contents": "read", "actions": "read"}
-    host = connect(stage.forge.token(BOT, permissions, repo=stage.repo), stage.forge.api_url)
+def left(stage: Stage, limit: float = 6) -> float:
+    host = connect(stage.bot_token(), stage.forge.api_url)
     request = make_request(actor=actor(stage), repository=stage.repo)
-    return usd_left(host, request, 6, now(), "99", has_progress=True, most=4)
+    return usd_left(host, request, limit, now(), "99", has_progress=True, most=4)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +130,7 @@ def left(stage: Stage) -> object:
 def test_a_killed_run_gives_its_money_back_if_it_asked_no_model(
     stage: Stage, conclusion: str | None, asked: bool, expected: float
 ) -> None:
-    run = str(run_of(stage, conclusion))
+    run = str(stage.add_run(conclusion))
     fields = {**spending(actor(stage), now(), 4), "state": "on", **(ASKED if asked else {})}
     remark(stage, PROGRESS, run, **fields)
     assert left(stage) == expected
@@ -153,7 +146,7 @@ UNASKED: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("kind", UNASKED)
 def test_a_run_that_asked_no_model_is_none_of_the_days_runs(stage: Stage, kind: str) -> None:
-    runs = [str(run_of(stage)) for _ in range(2)]
+    runs = [str(stage.add_run("success")) for _ in range(2)]
     for run in runs:
         remark(stage, kind, run, **UNASKED[kind])
     assert quota(stage) == ""
@@ -165,13 +158,12 @@ def test_a_run_that_asked_no_model_is_none_of_the_days_runs(stage: Stage, kind: 
 
 def test_a_run_without_a_comment_is_one_of_the_days_runs(stage: Stage) -> None:
     for _ in range(2):
-        run_of(stage)
+        stage.add_run("success")
     assert "has used today's 2 runs" in quota(stage)
 
 
 def quota(stage: Stage) -> str:
-    permissions: dict[str, Any] = {"issues": "read", "contents": "read", "actions": "read"}
-    host = connect(stage.forge.token(BOT, permissions, repo=stage.repo), stage.forge.api_url)
+    host = connect(stage.bot_token(), stage.forge.api_url)
     request = make_request(repository=stage.repo, actor=actor(stage))
     try:
         return check_quota(host, request, 2, now(), run=99, workflow=".github/workflows/agent.yml")
@@ -192,7 +184,7 @@ def test_what_fails_before_a_model_is_asked_costs_neither_money_nor_a_run(stage:
     tier = "{usd: 5, usd_a_day: 6, runs_a_day: 2}"
     stage.forge.commit(stage.repo, {".github/agent.yml": f"version: 1\ntiers: {{maintainer: {tier}}}\n"})
     for _ in range(2):
-        run = run_of(stage, None)
+        run = stage.add_run()
         done, asked = act(stage, stage.ask(FAILS[way]), run)
         assert (done.code, asked) == (2, 0), done.output
         stage.forge.set_run(stage.repo, run, conclusion="failure")

@@ -72,28 +72,21 @@ def speak(number: int) -> list[Call]:
     return [propose("comment", number, body=ASKING), propose("add_label", number, label="stale")]
 
 
-def run(stage: Stage, *steps: Step, task: str = "stale-triage") -> tuple[CommandResult, list[Any]]:
-    """The run, and the bodies of the model's requests."""
+def event(stage: Stage) -> Any:
     repository = stage.sample.event["repository"]
-    event = {
-        "schedule": "0 3 * * *",
-        "repository": repository,
-        "workflow": ".github/workflows/maintenance.yml",
-    }
+    return {"schedule": "0 3 * * *", "repository": repository, "workflow": ".github/workflows/maintenance.yml"}
+
+
+def run(stage: Stage, *steps: Step) -> tuple[CommandResult, list[Any]]:
+    """The run, and the bodies of the model's requests."""
     with ModelServer([*steps, Say("Looked at them.")]) as model:
-        ran = stage.run(model=model, event=event, name="schedule", SLASH_AGENT_TASK=task)
+        ran = stage.run(model=model, event=event(stage), name="schedule", SLASH_AGENT_TASK="stale-triage")
     assert ran.code == 0, ran.output
     return ran, [request.json for request in model.requests]
 
 
 def published(stage: Stage) -> str:
-    done = stage.publish(
-        GITHUB_EVENT_NAME="schedule",
-        GITHUB_EVENT_PATH=str(stage.folder / "event.json"),
-        SLASH_AGENT_TASK="stale-triage",
-    )
-    assert done.code == 0, done.output
-    return done.out
+    return stage.publish_event(event(stage), "schedule", SLASH_AGENT_TASK="stale-triage").out
 
 
 def results(asked: list[Any]) -> str:

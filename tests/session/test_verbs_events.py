@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
-from slash_forge.forge import ACTIONS_BOT
 from tests.support.fix_script import DONE, VIEW, fix_steps
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
@@ -32,9 +31,7 @@ def carried_out(
         ran = stage.run(model=server, event=event)
     assert ran.code == code, ran.output
     if code == 0:
-        file = stage.event_file(event)
-        published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-        assert published.code == 0, published.output
+        stage.publish_event(event)
     return ran
 
 
@@ -85,15 +82,7 @@ def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: St
 def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
     event = stage.ask("/agent explain why it says 60 seconds", REPORTER)
-    token = stage.forge.token(
-        ACTIONS_BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
-    )
-    workflow = ".github/workflows/agent.yml"
-    run = stage.forge.add_run(
-        stage.repo, workflow=workflow, name="agent", event="issue_comment", actor=REPORTER, conclusion=None
-    )
-    actions = {"GITHUB_RUN_ID": str(run), "GITHUB_WORKFLOW_REF": f"{stage.repo}/{workflow}@refs/heads/main"}
     with ModelServer([VIEW, Say("It rounds too late.")]) as server:
-        ran = stage.run(model=server, event=event, token=token, **actions)
+        ran = stage.run(model=server, event=event, token=stage.bot_token(), **stage.job())
     assert ran.code == 0, ran.output
     assert stage.outcome()["status"] == "answered"

@@ -18,6 +18,8 @@ from tests.support.model_server import ModelServer
 from tests.support.repositories import POLICY, UNCHECKED
 
 MODEL = "anthropic/claude-sonnet-5-5"
+BOT = "github-actions[bot]"
+WORKFLOW = ".github/workflows/agent.yml"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,21 @@ class Stage:
         return self.folder / "temp"
 
     # -- running
+
+    def add_run(self, conclusion: str | None = None, login: str = MAINTAINER, **more: Any) -> int:
+        """Add a run of the agent's workflow, active without a `conclusion`."""
+        run = {"workflow": WORKFLOW, "event": "issue_comment", "actor": login, "conclusion": conclusion, **more}
+        return self.forge.add_run(self.repo, name="agent", **run)
+
+    def job(self, run: int = 0) -> dict[str, str]:
+        """The variables of a job in this run of the agent's workflow, or in a new one."""
+        ref = f"{self.repo}/{WORKFLOW}@refs/heads/main"
+        return {"GITHUB_RUN_ID": str(run or self.add_run()), "GITHUB_WORKFLOW_REF": ref}
+
+    def bot_token(self, **more: Any) -> str:
+        """A token of the job that runs the agent."""
+        permissions = {"contents": "read", "issues": "write", "actions": "read", **more}
+        return self.forge.token(BOT, permissions, repo=self.repo)
 
     def environment(self, token: str = "", **more: str) -> dict[str, str]:
         return {
@@ -146,6 +163,15 @@ class Stage:
             command("publish", "--bundle", self.bundle, *args), self.environment(token, **environment)
         )
 
+    def publish_event(
+        self, event: Any, name: str = "issue_comment", token: str | None = None, **environment: str
+    ) -> CommandResult:
+        """`slash-agent publish` in the job of an event. It must succeed."""
+        where = {"GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(self.event_file(event))}
+        done = self.publish(token=token, **where, **environment)
+        assert done.code == 0, done.output
+        return done
+
     def cli(self, *args: object, **environment: str) -> CommandResult:
         return self.call(command(*args), self.environment(**environment))
 
@@ -165,6 +191,16 @@ class Stage:
         )
         with urllib.request.urlopen(request, timeout=120) as response:
             return json.load(response)
+
+    def edit(self, path: str, **fields: str) -> None:
+        """A maintainer's PATCH of `path` of the repository."""
+        request = urllib.request.Request(
+            f"{self.forge.api_url}/repos/{self.repo}/{path}",
+            data=json.dumps(fields).encode(),
+            method="PATCH",
+            headers={"Authorization": f"Bearer {self.sample.maintainer_token}"},
+        )
+        urllib.request.urlopen(request, timeout=120).close()
 
     def bot_comments(self, number: int = 0) -> list[str]:
         """The bot's comments in a thread, oldest first."""
