@@ -1,11 +1,9 @@
-"""GitHub's own example payloads, all of them, and what else GitHub may send: each gives a request or one sentence
-why not, never a traceback."""
+"""GitHub's own example payloads, all of them: each gives a request or one sentence why not, never a traceback."""
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ from bot.events.event_request import EventRequest
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, NoRequest, Refusal, build_request, parse_event_request
 from tests.support.npm import package_file
-from tests.support.openapi import webhook_errors
 from tests.support.policies import admitting
 from tests.support.threads import Threads, pull_request
 
@@ -140,95 +137,3 @@ def _objects(value: Any, depth: int) -> Any:
         if depth:
             for one in value.values():
                 yield from _objects(one, depth - 1)
-
-
-# What GitHub may send, and its examples never hold. `webhook` is the name in GitHub's description.
-
-
-def _ghost(payload: Payload, where: str) -> None:
-    payload[where]["user"] = None
-
-
-ON_FORK = (
-    "Nothing to do: GitHub gives a {} on a fork's pull request neither secrets nor a token that writes; write the "
-    "command as a comment in the conversation of the pull request, where it works."
-)
-MUTANTS: dict[str, tuple[str, Callable[[Payload], Any], str]] = {
-    "a comment by a ghost": (
-        "issue_comment",
-        lambda one: _ghost(one, "comment"),
-        "The account that gave the command is deleted.",
-    ),
-    "a review by a ghost": (
-        "pull_request_review",
-        lambda one: _ghost(one, "review"),
-        "The account that gave the command is deleted.",
-    ),
-    "a review of a deleted fork's head": (
-        "pull_request_review",
-        lambda one: one["pull_request"]["head"].update(repo=None),
-        ON_FORK.format("review"),
-    ),
-    "a review comment on a deleted fork's head": (
-        "pull_request_review_comment",
-        lambda one: one["pull_request"]["head"].update(repo=None),
-        ON_FORK.format("comment"),
-    ),
-    "a review comment on a line that is gone": (
-        "pull_request_review_comment",
-        lambda one: one["comment"].update(line=None, position=None),
-        "",
-    ),
-    "a pull request of a deleted fork": (
-        "pull_request",
-        lambda one: one["pull_request"]["head"].update(repo=None),
-        "",
-    ),
-    "a pull request by a ghost": ("pull_request", lambda one: _ghost(one, "pull_request"), ""),
-    "a comment under a pull request": (
-        "issue_comment",
-        lambda one: one["issue"].update(
-            pull_request=dict.fromkeys(
-                ("url", "html_url", "diff_url", "patch_url"),
-                "https://api.github.com/repos/Codertocat/Hello-World/pulls/1",
-            )
-        ),
-        "",
-    ),
-}
-
-# The description lets these be null in the payloads of some events and forgets it in those of others.
-NULL_ELSEWHERE = {
-    "pull_request/head/repo: None is not of type 'object'",
-    "pull_request/user: None is not of type 'object'",
-}
-
-_WEBHOOK_ACTIONS = {"pull_request": "opened", **{name: action for name, (action, _) in PLACES.items()}}
-
-
-@pytest.mark.parametrize("what", MUTANTS)
-def test_what_the_examples_never_hold_is_answered(
-    examples: list[tuple[str, Payload]], tmp_path: Path, what: str
-) -> None:
-    name, mutate, reason = MUTANTS[what]
-    action = _WEBHOOK_ACTIONS[name]
-    # The first example of each event has an old shape.
-    found = [one for kind, one in examples if kind == name and one["action"] == action]
-    payload = copy.deepcopy(found[-1])
-    before = webhook_errors(_webhook(name, action), payload)
-    if name in PLACES:
-        payload[PLACES[name][1]]["body"] = "/agent fix it"
-    mutate(payload)
-    new = set(webhook_errors(_webhook(name, payload["action"]), payload)) - set(before)
-    assert new <= NULL_ELSEWHERE
-    answer = _decide(name, payload, tmp_path)
-    if reason:
-        assert not isinstance(answer, Request)
-        assert answer.reason == reason
-    else:
-        assert isinstance(answer, Request) or answer.reason.endswith(".")
-        assert isinstance(parse_event_request(Event(name, payload)), EventRequest)
-
-
-def _webhook(name: str, action: str) -> str:
-    return f"{name}-{action}".replace("_", "-")

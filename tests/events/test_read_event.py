@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,23 @@ def test_a_review_comment_without_a_line_is_outdated_or_on_the_file(
     anchor = asked("pull_request_review_comment", payload).anchor
     assert anchor is not None
     assert (anchor.line, anchor.start_line, anchor.outdated) == (0, 0, outdated)
+
+
+@pytest.mark.parametrize("fork", [None, {"full_name": "mallory/calc"}], ids=["deleted", "there"])
+@pytest.mark.parametrize(
+    ("name", "payload", "noun"),
+    [
+        ("pull_request_review", review_payload, "review"),
+        ("pull_request_review_comment", review_comment_payload, "comment"),
+    ],
+)
+def test_a_command_on_the_diff_of_a_fork_is_led_to_the_conversation(
+    name: str, payload: Callable[..., Any], noun: str, fork: object
+) -> None:
+    assert ignored(name, payload(pull_request__head__repo=fork)) == (
+        f"Nothing to do: GitHub gives a {noun} on a fork's pull request neither secrets nor a token that writes; write "
+        "the command as a comment in the conversation of the pull request, where it works."
+    )
 
 
 # Actions on threads

@@ -62,32 +62,16 @@ def test_a_base_branch_may_be_named() -> None:
     assert request.base_ref == "release/2"
 
 
-IGNORED = {
-    "thanks!": "has no `/agent` command",
-    None: "has no `/agent` command",
-    "> /agent fix it\n\nplease do not": "mentions `/agent`",
-    "```\n/agent fix it\n```": "mentions `/agent`",
-    "I would use /agent fix for it": "mentions `/agent`",
-    "/agent fix it\n\n<!-- slash-agent progress -->": "this bot's own",
-}
-
-
-@pytest.mark.parametrize("body", IGNORED)
-def test_a_comment_that_is_no_command_is_ignored_with_a_word(body: str | None) -> None:
-    threads = Threads()
-    ignored = _build(body, threads)
-    assert isinstance(ignored, NoRequest)
-    assert IGNORED[body] in ignored.reason
-    assert threads.calls == []
-
-
-def test_the_policy_is_not_read_for_a_comment_that_is_no_command() -> None:
-    event = Event("issue_comment", comment_payload("hello"))
-
+@pytest.mark.parametrize("body", [None, "thanks!", "> /agent fix it\n\nplease do not", "I would use /agent fix"])
+def test_neither_policy_nor_thread_is_read_for_a_comment_that_is_no_command(body: str | None) -> None:
     def admission() -> Policy:
         raise AssertionError("the policy was read")
 
-    assert isinstance(build_request(event, Threads(), admission), NoRequest)
+    threads, event = Threads(), Event("issue_comment", comment_payload(body))
+    answer = build_request(event, threads, admission)
+    assert isinstance(answer, NoRequest)
+    assert ("mentions" if body and "/agent" in body else "has no `/agent` command") in answer.reason
+    assert threads.calls == []
 
 
 def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read() -> None:
