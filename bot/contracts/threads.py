@@ -1,5 +1,4 @@
-"""Threads, accounts and repositories as GitHub's API returns them, and the protocols that read them.
-`bot/github` implements these.
+"""Threads, accounts and repositories as GitHub's API returns them.
 
 Times are RFC 3339 in UTC with a trailing `Z`, as GitHub writes them.
 """
@@ -7,12 +6,8 @@ Times are RFC 3339 in UTC with a trailing `Z`, as GitHub writes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
-
-from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThread
 
 # Every comment that the bot writes has a line that starts with this: how it knows its own words again.
 OWN_MARKER = "<!-- slash-agent"
@@ -134,69 +129,3 @@ class TextKind(StrEnum):
     COMMENT = "comment"
     REVIEW = "review"
     REVIEW_COMMENT = "review comment"
-
-
-class RenderedBody(Protocol):
-    """A text as its author wrote it, and GitHub's HTML of it: `None` where there is none."""
-
-    @property
-    def body(self) -> str: ...
-
-    @property
-    def html(self) -> str | None: ...
-
-
-class TextReader(Protocol):
-    def rendered_text(
-        self, repository: str, kind: TextKind, number: int, identity: int
-    ) -> RenderedBody | None:
-        """The text `identity` (0 for the thread's own) of thread `number` with its HTML; `None` if it was deleted."""
-        ...
-
-
-class ThreadReader(TextReader, Protocol):
-    """Reads of one GitHub. Each raises an `AgentError` when the API does not return the requested data."""
-
-    def permission(self, repository: str, login: str) -> Permission:
-        """The permission of `login`. An account unknown to GitHub (404) has level `none` and id 0."""
-        ...
-
-    def issue(self, repository: str, number: int) -> IssueData: ...
-
-    def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
-        """All comments of the thread, newest first, with pages fetched lazily."""
-        ...
-
-    def repository(self, repository: str) -> RepositoryData: ...
-
-
-class PullReader(ThreadReader, Protocol):
-    """Further reads for a request about a pull request."""
-
-    def pull(self, repository: str, number: int) -> PullRequest: ...
-
-    def pushes(self, repository: str, branch: str) -> list[PushData] | None:
-        """The newest pushes to a branch, newest first; `None` if GitHub does not list them, as for the branch
-        of a private fork."""
-        ...
-
-    def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
-        """All conversations on lines of a pull request's diff, resolved ones included."""
-        ...
-
-    def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
-        """The conversation that contains a review comment, or `None` if it does not exist (any more)."""
-        ...
-
-    def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
-        """The failed check runs of a commit, each with its annotations and the last lines of each failed step's
-        log."""
-        ...
-
-    def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
-        """The contexts whose last commit status on a commit is a failure or an error."""
-        ...
-
-    def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
-        """All reviews of a pull request, newest first, with pages fetched lazily."""
-        ...

@@ -14,13 +14,14 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from bot.contracts.request import Actor, Tier
-from bot.contracts.threads import Account, Permission, ThreadReader
+from bot.contracts.threads import Account, Permission
 from bot.events.command import Command, parse_command
 from bot.events.event_request import Cause, CommandSource, EventRequest, NoRequestError, RefusedError
 from bot.verbs.record import Earlier, Place
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, started_by
 
 if TYPE_CHECKING:
+    from bot.github.client import GitHub
     from bot.policy.values import Policy  # pydantic: an event that is not for the bot needs none
 
 LOCKED = "The conversation is locked, so no comment can be posted in it."
@@ -140,7 +141,7 @@ def _login(login: str) -> str:
     return login.casefold().removesuffix("[bot]")
 
 
-def identify_actor(event_request: EventRequest, reader: ThreadReader, bots: Collection[int]) -> Actor:
+def identify_actor(event_request: EventRequest, reader: GitHub, bots: Collection[int]) -> Actor:
     """Return the responsible account with its tier. Calls the API once, for a bot never. Raises `RefusedError` for an
     account that gets no answer in the thread.
 
@@ -158,7 +159,7 @@ def identify_actor(event_request: EventRequest, reader: ThreadReader, bots: Coll
     return resolve_actor(actor, event_request.repository.name, reader, bots)
 
 
-def resolve_actor(account: Account, repository: str, reader: ThreadReader, bots: Collection[int]) -> Actor:
+def resolve_actor(account: Account, repository: str, reader: GitHub, bots: Collection[int]) -> Actor:
     """Return `account` with its tier in `repository`, checked by id. Raises `RefusedError`."""
     if _looks_like_bot(account):
         return _bot(account, bots)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import ReviewThread
 from bot.contracts.request import Request, Tier, Trigger
-from bot.contracts.threads import ThreadReader
 from bot.events.admission import command_for, identify_actor
 from bot.events.command import PLAN, Command
 from bot.events.event_request import EventRequest, NoRequestError, RefusedError
@@ -16,13 +15,14 @@ from bot.events.thread_text import EditedTextError, ThreadHtml
 from bot.verbs.registry import MODEL_VERBS
 
 if TYPE_CHECKING:
+    from bot.github.client import GitHub
     from bot.policy.values import Policy
 
 NO_COMMAND = "the event, which holds no command,"
 
 
 def difference(
-    request: Request, event_request: EventRequest, reader: ThreadReader, load_policy: Callable[[], Policy]
+    request: Request, event_request: EventRequest, reader: GitHub, load_policy: Callable[[], Policy]
 ) -> str:
     """Return what in `request` differs from the event and from GitHub's data on the actor, or empty.
 

@@ -8,12 +8,15 @@ older than the comment, which refuses the command. With `--sha` the list must sh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Actor, Tier
-from bot.contracts.threads import PullReader
 from bot.events.event_request import OWN_BRANCHES, Cause, EventRequest, NoRequestError, RefusedError
 from bot.verbs.registry import VERBS
+
+if TYPE_CHECKING:
+    from bot.github.client import GitHub
 
 # GitHub lists at most so many files of a pull request.
 MAX_REVIEWED_FILES = 3_000
@@ -32,7 +35,7 @@ class PullTarget:
 
 
 def read_pull_target(
-    event_request: EventRequest, verb: str, named_sha: str, actor: Actor, reader: PullReader
+    event_request: EventRequest, verb: str, named_sha: str, actor: Actor, reader: GitHub
 ) -> PullTarget:
     """Read the pull request of `event_request`. `named_sha` is the value of `--sha`, or empty. Raises `RefusedError`,
     and `NoRequestError` for an event that the next push causes again."""
@@ -73,7 +76,7 @@ def _check_state(pull: PullRequest, verb: str, event_request: EventRequest) -> N
         )
 
 
-def _head_at_trigger(target: PullTarget, event_request: EventRequest, reader: PullReader) -> PullTarget:
+def _head_at_trigger(target: PullTarget, event_request: EventRequest, reader: GitHub) -> PullTarget:
     """Check that the present head was pushed before the trigger; with `--sha` not in the same second, either.
 
     The time is that of the head repository's activity list, which GitHub's server records for every push, forced or

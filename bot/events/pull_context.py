@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import Comment, FailedCheck, FailedStep, ReviewText, ReviewThread
 from bot.contracts.request import Trigger
-from bot.contracts.threads import OWN_MARKER, PullReader, TextKind
+from bot.contracts.threads import OWN_MARKER, TextKind
 from bot.events.event_request import REVIEW, REVIEW_COMMENT
 from bot.events.thread_text import CommentTime, TextCleaner, ThreadHtml, comment_time
+
+if TYPE_CHECKING:
+    from bot.github.client import GitHub
 
 # In characters; about a quarter as many tokens.
 THREADS_BUDGET = 40_000
@@ -42,7 +45,7 @@ class PullContext:
 
 
 def read_pull_context(
-    reader: PullReader,
+    reader: GitHub,
     repository: str,
     number: int,
     trigger: Trigger,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import Comment
 from bot.contracts.request import POLICY_FILE, Actor, Request, Tier
-from bot.contracts.threads import Account, PullReader, ThreadReader
+from bot.contracts.threads import Account
 from bot.events.admission import (
     LOCKED,
     command_for,
@@ -43,6 +43,7 @@ _AT_LINES = _AT_A_THREAD | {"this line", "these lines", "this code", "here"}
 """Instructions that only point at where they stand."""
 
 if TYPE_CHECKING:
+    from bot.github.client import GitHub
     from bot.policy.values import Policy
 
 MOST_TRIES = 2
@@ -56,7 +57,7 @@ Tries = Callable[[str, int, str], int]
 
 def build_request(
     event_request: EventRequest,
-    reader: PullReader,
+    reader: GitHub,
     load_policy: Callable[[], Policy],
     *,
     tries: Tries | None = None,
@@ -132,7 +133,7 @@ def _check_unlocked(event_request: EventRequest) -> None:
         raise RefusedError(LOCKED, in_thread=False)
 
 
-def complete_event_request(event_request: EventRequest, reader: ThreadReader) -> EventRequest:
+def complete_event_request(event_request: EventRequest, reader: GitHub) -> EventRequest:
     """Add what the payload does not hold: the thread for a number, the repository's data."""
     if not event_request.repository.clone_url:
         event_request = replace(event_request, repository=reader.repository(event_request.repository.name))
@@ -159,7 +160,7 @@ def _tries_exhausted(event_request: EventRequest, tries: Tries | None) -> bool:
     )
 
 
-def _build(event_request: EventRequest, command: Command, actor: Actor, reader: PullReader) -> Request:
+def _build(event_request: EventRequest, command: Command, actor: Actor, reader: GitHub) -> Request:
     subject, repository = event_request.subject, event_request.repository
     request = Request(
         verb=command.verb,
@@ -226,7 +227,7 @@ def resolve_instruction(command: Command, event_request: EventRequest) -> str | 
 
 
 def _with_pull(
-    request: Request, event_request: EventRequest, target: PullTarget, reader: PullReader
+    request: Request, event_request: EventRequest, target: PullTarget, reader: GitHub
 ) -> Request:
     thread = request.thread
     assert thread is not None

@@ -6,11 +6,12 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Comment
 from bot.contracts.request import HIDDEN_TEXT_MARK, Thread, Trigger
-from bot.contracts.threads import CommentData, TextKind, TextReader, without_own_mark
+from bot.contracts.threads import CommentData, TextKind, without_own_mark
 from bot.events.event_request import (
     ISSUE_COMMENT,
     REVIEW,
@@ -21,6 +22,9 @@ from bot.events.event_request import (
 )
 from bot.events.hygiene import CleanText, clean
 from bot.events.page_text import shown_text
+
+if TYPE_CHECKING:
+    from bot.github.client import GitHub
 
 # In characters; about a quarter as many tokens.
 COMMENTS_BUDGET = 40_000
@@ -102,7 +106,7 @@ class EditedTextError(RefusedError):
 class ThreadHtml:
     """Reads what GitHub's page shows of the texts of thread `number`."""
 
-    reader: TextReader
+    reader: GitHub
     repository: str
     number: int
 

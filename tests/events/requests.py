@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request
-from bot.contracts.threads import PullReader
 from bot.events import resolve_request
 from bot.events.event_request import NO_INPUTS, EventRequest, NoRequestError, RefusedError, WorkflowInputs
 from bot.events.read_event import read_event
+from bot.github.client import GitHub
 from bot.policy.values import Policy
 from tests.support.threads import Threads, write_payload
 
@@ -51,7 +51,7 @@ def asked(name: str, payload: object, inputs: WorkflowInputs = NO_INPUTS) -> Eve
 
 def build_request(
     event: Event,
-    reader: PullReader,
+    reader: GitHub,
     load_policy: Callable[[], Policy],
     *,
     inputs: WorkflowInputs = NO_INPUTS,

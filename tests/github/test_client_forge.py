@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.threads import ThreadReader
 from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
@@ -28,11 +27,6 @@ def forge() -> Iterator[Forge]:
 def client(forge: Forge, **permissions: Any) -> GitHub:
     granted = permissions or {"contents": "read", "issues": "write", "pull_requests": "write"}
     return connect(forge.token(permissions=granted, repo=REPO), forge.api_url, pace=Pace(0))
-
-
-def test_it_is_a_thread_reader(forge: Forge) -> None:
-    reader: ThreadReader = client(forge)
-    assert reader.repository(REPO).clone_url == forge.clone_url(REPO)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.progress import View
 from bot.contracts.request import Request, Tier
-from bot.contracts.threads import CommentData, Permission, PullReader
+from bot.contracts.threads import CommentData, Permission
 from bot.events.admission import tier_of
 from bot.events.event_request import EventRequest
 from bot.events.resolve_request import build_request
@@ -88,10 +88,10 @@ def client_for(where: GitHubEnvironment, environment: Mapping[str, str], token: 
 
 
 class CachingReader:
-    """A `PullReader` that keeps what it read: `comments` of the conversation by id, and `last_permission`, the newest
+    """A `GitHub` that keeps what it read: `comments` of the conversation by id, and `last_permission`, the newest
     answer about an account."""
 
-    def __init__(self, reader: PullReader) -> None:
+    def __init__(self, reader: GitHub) -> None:
         self._reader = reader
         self.comments: dict[int, CommentData] = {}
         self.last_permission: Permission | None = None
@@ -155,7 +155,7 @@ class EventContext:
     def build(self, event_request: EventRequest, policy: Policy) -> Request:
         """The request of `event_request` under `policy`. Raises `NoRequestError` and `RefusedError`."""
         tries = partial(count_tries, self.github)
-        return build_request(event_request, cast(PullReader, self.reader), lambda: policy, tries=tries)
+        return build_request(event_request, cast("GitHub", self.reader), lambda: policy, tries=tries)
 
     @contextmanager
     def noting(self, what: str) -> Iterator[None]:

@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import cast
 
 from bot.checkout.github_remotes import GitHubRemote, ThreadName, remote_of
 from bot.checkout.local import resolve
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
-from bot.contracts.threads import PullReader
 from bot.events.admission import option_refusal, permits, tier_of
 from bot.events.event_request import EventRequest
 from bot.events.pull_context import PullContext, read_pull_context
@@ -112,7 +110,7 @@ def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number:
         )
         subject = event.subject
         assert subject is not None
-        html = ThreadHtml(cast(PullReader, github), name, number)
+        html = ThreadHtml(github, name, number)
         thread = build_thread(subject, _NOW, github.newest_comments(name, number), html)
         context = _pull_context(at, github, number) if subject.is_pull_request else PullContext()
     except GitHubError as error:
@@ -134,7 +132,7 @@ def _pull_context(at: CheckoutOnGitHub, github: GitHub, number: int) -> PullCont
             f"{head[:12]}): check it out with `gh pr checkout {number}`, then do this again."
         )
     return read_pull_context(
-        cast(PullReader, github), name, number, _NOW, None, head_sha=head, with_failures=True
+        github, name, number, _NOW, None, head_sha=head, with_failures=True
     )
 
 
