@@ -70,27 +70,6 @@ def test_findings_are_printed_with_their_suggestions(cli: Cli, topic: Path) -> N
     assert ran.out.startswith("! 2 findings (2 major)")
 
 
-@pytest.mark.slow
-def test_json_has_outcome_and_review_and_the_bundle_has_it_too(cli: Cli, topic: Path, tmp_path: Path) -> None:
-    out = tmp_path / "bundle"
-    ran, _ = reviewed(cli, topic, report(start_line=2), options=("--json", "--out", out))
-    (finding,) = ran.json["review"]["findings"]
-    assert (finding["start_line"], finding["line"], finding["side"]) == (2, 3, "RIGHT")
-    assert finding["text"] == "    total = sum(values)\n    return total / len(values)"
-    assert len(finding["fingerprint"]) == 16
-    assert ran.json["review"]["base_sha"] == git(topic, "rev-parse", "main")
-    assert json.loads((out / "review.json").read_text()) == ran.json["review"]
-    assert (out / "changes.patch").read_bytes() == b""
-
-
-@pytest.mark.slow
-def test_sarif_is_written_beside(cli: Cli, topic: Path, tmp_path: Path) -> None:
-    file = tmp_path / "review.sarif"
-    reviewed(cli, topic, report(), options=("--sarif", file))
-    (result,) = json.loads(file.read_text())["runs"][0]["results"]
-    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 3, "endLine": 3}
-
-
 def test_a_folder_that_is_not_there_is_found_before_the_model_is_paid(
     cli: Cli, topic: Path, tmp_path: Path
 ) -> None:

@@ -130,19 +130,6 @@ def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Rev
     assert reviews.last_word.startswith("**No new findings.** No earlier finding is open.")
 
 
-def test_what_still_holds_keeps_the_request_for_changes(reviews: Reviews) -> None:
-    reviews.stage.forge.commit(reviews.stage.repo, {BLOCKING: "review: { request_changes: true }\n"})
-    reviews.open(stats_py=CODE)
-    reviews.asked(report())
-    reviews.push(other_py="x = 1\n")
-    reviews.asked()
-    assert reviews.states == ["CHANGES_REQUESTED"]
-    assert reviews.comments(replies=True) == []
-    assert reviews.last_word.startswith(
-        "**No new findings.** 1 major finding is still open: [Fails on nothing]("
-    )
-
-
 def test_where_the_token_may_not_resolve_threads_the_code_still_counts(reviews: Reviews) -> None:
     reviews.open(stats_py=CODE)
     reviews.asked(report())
@@ -167,16 +154,6 @@ def test_a_maintainers_wont_fix_settles_a_finding_and_a_strangers_does_not(
     assert len(reviews.comments()) == 1
     ending = "No earlier finding is open." if settles else "1 major finding is still open"
     assert reviews.last_word.startswith(f"**No new findings.** {ending}")
-
-
-def test_known_findings_leave_before_the_cap(reviews: Reviews) -> None:
-    reviews.stage.forge.commit(reviews.stage.repo, {BLOCKING: "review: { max_findings: 2 }\n"})
-    lines = "".join(f"line_{n} = {n}\n" for n in range(1, 7))
-    reviews.open(six_py=lines)
-    six = [report(path="six.py", line=n, title=f"Wrong {n}", severity="minor") for n in range(1, 7)]
-    for seen in ([1, 2], [1, 2, 3, 4], [1, 2, 3, 4, 5, 6]):
-        reviews.asked(*six, said="/agent review --full")
-        assert [one["line"] for one in reviews.comments()] == seen
 
 
 def test_refused_reports_are_told_and_never_end_as_no_findings(reviews: Reviews) -> None:

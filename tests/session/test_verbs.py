@@ -34,10 +34,6 @@ READING = {"view", "ls", "glob", "grep", "skill"}
 ASK = Call("ask_user", {"question": "Should 59.6 seconds become one minute?"})
 
 
-def code(outcome: Outcome) -> ExitCode:
-    return exit_code(outcome.stop_reason, outcome.status)
-
-
 def published(stage: Stage) -> None:
     ran = stage.publish()
     assert ran.code == 0, ran.output
@@ -79,22 +75,6 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
         find_plan(github(stage), again, plan.hash[:12])
 
 
-@pytest.mark.slow
-def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Stage) -> None:
-    stage.act_as_app()
-    planned = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, Say("Planned.")])
-    published(stage)
-    first, second = (request_in(stage, "approve", plan=planned.bundle.plan) for _ in range(2))
-    run_verb(stage, first, fix_steps())
-    published(stage)
-    before = stage.branches()
-    run_verb(stage, second, fix_steps())
-    refused = stage.publish()
-    assert refused.code == ExitCode.PUBLISHING
-    assert "was carried out already" in refused.err
-    assert stage.branches() == before
-
-
 def test_an_approval_without_a_plan_starts_no_model(stage: Stage) -> None:
     with pytest.raises(UsageError, match="There is no approved plan"):
         run_verb(stage, request_in(stage, "approve"), [DONE])
@@ -114,51 +94,6 @@ def test_a_plan_run_reads_only(stage: Stage) -> None:
     assert came.outcome.status is Status.PLANNED
     assert came.bundle.patch == b""
     assert not list(stage.folder.rglob("made"))
-
-
-# explain
-
-
-@pytest.mark.slow
-def test_an_explanation_runs_only_what_the_policy_allows(stage: Stage, tmp_path: Path) -> None:
-    policy = "version: 1\nrules:\n  - {effect: allow, commands: [[git, log]], examples: [git log]}\n"
-    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    steps = [shell("git log --oneline"), shell("rm README.md"), shell("git log; rm README.md"), Say("So.")]
-    came = run_verb(stage, request_in(stage, "explain", "why 60?"), steps)
-    assert came.tools == READING | {"bash", "bash_output", "bash_kill"}
-    assert "denied" not in came.results[0]
-    for denied in came.results[1:]:
-        assert "it runs only commands that a rule of the policy allows" in denied
-    assert came.outcome.status is Status.ANSWERED
-
-
-# questions
-
-
-@pytest.mark.slow
-def test_a_question_ends_the_run_and_going_on_has_its_change(stage: Stage, tmp_path: Path) -> None:
-    first = request_in(stage, "fix")
-    came = run_verb(stage, first, [VIEW, Turn((*EDITS, ASK))])
-    assert came.outcome.status is Status.NEEDS_INPUT
-    assert came.outcome.question == "Should 59.6 seconds become one minute?"
-    assert code(came.outcome) is ExitCode.DONE
-    assert len(came.model_requests) == 2
-    assert [file.path for file in came.outcome.files] == ["tidytime/format.py"]
-    published(stage)
-    assert stage.pulls() == []
-    assert any("> Should 59.6 seconds" in body for body in stage.bot_comments())
-
-    last = tmp_path / "last"
-    shutil.copytree(stage.bundle, last)
-    on = request_in(stage, "continue", "Yes, one minute.", resumes=7)
-    went_on = run_verb(stage, on, [shell("git diff --stat"), DESCRIBE, DONE], resume=last)
-    assert "Should 59.6 seconds become one minute?" in went_on.first_request_text
-    assert "Yes, one minute." in went_on.first_request_text
-    assert "tidytime/format.py" in went_on.results[0]
-    assert went_on.outcome.status is Status.CHANGED
-    assert went_on.bundle.patch == came.bundle.patch
-    published(stage)
-    assert len(stage.pulls()) == 1
 
 
 @pytest.mark.slow
@@ -261,19 +196,6 @@ def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage) -> No
             assert run.state is CheckState.NOT_RUN
             assert "comes from a fork" in run.note
     assert any("No code was run" in note for note in came.outcome.notes)
-
-
-@pytest.mark.slow
-@pytest.mark.checks
-def test_a_fork_is_run_at_the_head_that_a_maintainer_named(stage: Stage) -> None:
-    number = fork_pull(stage, {"fork.txt": "x\n"})
-    asked = request_on(stage, number, "fix")
-    assert asked.pull is not None
-    came = run_verb(
-        stage, replace(asked, trusted_sha=asked.pull.head_sha), [shell("cat fork.txt"), *fix_steps()]
-    )
-    assert "x" in came.results[0]
-    assert all(check.after.state is CheckState.PASSED for check in came.outcome.checks)
 
 
 STOPS: list[tuple[StopReason, Status, ExitCode]] = [
