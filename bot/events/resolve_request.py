@@ -55,28 +55,23 @@ Tries = Callable[[str, int, str], int]
 """Returns how many fixes failed runs have started already, by repository, pull request number and head SHA."""
 
 
-def build_request(
-    event_request: EventRequest,
-    reader: GitHub,
-    load_policy: Callable[[], Policy],
-    *,
-    tries: Tries | None = None,
-) -> Request:
+def build_request(event_request: EventRequest, reader: GitHub, policy: Policy, tries: Tries) -> Request:
     """Build the request of a run. Raises `NoRequestError` and `RefusedError` if there is none, and `AgentError` if
-    GitHub or the policy cannot be read.
-
-    `load_policy` reads the policy and is called once, unless the conversation is locked. Without `tries`, a failed
-    run requests nothing.
-    """
+    GitHub cannot be read."""
     _check_unlocked(event_request)
-    policy = load_policy()
     command = command_for(policy, event_request)
     actor = identify_actor(event_request, reader, policy.verbs_of_bots)
-    if event_request.cause is Cause.REPLY:
-        _check_reply_access(command, actor, policy)
+    is_insider = actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR)
+    if event_request.cause is Cause.REPLY and not (is_insider and permits(policy, actor, command.verb)):
+        # A reply without `/agent` may be meant for people, so nobody is told that it starts nothing.
+        raise NoRequestError(f"{actor.login} may not use `/agent {command.verb}` here")
     try:
         _check_access(command, actor, event_request, policy)
-        if event_request.cause is Cause.FAILED_RUN and _tries_exhausted(event_request, tries):
+        number, head_sha = event_request.number, event_request.head_sha
+        if (
+            event_request.cause is Cause.FAILED_RUN
+            and tries(event_request.repository.name, number, head_sha) >= MOST_TRIES
+        ):
             raise NoRequestError(
                 f"the failed run's head was worked on {MOST_TRIES} times already; `/agent {DEFAULT}` tries once more",
                 unmet=True,
@@ -122,12 +117,6 @@ def _check_access(command: Command, actor: Actor, event_request: EventRequest, p
         raise UsageRefusedError(reason)
 
 
-def _check_reply_access(command: Command, actor: Actor, policy: Policy) -> None:
-    """A reply without `/agent` may be meant for people, so nobody is told that it starts nothing."""
-    if actor.tier not in (Tier.MAINTAINER, Tier.CONTRIBUTOR) or not permits(policy, actor, command.verb):
-        raise NoRequestError(f"{actor.login} may not use `/agent {command.verb}` here")
-
-
 def _check_unlocked(event_request: EventRequest) -> None:
     if event_request.subject is not None and event_request.subject.locked:
         raise RefusedError(LOCKED, in_thread=False)
@@ -151,13 +140,6 @@ def complete_event_request(event_request: EventRequest, reader: GitHub) -> Event
         )
         event_request = replace(event_request, subject=subject)
     return event_request
-
-
-def _tries_exhausted(event_request: EventRequest, tries: Tries | None) -> bool:
-    return (
-        tries is None
-        or tries(event_request.repository.name, event_request.number, event_request.head_sha) >= MOST_TRIES
-    )
 
 
 def _build(event_request: EventRequest, command: Command, actor: Actor, reader: GitHub) -> Request:

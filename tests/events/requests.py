@@ -55,7 +55,7 @@ def build_request(
     load_policy: Callable[[], Policy],
     *,
     inputs: WorkflowInputs = NO_INPUTS,
-    tries: resolve_request.Tries | None = None,
+    tries: resolve_request.Tries = lambda *_: 0,
 ) -> Request | Refusal | NoRequest:
     parsed = parse_event_request(event, inputs)
     if isinstance(parsed, NoRequest):
@@ -63,7 +63,7 @@ def build_request(
     if isinstance(reader, Threads):
         reader.remember(parsed)
     try:
-        return resolve_request.build_request(parsed, reader, load_policy, tries=tries)
+        return resolve_request.build_request(parsed, reader, load_policy(), tries)
     except NoRequestError as error:
         return NoRequest(error.reason)
     except RefusedError as error:

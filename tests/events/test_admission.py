@@ -127,11 +127,6 @@ def test_what_a_push_set_off_is_left_to_the_next_push_where_there_was_one(what: 
     )
 
 
-def test_nobody_counting_means_no_fix() -> None:
-    event = Event("workflow_run", run_payload())
-    assert isinstance(build_request(event, Threads(), lambda: ON), NoRequest)
-
-
 def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name() -> None:
     threads = Threads()
     request = _build("workflow_run", run_payload(), threads=threads)

@@ -70,7 +70,7 @@ ON_PULLS = [
 def _made(what: str) -> Request:
     event = Event(*EVENTS[what])
     threads = Threads(push_list=[PushData("0" * 40, HEAD, "2026-03-01T11:00:00Z")])
-    made = build_request(event, threads, lambda: POLICY, inputs=GIVEN, tries=lambda *_: 0)
+    made = build_request(event, threads, lambda: POLICY, inputs=GIVEN)
     assert isinstance(made, Request), made
     return made
 

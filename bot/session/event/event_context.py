@@ -154,8 +154,8 @@ class EventContext:
 
     def build(self, event_request: EventRequest, policy: Policy) -> Request:
         """The request of `event_request` under `policy`. Raises `NoRequestError` and `RefusedError`."""
-        tries = partial(count_tries, self.github)
-        return build_request(event_request, cast("GitHub", self.reader), lambda: policy, tries=tries)
+        reader, tries = cast("GitHub", self.reader), partial(count_tries, self.github)
+        return build_request(event_request, reader, policy, tries)
 
     @contextmanager
     def noting(self, what: str) -> Iterator[None]:
