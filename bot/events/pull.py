@@ -7,7 +7,7 @@ older than the comment, which refuses the command. With `--sha` the list must sh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import PullRequest, PullState
@@ -25,20 +25,12 @@ MAX_REVIEWED_FILES = 3_000
 _HEAD_CAUSES = (Cause.PULL_REQUEST, Cause.FAILED_RUN)
 
 
-@dataclass(frozen=True, slots=True)
-class PullTarget:
-    """`pull` has the head at the trigger. `notes` say what could not be verified."""
-
-    pull: PullRequest
-    trusted_sha: str = ""
-    notes: tuple[str, ...] = ()
-
-
-def read_pull_target(
+def read_target_pull(
     event_request: EventRequest, verb: str, named_sha: str, actor: Actor, reader: GitHub
-) -> PullTarget:
-    """Read the pull request of `event_request`. `named_sha` is the value of `--sha`, or empty. Raises `RefusedError`,
-    and `NoRequestError` for an event that the next push causes again."""
+) -> tuple[PullRequest, str]:
+    """Return the pull request of `event_request` with its head at the trigger, and a note if that could not be
+    verified. `named_sha` is the value of `--sha`, or empty. Raises `RefusedError`, and `NoRequestError` for an event
+    that the next push causes again."""
     repository = event_request.repository.name
     pull = reader.pull(repository, event_request.number)
     _check_state(pull, verb, event_request)
@@ -50,8 +42,7 @@ def read_pull_target(
         pull = replace(pull, head_sha=event_request.head_sha)
     if named_sha:
         _check_sha(pull, named_sha, actor)
-    target = PullTarget(pull, trusted_sha=named_sha)
-    return target if event_request.head_sha else _head_at_trigger(target, event_request, reader)
+    return pull, "" if event_request.head_sha else _check_head(pull, named_sha, event_request, reader)
 
 
 def _check_state(pull: PullRequest, verb: str, event_request: EventRequest) -> None:
@@ -76,37 +67,36 @@ def _check_state(pull: PullRequest, verb: str, event_request: EventRequest) -> N
         )
 
 
-def _head_at_trigger(target: PullTarget, event_request: EventRequest, reader: GitHub) -> PullTarget:
-    """Check that the present head was pushed before the trigger; with `--sha` not in the same second, either.
+def _check_head(pull: PullRequest, named_sha: str, event_request: EventRequest, reader: GitHub) -> str:
+    """Check that the present head was pushed before the trigger; with `--sha` not in the same second, either. Returns a
+    note if nobody knows.
 
     The time is that of the head repository's activity list, which GitHub's server records for every push, forced or
     not, and which can be read of any public fork. A pull request's timeline has times for forced pushes only, check
     suites exist only where an app made one, and the dates in commits are their author's.
     """
-    pull, triggered_at = target.pull, event_request.trigger.at
-    if not target.trusted_sha and pull.updated_at and pull.updated_at <= triggered_at:
-        return target
+    triggered_at = event_request.trigger.at
+    if not named_sha and pull.updated_at and pull.updated_at <= triggered_at:
+        return ""
     if pull.head_ref.startswith(OWN_BRANCHES) and not pull.from_fork(event_request.repository.name):
         # Only the bot pushes there, and commands queue: each continues the previous one's result.
-        return target
+        return ""
     pushes = reader.pushes(pull.head_repository, pull.head_ref) if pull.head_repository else None
     newest = max((push.at for push in pushes or ()), default="")
-    if newest > triggered_at or (target.trusted_sha and newest == triggered_at):
+    if newest > triggered_at or (named_sha and newest == triggered_at):
         raise RefusedError(
             f"Somebody pushed to pull request #{pull.number} after this command; "
             f"its head is now {pull.head_sha}. Check it and repeat the command."
         )
     if pushes and pushes[0].after == pull.head_sha:
-        return target
+        return ""
     # No list, or one without the push that made this head.
-    if target.trusted_sha:
+    if named_sha:
         raise RefusedError(
             f"GitHub does not tell when the head of pull request #{pull.number} was pushed, so `--sha` cannot vouch "
             "for it here. Repeat the command in a review of the pull request, whose event names the head."
         )
-    return replace(
-        target, notes=("word of when the head was pushed: it may be newer than the command that asked",)
-    )
+    return "word of when the head was pushed: it may be newer than the command that asked"
 
 
 def _check_sha(pull: PullRequest, named_sha: str, actor: Actor) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import Comment, FailedCheck, FailedStep, ReviewText, ReviewThread
-from bot.contracts.request import Trigger
+from bot.contracts.request import Request, Trigger
 from bot.contracts.threads import OWN_MARKER, TextKind
 from bot.events.event_request import REVIEW, REVIEW_COMMENT
 from bot.events.thread_text import CommentTime, TextCleaner, ThreadHtml, comment_time
@@ -42,6 +42,20 @@ class PullContext:
     failures: tuple[FailedCheck, ...] = ()
     reviews: tuple[Comment, ...] = ()
     left_out: tuple[str, ...] = ()
+
+    def add_to(self, request: Request, *notes: str) -> Request:
+        """Return `request` with this context. Its thread gets the reviews, and the notes on what is left out."""
+        thread = request.thread
+        assert thread is not None
+        comments = sorted((*thread.comments, *self.reviews), key=lambda one: one.created_at)
+        left_out = (*thread.left_out, *notes, *self.left_out)
+        return replace(
+            request,
+            thread=replace(thread, comments=tuple(comments), left_out=left_out),
+            anchor=self.anchor,
+            unresolved=self.unresolved,
+            failures=self.failures,
+        )
 
 
 def read_pull_context(

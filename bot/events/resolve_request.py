@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.contracts.pulls import Comment
+from bot.contracts.pulls import Comment, PullRequest
 from bot.contracts.request import POLICY_FILE, Actor, Request, Tier
 from bot.contracts.threads import Account
 from bot.events.admission import (
@@ -32,7 +32,7 @@ from bot.events.event_request import (
     Subject,
     UsageRefusedError,
 )
-from bot.events.pull import PullTarget, read_pull_target
+from bot.events.pull import read_target_pull
 from bot.events.pull_context import read_pull_context
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, ThreadHtml, bare_thread, build_thread
 from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, verbs_of
@@ -162,11 +162,12 @@ def _build(event_request: EventRequest, command: Command, actor: Actor, reader: 
     html = ThreadHtml(reader, repository.name, event_request.number)
     target = None
     if subject.is_pull_request:
-        target = read_pull_target(event_request, command.verb, command.options.get("sha", ""), actor, reader)
+        sha = command.options.get("sha", "")
+        target = read_target_pull(event_request, command.verb, sha, actor, reader)
     comments = reader.newest_comments(html.repository, html.number)
     request = replace(request, thread=build_thread(subject, event_request.trigger, comments, html))
     if target is not None:
-        request = _with_pull(request, event_request, target, reader)
+        request = _with_pull(request, event_request, *target, reader)
     return _with_shown_command(request, event_request, command, html)
 
 
@@ -209,28 +210,17 @@ def resolve_instruction(command: Command, event_request: EventRequest) -> str | 
 
 
 def _with_pull(
-    request: Request, event_request: EventRequest, target: PullTarget, reader: GitHub
+    request: Request, event_request: EventRequest, pull: PullRequest, note: str, reader: GitHub
 ) -> Request:
-    thread = request.thread
-    assert thread is not None
     context = read_pull_context(
         reader,
         request.repository,
         event_request.number,
         event_request.trigger,
         event_request.anchor,
-        head_sha=target.pull.head_sha,
+        head_sha=pull.head_sha,
         with_failures=VERBS[request.verb].reads_failures,
     )
-    comments = sorted((*thread.comments, *context.reviews), key=lambda one: one.created_at)
-    left_out = (*thread.left_out, *target.notes, *context.left_out)
-    return replace(
-        request,
-        base_ref=target.pull.base_ref,
-        pull=target.pull,
-        trusted_sha=target.trusted_sha,
-        thread=replace(thread, comments=tuple(comments), left_out=left_out),
-        anchor=context.anchor,
-        unresolved=context.unresolved,
-        failures=context.failures,
-    )
+    trusted_sha = request.options.get("sha", "")
+    request = replace(request, base_ref=pull.base_ref, pull=pull, trusted_sha=trusted_sha)
+    return context.add_to(request, *([note] if note else []))

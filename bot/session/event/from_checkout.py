@@ -11,7 +11,7 @@ from shlex import quote
 from bot.checkout.github_remotes import GitHubRemote, ThreadName, remote_of
 from bot.checkout.local import resolve
 from bot.contracts.errors import AgentError, UsageError
-from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
+from bot.contracts.request import Actor, Request, Tier, Trigger
 from bot.events.admission import option_refusal, permits, tier_of
 from bot.events.event_request import EventRequest
 from bot.events.pull_context import PullContext, read_pull_context
@@ -115,12 +115,7 @@ def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number:
         context = _pull_context(at, github, number) if subject.is_pull_request else PullContext()
     except GitHubError as error:
         raise _unreadable(error, f"#{number} of {name}", host) from error
-    return replace(
-        request,
-        thread=_with_reviews(thread, context),
-        unresolved=context.unresolved,
-        failures=context.failures,
-    )
+    return context.add_to(replace(request, thread=thread))
 
 
 def _pull_context(at: CheckoutOnGitHub, github: GitHub, number: int) -> PullContext:
@@ -134,11 +129,6 @@ def _pull_context(at: CheckoutOnGitHub, github: GitHub, number: int) -> PullCont
     return read_pull_context(
         github, name, number, _NOW, None, head_sha=head, with_failures=True
     )
-
-
-def _with_reviews(thread: Thread, context: PullContext) -> Thread:
-    comments = sorted((*thread.comments, *context.reviews), key=lambda one: one.created_at)
-    return replace(thread, comments=tuple(comments), left_out=(*thread.left_out, *context.left_out))
 
 
 def _unreadable(error: GitHubError, what: str, host: str) -> GitHubError:
