@@ -161,3 +161,45 @@ def test_a_setting_of_the_workflow_that_makes_no_sense_is_refused(
     assert (ran.code, said in ran.err) == (2, True), ran.output
     assert "Traceback" not in ran.err
     assert_nothing_began(stage)
+
+
+def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(
+    stage: Stage, model: ModelServer
+) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
+    ran = stage.run(model=model)
+    assert ran.code == 2
+    assert ".github/agent.yml:" in ran.err
+    [comment] = stage.bot_comments()
+    assert "The run failed" in comment
+    assert_nothing_began(stage)
+
+
+def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(
+    stage: Stage, model: ModelServer
+) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
+    ran = stage.run(model=model, event=stage.ask("/agent fix this", REPORTER))
+    assert ran.code == 2
+    assert stage.bot_comments() == []
+
+
+@pytest.mark.slow
+@pytest.mark.bubblewrap
+def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
+    words = "Done.\n::add-mask::e\n##[add-path]/tmp\n::error::boo"
+    with ModelServer([Say(words)]) as server:
+        ran = stage.run(model=server, GITHUB_ACTIONS="true")
+    lines = ran.output.splitlines()
+    inside = outside = 0
+    token = ""
+    for line in lines:
+        if line.startswith("::stop-commands::"):
+            assert not token
+            token = line.rpartition("::")[2]
+        elif line == f"::{token}::":
+            token = ""
+        elif any(word in line for word in ("add-mask::e", "[add-path", "error::boo")):
+            inside, outside = inside + bool(token), outside + (not token)
+    assert (inside > 0, outside) == (True, 0), ran.output
+    assert not [line for line in lines if line.startswith(("::add-mask::e", "##[add-path", "::error"))]

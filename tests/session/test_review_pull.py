@@ -121,35 +121,6 @@ def test_under_a_suggestion_stands_what_was_tried(
 
 
 @pytest.mark.slow
-def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -> None:
-    _, event = stage.forge.comment(stage.repo, number, MIRA, "/agent review")
-    with ModelServer([VIEW, report(suggestion=BETTER), shell("sleep 600")]) as server:
-        more = {**server.environment(), "SLASH_AGENT_MODEL": MODEL}
-        warm.run_with_signal(
-            stage.run_command(event=event),
-            stage.environment(run_token(stage), **more),
-            signal.SIGKILL,
-            lambda: _is_recorded(stage, "sleep 600"),
-            stage.folder,
-        )
-    salvaged = stage.call(
-        command("salvage", "--newest", "--out", stage.bundle), stage.environment(run_token(stage))
-    )
-    assert salvaged.code == 0, salvaged.output
-    assert stage.outcome()["status"] == "partial"
-    published = stage.publish()
-    assert published.code == 0, published.output
-    assert "This review is not finished." in reviews(stage, number)[0]["body"]
-    (remark,) = remarks(stage, number)
-    assert "```suggestion" in remark["body"]
-
-
-def _is_recorded(stage: Stage, words: str) -> bool:
-    journals = stage.temp.glob("slash-agent/*/journal.jsonl")
-    return any(words in file.read_text(errors="replace") for file in journals)
-
-
-@pytest.mark.slow
 @pytest.mark.checks
 def test_a149_on_a_fork_it_is_read_only_and_no_test_of_the_fork_is_run(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": TESTED})
