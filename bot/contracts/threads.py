@@ -56,9 +56,26 @@ class Permission:
     collaborator: bool = False
 
 
+GHOST = Account("ghost", 0, "User")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The two ends of a pull request. `repository` is `owner/name`, empty if the fork was deleted."""
+
+    sha: str
+    ref: str
+    repository: str
+    base_ref: str
+
+
 @dataclass(frozen=True, slots=True)
 class IssueData:
-    """An issue or a pull request as the API returns it now."""
+    """An issue or a pull request, as the API returns it now or as an event's payload has it.
+
+    Only a payload has `draft`, the number of `comments` (0 if unknown) and the `head` of a pull request; that of a
+    comment in the conversation lacks the head. Its `updated_at` is the last change before the event.
+    """
 
     number: int
     title: str
@@ -71,6 +88,9 @@ class IssueData:
     locked: bool = False
     is_pull_request: bool = False
     labels: tuple[str, ...] = ()
+    draft: bool = False
+    comments: int = 0
+    head: Head | None = None
 
 
 @dataclass(frozen=True, slots=True)

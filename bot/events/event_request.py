@@ -8,7 +8,7 @@ from enum import StrEnum
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.pulls import ReviewThread
 from bot.contracts.request import Tier, Trigger
-from bot.contracts.threads import OWN_MARKER, Account, RepositoryData, TextKind
+from bot.contracts.threads import OWN_MARKER, Account, IssueData, RepositoryData, TextKind
 from bot.events.command import Command
 
 ISSUE_COMMENT = "issue_comment"
@@ -52,37 +52,6 @@ NO_INPUTS = WorkflowInputs()
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The two ends of a pull request. `repository` is `owner/name`, empty if the fork was deleted."""
-
-    sha: str
-    ref: str
-    repository: str
-    base_ref: str
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The issue or pull request that an event is about. `author` is `None` for a deleted account.
-
-    `comments` is their number, 0 if unknown. `head` is `None` for an issue, and for a pull request if the payload
-    lacks it, as that of a comment in its conversation does. `updated_at` is the last change before the event.
-    """
-
-    number: int
-    title: str
-    body: str
-    author: Account | None
-    url: str
-    updated_at: str
-    is_pull_request: bool = False
-    locked: bool = False
-    draft: bool = False
-    comments: int = 0
-    head: Head | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CommandSource:
     """The text that holds a command, as its author wrote it. `identity` is 0 for the thread's own text. `prefix` is
     what makes a command of a reply, empty for a command."""
@@ -112,7 +81,7 @@ class EventRequest:
     command: Command | None = None
     source: CommandSource | None = None
     detail: str = ""
-    subject: Subject | None = None
+    subject: IssueData | None = None
     number: int = 0
     head_sha: str = ""
     task: str = ""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Tier, Trigger
-from bot.contracts.threads import Account, RepositoryData, TextKind
+from bot.contracts.threads import GHOST, Account, Head, IssueData, RepositoryData, TextKind
 from bot.events.command import Command, mentions_agent, near_miss_command, parse_command
 from bot.events.event_request import (
     ISSUE_COMMENT,
@@ -23,9 +23,7 @@ from bot.events.event_request import (
     Cause,
     CommandSource,
     EventRequest,
-    Head,
     NoRequestError,
-    Subject,
     WorkflowInputs,
     is_own,
 )
@@ -140,7 +138,7 @@ def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
         command = _command_in(subject.body, noun)
         trigger = Trigger(name, 0, subject.url, fields.time("issue.created_at"))
         source = CommandSource(TextKind.THREAD, 0, subject.body)
-        request = _about_thread(fields, subject, trigger, subject.author)
+        request = _about_thread(fields, subject, trigger, fields.account("issue.user"))
         return replace(request, command=command, source=source)
     label = fields.text("label.name", default="") if action == "labeled" else ""
     assignee = fields.text("assignee.login", default="") if action == "assigned" else ""
@@ -156,7 +154,7 @@ def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     return replace(request, cause=cause, detail=label or assignee or action)
 
 
-def _about_thread(fields: Fields, subject: Subject, trigger: Trigger, actor: Account | None) -> EventRequest:
+def _about_thread(fields: Fields, subject: IssueData, trigger: Trigger, actor: Account | None) -> EventRequest:
     """Return the request about the thread in the payload."""
     return EventRequest(
         repository=fields.repository(),
@@ -242,14 +240,15 @@ def _own_pulls(fields: Fields) -> Iterator[int]:
             yield pull.number("number")
 
 
-def _subject(fields: Fields, parent: str) -> Subject:
+def _subject(fields: Fields, parent: str) -> IssueData:
     is_pull = parent == "pull_request"
-    return Subject(
+    return IssueData(
         number=fields.number(f"{parent}.number"),
         title=fields.text(f"{parent}.title"),
         body=fields.text(f"{parent}.body", default=""),
-        author=fields.account(f"{parent}.user"),
+        author=fields.account(f"{parent}.user") or GHOST,
         url=fields.text(f"{parent}.html_url"),
+        created_at=fields.text(f"{parent}.created_at", default=""),
         updated_at=fields.time(f"{parent}.updated_at"),
         is_pull_request=is_pull or fields.has(f"{parent}.pull_request"),
         locked=fields.truth(f"{parent}.locked", default=False),

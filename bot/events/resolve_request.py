@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import Comment, PullRequest
 from bot.contracts.request import POLICY_FILE, Actor, Request, Tier
-from bot.contracts.threads import Account
 from bot.events.admission import (
     LOCKED,
     command_for,
@@ -29,7 +28,6 @@ from bot.events.event_request import (
     EventRequest,
     NoRequestError,
     RefusedError,
-    Subject,
     UsageRefusedError,
 )
 from bot.events.pull import read_target_pull
@@ -91,8 +89,7 @@ def build_request(event_request: EventRequest, reader: GitHub, policy: Policy, t
 
 def _check_access(command: Command, actor: Actor, event_request: EventRequest, policy: Policy) -> None:
     subject, account = event_request.subject, event_request.actor
-    author = subject.author if subject else None
-    own = author is not None and account is not None and author.id == account.id
+    own = subject is not None and account is not None and subject.author.id == account.id
 
     def is_allowed(verb: str) -> bool:
         return permits(policy, actor, verb, on_own_thread=own)
@@ -128,16 +125,8 @@ def complete_event_request(event_request: EventRequest, reader: GitHub) -> Event
         event_request = replace(event_request, repository=reader.repository(event_request.repository.name))
     if event_request.subject is None and event_request.number:
         issue = reader.issue(event_request.repository.name, event_request.number)
-        subject = Subject(
-            number=issue.number,
-            title=issue.title,
-            body=issue.body,
-            author=Account(issue.author.login, 0, issue.author.kind),
-            url=issue.url,
-            updated_at=issue.updated_at,
-            is_pull_request=issue.is_pull_request,
-            locked=issue.locked,
-        )
+        # Nobody asks on a thread of their own by its number.
+        subject = replace(issue, author=replace(issue.author, id=0))
         event_request = replace(event_request, subject=subject)
     return event_request
 

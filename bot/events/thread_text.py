@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Comment
 from bot.contracts.request import HIDDEN_TEXT_MARK, Thread, Trigger
-from bot.contracts.threads import CommentData, TextKind, without_own_mark
-from bot.events.event_request import (
-    ISSUE_COMMENT,
-    REVIEW,
-    REVIEW_COMMENT,
-    RefusedError,
-    Subject,
-    is_own,
-)
+from bot.contracts.threads import CommentData, IssueData, TextKind, without_own_mark
+from bot.events.event_request import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT, RefusedError, is_own
 from bot.events.hygiene import CleanText, clean
 from bot.events.page_text import shown_text
 
@@ -42,7 +35,7 @@ _TEXT_NAMES = {
 
 
 def build_thread(
-    subject: Subject, trigger: Trigger, newest_first: Iterable[CommentData], html: ThreadHtml
+    subject: IssueData, trigger: Trigger, newest_first: Iterable[CommentData], html: ThreadHtml
 ) -> Thread:
     """Return the issue or pull request with its comments, oldest first, without the one with the command.
 
@@ -75,18 +68,18 @@ def build_thread(
 
 
 def bare_thread(
-    subject: Subject, cleaner: TextCleaner | None = None, html: ThreadHtml | None = None
+    subject: IssueData, cleaner: TextCleaner | None = None, html: ThreadHtml | None = None
 ) -> Thread:
     """Return the thread without its comments; without `html`, for a request that uses no model, also without its body.
     Raises `EditedTextError`."""
     cleaner = cleaner or TextCleaner()
-    by_bot = subject.author is not None and subject.author.kind == "Bot"
+    by_bot = subject.author.kind == "Bot"
     body = html.shown(TextKind.THREAD, 0, subject.body, by_bot=by_bot) if html else CleanText("")
     return Thread(
         number=subject.number,
         title=cleaner.line(subject.title, MAX_TITLE, "the title"),
         body=cleaner.shortened(body, MAX_BODY, "the description"),
-        author=subject.author.login if subject.author else "ghost",
+        author=subject.author.login,
         url=subject.url,
         is_pull_request=subject.is_pull_request,
     )

@@ -6,11 +6,9 @@ from github.AuthenticatedUser import AuthenticatedUser
 from github.NamedUser import NamedUser
 from github.Organization import Organization
 
-from bot.contracts.threads import Account
+from bot.contracts.threads import GHOST, Account
 from bot.github.errors import GitHubError
 from bot.github.transport import ApiPart
-
-GHOST = Account("ghost", 0, "User")
 
 _VIEWER = "query viewer { viewer { login databaseId } }"
 

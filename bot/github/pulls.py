@@ -10,8 +10,8 @@ from github.PullRequest import PullRequest as PullObject
 from github.PullRequestPart import PullRequestPart
 
 from bot.contracts.pulls import PullRequest, PullState
-from bot.contracts.threads import Account, PushData, TextKind
-from bot.github.accounts import GHOST, account
+from bot.contracts.threads import GHOST, Account, PushData, TextKind
+from bot.github.accounts import account
 from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
 from bot.github.transport import PAGE, stamp, unchanged

@@ -15,8 +15,8 @@ from github.PullRequestComment import PullRequestComment
 from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.pulls import Comment, ReviewText, ReviewThread, Side
-from bot.contracts.threads import TextKind
-from bot.github.accounts import GHOST, account
+from bot.contracts.threads import GHOST, TextKind
+from bot.github.accounts import account
 from bot.github.bodies import fit
 from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Tier, Trigger
+from bot.contracts.threads import GHOST
 from bot.events.event_request import NO_INPUTS, Cause, WorkflowInputs
 from bot.events.read_event import read_event
 from tests.events.requests import Event, NoRequest, asked, parse_event_request
@@ -127,7 +128,7 @@ def test_what_is_gone_is_empty_or_nobody() -> None:
     payload = comment_payload(issue__body=None, issue__user=None, comment__user=None)
     request = asked("issue_comment", payload)
     assert request.subject is not None
-    assert (request.subject.body, request.subject.author, request.actor) == ("", None, None)
+    assert (request.subject.body, request.subject.author, request.actor) == ("", GHOST, None)
     assert "has no `/agent` command" in ignored("issue_comment", comment_payload(None))
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
-from typing import TypeVar
 
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.nearest import nearest
@@ -52,9 +51,6 @@ MOST_PULLS = 300
 _DASHBOARD = "dashboard"
 _LABEL = "maintenance"
 
-_Item = TypeVar("_Item")
-_Done = TypeVar("_Done")
-
 HostOf = Callable[[str], GitHub]
 """Returns the client for a repository. Raises `AgentError` if no token reaches it."""
 
@@ -77,28 +73,17 @@ def plan_repositories(run: MaintenanceRun, host_of: HostOf, warn: Say) -> list[R
         windows = [DueWindow(repository, run.last.at, run.now) for repository in run.repositories]
     else:
         windows = due_windows(run.repositories, run.last.at, run.now)
-    return _each(
-        windows,
-        lambda window: plan_repository(window, run, host_of(window.repository), warn),
-        lambda window, error: warn(f"{window.repository}: {error}"),
-    )
-
-
-def _each(
-    items: Iterable[_Item], work: Callable[[_Item], _Done], failed: Callable[[_Item, AgentError], None]
-) -> list[_Done]:
-    """Return what `work` returns for each item. An error is passed to `failed`; raised if all failed."""
-    done: list[_Done] = []
+    plans: list[RepositoryPlan] = []
     errors: list[AgentError] = []
-    for item in items:
+    for window in windows:
         try:
-            done.append(work(item))
+            plans.append(plan_repository(window, run, host_of(window.repository), warn))
         except AgentError as error:
             errors.append(error)
-            failed(item, error)
-    if errors and not done:
+            warn(f"{window.repository}: {error}")
+    if errors and not plans:
         raise errors[0]
-    return done
+    return plans
 
 
 def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: Say) -> RepositoryPlan:
@@ -163,11 +148,17 @@ def put_dashboards(
     plans: Iterable[RepositoryPlan], host_of: HostOf, results: Results, say: Say, warn: Say, home: str = ".."
 ) -> None:
     """See `put_dashboard`. Raises the first `AgentError` when no dashboard could be kept."""
-    _each(
-        plans,
-        lambda one: say(f"{one.repository}: {put_dashboard(one, host_of(one.repository), results, home)}"),
-        lambda one, error: warn(f"{one.repository}: {error}"),
-    )
+    done = 0
+    errors: list[AgentError] = []
+    for plan in plans:
+        try:
+            say(f"{plan.repository}: {put_dashboard(plan, host_of(plan.repository), results, home)}")
+            done += 1
+        except AgentError as error:
+            errors.append(error)
+            warn(f"{plan.repository}: {error}")
+    if errors and not done:
+        raise errors[0]
 
 
 def put_dashboard(repository_plan: RepositoryPlan, host: GitHub, results: Results, home: str = "..") -> str:
