@@ -108,7 +108,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.plan:
         jobs = _print_plan(plans, actions, everything=arguments.json)
         decisions = ((entry.repository, decision) for entry in plans for decision in entry.decisions)
-        actions.add_summary(plan_summary(decisions, {(job["repository"], job["task"]) for job in jobs}, notes))
+        actions.add_summary(
+            plan_summary(decisions, {(job["repository"], job["task"]) for job in jobs}, notes)
+        )
         if any(entry.broken for entry in plans):
             return ExitCode.USAGE
     return ExitCode.DONE

@@ -154,7 +154,9 @@ def _from_thread(name: str, fields: Fields, _: WorkflowInputs) -> EventRequest:
     return replace(request, cause=cause, detail=label or assignee or action)
 
 
-def _about_thread(fields: Fields, subject: IssueData, trigger: Trigger, actor: Account | None) -> EventRequest:
+def _about_thread(
+    fields: Fields, subject: IssueData, trigger: Trigger, actor: Account | None
+) -> EventRequest:
     """Return the request about the thread in the payload."""
     return EventRequest(
         repository=fields.repository(),

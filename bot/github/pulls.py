@@ -50,8 +50,8 @@ class Pulls(RenderedTexts):
         return self._parsed(lambda: parse(pull.complete()))
 
     def pushes(self, repository: str, branch: str) -> list[PushData] | None:
-        """Return the newest pushes to a branch, newest first, at most 100; `None` if GitHub does not list them, as for the
-        branch of a private fork."""
+        """Return the newest 100 pushes to a branch, newest first; `None` if GitHub does not list them, as for one of a
+        private fork."""
         ref = f"refs/heads/{branch}"
         try:
             return self._get(f"/repos/{repository}/activity", _pushes, ref=ref, per_page=PAGE)

@@ -45,8 +45,8 @@ class Repositories(ApiPart):
         self._repositories[data.name] = data
 
     def permission(self, repository: str, login: str) -> Permission:
-        """Return the permission of `login`: level `none` and id 0 for an account that GitHub does not know. Two requests,
-        three for a stranger on a public repository."""
+        """Return the permission of `login`: level `none` and id 0 for an account unknown to GitHub. Two requests, three
+        for a stranger on a public repository."""
         private = self.repository(repository).private
         # By hand: PyGithub's methods return the level or the role, and leave out the account's id.
         path = f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission"

@@ -90,8 +90,8 @@ class Start(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What the caps leave: `runs` by the schedule today, of `runs_a_day` in the repository per UTC day, and `pulls`, the
-    pull requests of tasks that may be opened."""
+    """What the caps leave: `runs` by the schedule today, of `runs_a_day` in the repository per UTC day, and how many
+    `pulls` of tasks may be opened."""
 
     policy: MaintenancePolicy
     runs_a_day: int
@@ -106,7 +106,9 @@ class Room:
 
 def room_of(policy: MaintenancePolicy, runs_a_day: int, started_today: int, state: RepositoryState) -> Room:
     open_pulls = sum(len(one.open) for one in state.values())
-    return Room(policy, runs_a_day, max(0, runs_a_day - started_today), max(0, policy.open_pulls - open_pulls))
+    return Room(
+        policy, runs_a_day, max(0, runs_a_day - started_today), max(0, policy.open_pulls - open_pulls)
+    )
 
 
 def decide(

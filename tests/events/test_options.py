@@ -27,9 +27,7 @@ NOT_LISTED = (
     "`--model {}` is not an allowed model here: this repository's policy lists "
     "`anthropic/claude-haiku-4-5`, `openai/*` under `options: models`."
 )
-NONE_LISTED = (
-    "`--model openai/gpt-5` is not an allowed model here: this repository's policy lists none under `options: models`."
-)
+NONE_LISTED = NOT_LISTED.format("openai/gpt-5").replace("`anthropic/claude-haiku-4-5`, `openai/*`", "none")
 NOT_READY = (
     "`--no-draft` is not allowed here: this repository's policy says `draft: always` under `pull_request`."
 )

@@ -62,7 +62,9 @@ def test_a_base_branch_may_be_named() -> None:
     assert request.base_ref == "release/2"
 
 
-@pytest.mark.parametrize("body", [None, "thanks!", "> /agent fix it\n\nplease do not", "I would use /agent fix"])
+@pytest.mark.parametrize(
+    "body", [None, "thanks!", "> /agent fix it\n\nplease do not", "I would use /agent fix"]
+)
 def test_neither_policy_nor_thread_is_read_for_a_comment_that_is_no_command(body: str | None) -> None:
     def admission() -> Policy:
         raise AssertionError("the policy was read")

@@ -10,7 +10,7 @@ import pytest
 
 from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
-from tests.support.fix_script import DONE, fix_steps, shell
+from tests.support.fix_script import DONE, fix_steps
 from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git

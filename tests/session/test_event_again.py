@@ -76,7 +76,9 @@ def test_retry_does_the_last_request_again_and_is_published(stage: Stage) -> Non
     assert len(stage.pulls()) == 1
 
 
-def command_of(login: str = MAINTAINER, mark_by: str = BOT, *, deleted: bool = False) -> Callable[[Stage], None]:
+def command_of(
+    login: str = MAINTAINER, mark_by: str = BOT, *, deleted: bool = False
+) -> Callable[[Stage], None]:
     """An earlier command by `login`, and the mark of its run."""
 
     def write(stage: Stage) -> None:

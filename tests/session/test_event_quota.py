@@ -17,6 +17,7 @@ from tests.support.model_server import ModelServer
 from tests.support.outcomes import make_request
 from tests.support.stage import BOT, WORKFLOW, CommandResult, Stage
 
+
 def act(stage: Stage, event: Any = None, run: int = 0) -> tuple[CommandResult, int]:
     """One run as Actions has it; what was said, and how often the model was asked."""
     with ModelServer([DONE]) as server:

@@ -150,7 +150,11 @@ def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(
         ([], {"SLASH_AGENT_BUDGET_USD": "lots"}, "'lots'"),
         ([], {"SLASH_AGENT_BUDGET_USD": "nan"}, "'nan'"),
         ([], {"SLASH_AGENT_SANDBOX": "of"}, "'of'"),
-        (["--sandbox", "off"], {"GITHUB_ACTIONS": "true"}, "--sandbox off is for a person at their own terminal"),
+        (
+            ["--sandbox", "off"],
+            {"GITHUB_ACTIONS": "true"},
+            "--sandbox off is for a person at their own terminal",
+        ),
         (["--event", ""], {}, "--event-name and --event"),
     ],
 )
@@ -163,9 +167,7 @@ def test_a_setting_of_the_workflow_that_makes_no_sense_is_refused(
     assert_nothing_began(stage)
 
 
-def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(
-    stage: Stage, model: ModelServer
-) -> None:
+def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(stage: Stage, model: ModelServer) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
     ran = stage.run(model=model)
     assert ran.code == 2
@@ -175,9 +177,7 @@ def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(
     assert_nothing_began(stage)
 
 
-def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(
-    stage: Stage, model: ModelServer
-) -> None:
+def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(stage: Stage, model: ModelServer) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
     ran = stage.run(model=model, event=stage.ask("/agent fix this", REPORTER))
     assert ran.code == 2

@@ -11,6 +11,7 @@ from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import BOT, WORKFLOW, CommandResult, Stage
 
+
 @pytest.fixture
 def model() -> Iterator[ModelServer]:
     """A model that would answer, and must not be asked."""
@@ -143,7 +144,13 @@ def test_stop_cancels_the_run_that_the_progress_comment_names(stage: Stage, mode
         (BOT, WORKFLOW, "this job"),
         (BOT, WORKFLOW, "another repository"),
     ],
-    ids=["a mark by a maintainer", "by anybody", "another workflow", "the answering run", "another repository"],
+    ids=[
+        "a mark by a maintainer",
+        "by anybody",
+        "another workflow",
+        "the answering run",
+        "another repository",
+    ],
 )
 def test_a_run_that_is_not_ours_is_not_stopped(
     stage: Stage, model: ModelServer, login: str, workflow: str, run_in: str

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import signal
 from typing import Any
 
 import pytest
 
-from tests.session.conftest import CommandResult, command
-from tests.support import warm
+from tests.session.conftest import CommandResult
 from tests.support.fix_script import VIEW, shell
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
-from tests.support.stage import MODEL, Stage
+from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -107,7 +107,9 @@ def test_what_is_left_is_the_runs_budget_and_what_it_cost_is_in_its_mark(one_dol
 
 
 def test_a_workflow_without_progress_comments_cannot_count_and_says_so(one_dollar: Stage) -> None:
-    done = one_dollar.run(token=one_dollar.bot_token(), SLASH_AGENT_PROGRESS="false", ANTHROPIC_API_KEY="unused")
+    done = one_dollar.run(
+        token=one_dollar.bot_token(), SLASH_AGENT_PROGRESS="false", ANTHROPIC_API_KEY="unused"
+    )
     assert done.code == 3
     assert "Turn on `progress`" in done.output
 

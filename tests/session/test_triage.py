@@ -74,7 +74,11 @@ def speak(number: int) -> list[Call]:
 
 def event(stage: Stage) -> Any:
     repository = stage.sample.event["repository"]
-    return {"schedule": "0 3 * * *", "repository": repository, "workflow": ".github/workflows/maintenance.yml"}
+    return {
+        "schedule": "0 3 * * *",
+        "repository": repository,
+        "workflow": ".github/workflows/maintenance.yml",
+    }
 
 
 def run(stage: Stage, *steps: Step) -> tuple[CommandResult, list[Any]]:

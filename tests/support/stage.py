@@ -79,7 +79,13 @@ class Stage:
 
     def add_run(self, conclusion: str | None = None, login: str = MAINTAINER, **more: Any) -> int:
         """Add a run of the agent's workflow, active without a `conclusion`."""
-        run = {"workflow": WORKFLOW, "event": "issue_comment", "actor": login, "conclusion": conclusion, **more}
+        run = {
+            "workflow": WORKFLOW,
+            "event": "issue_comment",
+            "actor": login,
+            "conclusion": conclusion,
+            **more,
+        }
         return self.forge.add_run(self.repo, name="agent", **run)
 
     def job(self, run: int = 0) -> dict[str, str]:

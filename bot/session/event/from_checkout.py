@@ -126,9 +126,7 @@ def _pull_context(at: CheckoutOnGitHub, github: GitHub, number: int) -> PullCont
             f"#{number} is a pull request, and its head {pull.head_sha[:12]} is not checked out here (HEAD is "
             f"{head[:12]}): check it out with `gh pr checkout {number}`, then do this again."
         )
-    return read_pull_context(
-        github, name, number, _NOW, None, head_sha=head, with_failures=True
-    )
+    return read_pull_context(github, name, number, _NOW, None, head_sha=head, with_failures=True)
 
 
 def _unreadable(error: GitHubError, what: str, host: str) -> GitHubError:

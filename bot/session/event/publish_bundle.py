@@ -1,5 +1,5 @@
-"""`slash-agent publish` and `review --post`: publish a bundle on GitHub, from a clone that is separate from the run's work
-tree."""
+"""`slash-agent publish` and `review --post`: publish a bundle on GitHub, from a clone that is separate
+from the run's work tree."""
 
 from __future__ import annotations
 
