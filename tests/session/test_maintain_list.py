@@ -91,22 +91,18 @@ def all_in(stage: Stage, repository: str, path: str) -> Any:
         return json.load(answer)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("repository", "riverbend/tidytime"), ("repository", SHUT), ("task", "other")]
-)
-def test_a_bundle_for_another_entry_than_the_jobs_is_refused(
-    entries: Entries, stage: Stage, field: str, value: str
-) -> None:
+def test_a_bundle_for_another_entry_than_the_jobs_is_refused(entries: Entries, stage: Stage) -> None:
     with ModelServer(writing()) as model:
         entries.run(NOTES, model)
     outcome = stage.outcome()
-    outcome["request"][field] = value
-    (stage.bundle / "outcome.json").write_text(json.dumps(outcome))
-    asked = len(stage.forge.requests)
-    done = entries.publish(NOTES)
-    assert done.code == 6
-    assert f"this job acts for links of {NOTES}" in done.err
-    assert len(stage.forge.requests) == asked
+    for change in ({"repository": stage.repo}, {"repository": SHUT}, {"task": "other"}):
+        changed = {**outcome, "request": {**outcome["request"], **change}}
+        (stage.bundle / "outcome.json").write_text(json.dumps(changed))
+        asked = len(stage.forge.requests)
+        done = entries.publish(NOTES)
+        assert done.code == 6
+        assert f"this job acts for links of {NOTES}" in done.err
+        assert len(stage.forge.requests) == asked
 
 
 @pytest.mark.slow

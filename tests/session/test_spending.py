@@ -173,21 +173,13 @@ def quota(stage: Stage) -> str:
         return str(refusal)
 
 
-FAILS = {
-    "a branch that is not there": "/agent fix --base nowhere it",
-    "a recording that nobody may name": "/agent fix --model replay/x it",
-    "a command that is refused": "/agent fix --full it",
-}
-
-
-@pytest.mark.parametrize("way", FAILS)
-def test_what_fails_before_a_model_is_asked_costs_neither_money_nor_a_run(stage: Stage, way: str) -> None:
-    """Two such commands, then one that is carried out."""
+def test_what_fails_before_a_model_is_asked_costs_neither_money_nor_a_run(stage: Stage) -> None:
+    """A branch that is not there, a recording that nobody may name, a refused command: then one that is carried out."""
     tier = "{usd: 5, usd_a_day: 6, runs_a_day: 2}"
     stage.forge.commit(stage.repo, {".github/agent.yml": f"version: 1\ntiers: {{maintainer: {tier}}}\n"})
-    for _ in range(2):
+    for words in ("fix --base nowhere it", "fix --model replay/x it", "fix --full it"):
         run = stage.add_run()
-        done, asked = act(stage, stage.ask(FAILS[way]), run)
+        done, asked = act(stage, stage.ask(f"/agent {words}"), run)
         assert (done.code, asked) == (2, 0), done.output
         stage.forge.set_run(stage.repo, run, conclusion="failure")
     done, asked = act(stage, stage.ask("/agent explain this"))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DONE, VIEW, fix_steps
-from tests.support.model_script import Call, Say, Step
+from slash_forge.bundled import REPORTER
+from tests.support.fix_script import DONE, VIEW
+from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
-from tests.support.stage import CommandResult, Stage
+from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -20,19 +19,6 @@ SUBMIT = Call(
     "submit_plan",
     {"title": "Round durations first", "steps": [{"text": "Round first.", "paths": ["tidytime/format.py"]}]},
 )
-
-
-def carried_out(
-    stage: Stage, body: str, steps: Sequence[Step], *, login: str = MAINTAINER, code: int = 0
-) -> CommandResult:
-    """`run` and, where that went well, `publish` in the job of the same event."""
-    event = stage.ask(body, login)
-    with ModelServer(steps) as server:
-        ran = stage.run(model=server, event=event)
-    assert ran.code == code, ran.output
-    if code == 0:
-        stage.publish_event(event)
-    return ran
 
 
 def comments(stage: Stage, with_text: str) -> list[dict[str, Any]]:
@@ -48,25 +34,12 @@ def plan_in(stage: Stage) -> tuple[int, str]:
     return comment["id"], found[1]
 
 
-@pytest.mark.slow
-def test_a35_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
-    stage.act_as_app()
-    ran = carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
-    assert "1. Round first." in ran.output
-    assert stage.pulls() == []
-    _, approve = plan_in(stage)
-    carried_out(stage, approve, fix_steps())
-    [pull] = stage.pulls()
-    assert approve.rpartition(" ")[2] in pull["body"]
-    assert comments(stage, "**Carried out:** pull request #")
-    carried_out(stage, approve, [DONE], code=2)
-    assert comments(stage, "was carried out already")
-    assert len(stage.pulls()) == 1
-
-
 def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: Stage) -> None:
     stage.act_as_app()
-    carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
+    event = stage.ask("/agent plan how to mend this")
+    with ModelServer([VIEW, SUBMIT, Say("Planned.")]) as server:
+        assert stage.run(model=server, event=event).code == 0
+    stage.publish_event(event)
     comment, approve = plan_in(stage)
     [was] = comments(stage, "**Plan:")
     stage.forge.edit_comment(stage.repo, comment, was["body"].replace("Round first.", "Open the back door."))
