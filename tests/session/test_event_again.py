@@ -153,21 +153,24 @@ def test_a80_a_mark_that_a_person_wrote_makes_no_request_done(stage: Stage) -> N
     assert asked
 
 
+@pytest.mark.parametrize(
+    "names", [("Prepare the environment", AGENT_JOB), ("Set up", AGENT_JOB), (AGENT_JOB, "Agent")]
+)
 def test_a123_a_bundle_that_code_of_the_repository_may_have_uploaded_is_not_gone_on_from(
-    stage: Stage,
+    stage: Stage, names: tuple[str, str]
 ) -> None:
     """In a job before this one, whatever it is called, that code could upload any bundle."""
     event = stage.ask("/agent fix this")
     act(stage, fix_steps(), event)
     files = bundle_files(stage)
-    for before, own in (("Prepare the environment", AGENT_JOB), ("Set up", AGENT_JOB), (AGENT_JOB, "Agent")):
-        shutil.rmtree(stage.bundle)
-        run = stage.add_run()
-        stage.forge.add_job(stage.repo, run, before)
-        stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files, at="2020-01-01T00:00:00Z")
-        stage.forge.add_job(stage.repo, run, own, conclusion=None)
-        _, _, asked = act(stage, fix_steps(), event, run=run, GITHUB_RUN_ATTEMPT="2")
-        assert asked, before
+    shutil.rmtree(stage.bundle)
+    run = stage.add_run()
+    before, own = names
+    stage.forge.add_job(stage.repo, run, before)
+    stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files, at="2020-01-01T00:00:00Z")
+    stage.forge.add_job(stage.repo, run, own, conclusion=None)
+    _, _, asked = act(stage, fix_steps(), event, run=run, GITHUB_RUN_ATTEMPT="2")
+    assert asked
 
 
 def test_the_bundle_of_an_earlier_attempt_is_taken_with_its_proposed_writes(stage: Stage) -> None:
