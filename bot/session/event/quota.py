@@ -32,8 +32,7 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
     if not run or not workflow or actor.tier is Tier.LOCAL:
         return ""
     if limit <= 0:
-        raise _refusal(
-            request,
+        raise RefusedError(
             f"{actor.login} cannot start runs here: the policy allows none for the tier {actor.tier}.",
         )
     # GitHub names somebody as the actor of a schedule or a failed run who did not ask.
@@ -56,10 +55,10 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
         # A maintainer could lift the limit anyway.
         if actor.tier is Tier.MAINTAINER:
             return f"note: {_UNCOUNTED}"
-        raise _refusal(request, f"Nothing was started, since {_UNCOUNTED}.") from error
+        raise RefusedError(f"Nothing was started, since {_UNCOUNTED}.") from error
     if len(used) >= limit:
         words = f"{actor.login} has used today's {count_of(limit, 'run')} of the tier {actor.tier}."
-        raise _refusal(request, f"{words} {_AGAIN}")
+        raise RefusedError(f"{words} {_AGAIN}")
     return ""
 
 
@@ -70,10 +69,9 @@ def usd_left(
     the limit of one run. `has_progress` says whether the workflow writes progress comments, which hold the cost."""
     actor = request.actor
     if not has_progress:
-        raise _refusal(
-            request,
+        raise RefusedError(
             "The policy limits what a person can spend in a day (`usd_a_day`). The cost is counted from the progress "
-            "comments, which this workflow turns off. Turn on `progress`, or remove `usd_a_day` from the policy.",
+            "comments, which this workflow turns off. Turn on `progress`, or remove `usd_a_day` from the policy."
         )
     try:
         runs = _runs_today(github, request, now) if run else None
@@ -83,19 +81,14 @@ def usd_left(
             raise
         cost = None
     if cost is None:
-        raise _refusal(
-            request,
+        raise RefusedError(
             f"The cost of {actor.login}'s runs today cannot be counted, and the policy allows the tier {actor.tier} "
-            f"at most {money(limit)} a day.",
+            f"at most {money(limit)} a day."
         )
     if cost >= limit:
         words = f"{actor.login} has spent today's {money(limit)} of the tier {actor.tier}."
-        raise _refusal(request, f"{words} {_AGAIN}")
+        raise RefusedError(f"{words} {_AGAIN}")
     return limit - cost
-
-
-def _refusal(request: Request, reason: str) -> RefusedError:
-    return RefusedError(reason, in_thread=request.actor.tier is not Tier.BOT)
 
 
 def _runs_today(github: GitHub, request: Request, now: str) -> dict[str, bool] | None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.contracts.errors import AgentError, ExitCode
-from bot.contracts.request import Request
+from bot.contracts.request import Request, Tier
 from bot.events.admission import refused_fields
 from bot.events.event_request import (
     REVIEW_COMMENT,
@@ -102,6 +102,8 @@ def _handle(context: EventContext) -> EventResult:
             report_no_result(context, error.reason)
         return EventResult(ExitCode.DONE, error.reason)
     except RefusedError as refusal:
+        if request is not None and request.actor.tier is Tier.BOT:
+            refusal.in_thread = False  # it might answer back
         return _refuse(context, refusal)
     except AgentError as error:
         _report_error(context, error, is_permitted=request is not None)

@@ -58,10 +58,8 @@ def run_request(context: EventContext, request: Request) -> EventResult:
         return _already_done(context, url, begun_comment)
     if outcome := _earlier_attempt(context, request):
         return EventResult(ExitCode.DONE, outcome.reason, outcome, context.options.out)
-    if reason := _cannot_publish(context, request):
-        raise RefusedError(reason, in_thread=request.actor.tier is not Tier.BOT)
-    if reason := others_at_work(context, request):
-        raise RefusedError(reason, in_thread=request.actor.tier is not Tier.BOT)
+    if reason := _cannot_publish(context, request) or others_at_work(context, request):
+        raise RefusedError(reason)
     if waits := _task_waits(context, request):
         return EventResult(ExitCode.DONE, waits)
     model = _usable_model(context, request)
@@ -244,7 +242,7 @@ def _usable_model(context: EventContext, request: Request) -> str:
         reason = str(error)
         if isinstance(error, MissingKeyError) and where.run:
             reason = missing_key(error, context.github, where.repository, where.workflow)
-        raise UsageRefusedError(reason, in_thread=request.actor.tier is not Tier.BOT) from error
+        raise UsageRefusedError(reason) from error
     return model
 
 
