@@ -57,12 +57,10 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class CleanText:
-    """A text as its readers see it, and what was removed from it. `plain`: GitHub's HTML of it was not available, so
-    hidden text other than comments and invisible characters may be left."""
+    """A text as its readers see it, and what was removed from it."""
 
     text: str
     hidden: tuple[Hidden, ...] = ()
-    plain: bool = False
 
 
 def clean(text: str) -> CleanText:

@@ -25,7 +25,6 @@ MAX_COMMENT = 10_000
 MAX_BODY = 30_000
 MAX_TITLE = 1_000
 _MAX_LOCATIONS = 4
-_PLAIN = "read as plain text, not as GitHub shows it, so something hidden may be in it"
 _TEXT_NAMES = {
     TextKind.THREAD: "The description",
     TextKind.COMMENT: "A comment",
@@ -105,7 +104,7 @@ class ThreadHtml:
 
     def shown(self, kind: TextKind, identity: int, body: str, *, by_bot: bool = False) -> CleanText:
         """Return what people see of the text whose source is `body`. `by_bot` says that an app wrote it: the mark that
-        ends this bot's comments is then not counted as hidden. A text without HTML is cleaned as plain text.
+        ends this bot's comments is then not counted as hidden.
 
         Raises `EditedTextError` if GitHub has another text now.
         """
@@ -118,10 +117,7 @@ class ThreadHtml:
                 f"{_TEXT_NAMES[kind]} in #{self.number} was {what} after this command, so what people saw then is "
                 "not known. Check it and repeat the command."
             )
-        source = without_own_mark(body) if by_bot else body
-        if text.html is None:
-            return replace(clean(source), plain=True)
-        return shown_text(source, text.html)
+        return shown_text(without_own_mark(body) if by_bot else body, text.html)
 
 
 @dataclass(slots=True)
@@ -146,8 +142,6 @@ class TextCleaner:
 
     def shortened(self, cleaned: CleanText, limit: int, location: str = "") -> str:
         """Return the text, at most `limit` characters. `location` names it in the note on hidden text."""
-        if cleaned.plain:
-            self.leave_out("text", _PLAIN)
         for removal in cleaned.hidden:
             self.leave_out(removal.kind, HIDDEN_TEXT_MARK, removal.count)
             if location:

@@ -116,13 +116,3 @@ def test_what_is_answered_at_once_reads_no_text(verb: str) -> None:
     request = _built("a comment", f"/agent {verb}", Threads(html=lambda body: "<p>another</p>"))
     assert isinstance(request, Request)
     assert request.thread is not None and request.thread.body == ""
-
-
-def test_texts_without_html_are_plain_and_marked() -> None:
-    request = _built("a comment", "/agent fix it <!-- x -->", Threads(html=lambda body: None))
-    assert isinstance(request, Request)
-    assert request.instruction is None
-    assert request.thread is not None
-    assert request.thread.left_out == (
-        "1 text read as plain text, not as GitHub shows it, so something hidden may be in it",
-    )

@@ -92,7 +92,7 @@ def comment(
 @dataclass(frozen=True)
 class FakeText:
     body: str
-    html: str | None
+    html: str
 
 
 @dataclass
@@ -112,7 +112,7 @@ class Threads:
     issue_body: str = "It was off by one."
     texts: dict[tuple[TextKind, int], str] = field(default_factory=dict)
     """By kind and id (0 for the thread's own): what GitHub has now, beside what the lists hold."""
-    html: Callable[[str], str | None] = to_html
+    html: Callable[[str], str] = to_html
 
     def remember(self, request: EventRequest) -> None:
         """GitHub has the texts of the payload."""

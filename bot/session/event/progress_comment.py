@@ -161,12 +161,14 @@ def answer_outsider(context: EventContext, kind: str, text: Callable[[], str]) -
         return False
     yesterday = (datetime.fromisoformat(context.now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
     recent = replace(context.thread_ref, since=yesterday)
+    posted = False
     with context.noting("the comment could not be posted"):
-        for comment in comments_at(host, recent):
-            to = notice_recipient(comment.body, kind)
-            if to == account and is_ours(comment.author, host.me(), REFUSED):
-                context.say("note: this account got an answer of this kind today, so nothing is posted")
-                return False
-        post(host, recent, with_mark(recent, kind, text(), {"to": account}))
-        return True
-    return False
+        if any(
+            notice_recipient(one.body, kind) == account and is_ours(one.author, host.me(), REFUSED)
+            for one in comments_at(host, recent)
+        ):
+            context.say("note: this account got an answer of this kind today, so nothing is posted")
+        else:
+            post(host, recent, with_mark(recent, kind, text(), {"to": account}))
+            posted = True
+    return posted
