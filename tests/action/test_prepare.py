@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.attacks.test_prepared_environment import BASE
-from tests.session.test_on_pull import READING
+from tests.session.test_event_unasked import READING
 from tests.support.fix_script import DONE, fix_steps
 from tests.support.model_server import ModelServer
 from tests.support.runner import ACTION, ROOT
