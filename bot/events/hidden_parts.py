@@ -1,7 +1,7 @@
 """Leave out what GitHub keeps in a page and does not show, and text that an author meant to hide.
 
 GitHub draws diagrams, maps and formulas without showing all of their source; colours in a diagram are not checked. Its
-sanitizer removes attributes that hide an element, so its page shows the text. Nobody writes it there for people, though.
+sanitizer removes attributes that hide an element, so its page shows the text, but nobody writes it there for people.
 """
 
 from __future__ import annotations
