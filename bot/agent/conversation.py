@@ -52,7 +52,6 @@ class Conversation:
         self._start_time = context.clock() if context.start_time is None else context.start_time
         self._history = MessageHistory()
         self._truncations = 0
-        self._prefilled = False
         self._reminders = 0
         self._empty_before = False
         self._own = self._provider = context.provider
@@ -155,7 +154,7 @@ class Conversation:
     def fall_back(self, response: Complete | Failed) -> bool:
         """Whether to send the request to another model, since the conversation's own is unavailable. The first request
         does not count as a turn."""
-        if not isinstance(response, Failed) or not response.unavailable or self._prefilled:
+        if not isinstance(response, Failed) or not response.unavailable:
             return False
         before = self._provider.info
         if not self._replace_model(self.turn, response.message):
@@ -188,7 +187,6 @@ class Conversation:
         context = self.context
         messages = self._history.view()
         self._mask = context.masking(self._state())
-        self._prefilled = self._history.ends_with_model
         provider = context.provider_override() or self._own
         if provider is not self._provider:
             self._switch_provider(provider, self.turn + 1)
@@ -245,13 +243,7 @@ class Conversation:
 
     def next_step(self, response: Complete | Failed) -> Step | Stop:
         """Return the step after `response`."""
-        return next_step(
-            response,
-            self.context.cancel,
-            self.context.limits,
-            can_continue=self._provider.info.prefill and self._truncations < MAX_TRUNCATIONS - 1,
-            prefilled=self._prefilled,
-        )
+        return next_step(response, self.context.cancel, self.context.limits)
 
     def record_response(self, response: Complete | Failed) -> Message:
         """Append the response, complete or partial, and add its usage."""
@@ -261,8 +253,7 @@ class Conversation:
         message = self._history.add_assistant(partial or Message("assistant", ()), self.turn)
         self._size.set_counted(response.usage.total, message)
         self._add_usage(usage, cost)
-        if message.text.strip():
-            self.final_text = self._history.last_text.strip()
+        self.final_text = message.text.strip() or self.final_text
         truncated = isinstance(response, Complete) and response.finish is FinishReason.MAX_TOKENS
         self._truncations = self._truncations + 1 if truncated else 0
         self.context.journal.write(_response_record(self.turn, response, message, cost))
@@ -299,11 +290,9 @@ class Conversation:
         return stop
 
     def continue_or_end(self, message: Message, step: Step) -> Stop | None:
-        """Handle a response without calls. One that is to be continued gets nothing: the next request ends with it.
-        The first empty one in a row gets a note, the second ends the conversation."""
+        """Handle a response without calls. The first empty one in a row gets a note, the second ends the
+        conversation."""
         self._close_turn(message, CallResults([]))
-        if step is Step.CONTINUE:
-            return None
         if step is Step.EMPTY:
             if self._empty_before:
                 reason = "The model answered twice in a row with neither text nor a tool call."

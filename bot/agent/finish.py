@@ -9,13 +9,12 @@ from typing import NamedTuple
 from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import money
-from bot.contracts.messages import FinishReason, Message, Thinking
+from bot.contracts.messages import FinishReason
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 
 _MIB = 1024 * 1024
-_BAD_REQUEST = 400
 
 
 class Stop(NamedTuple):
@@ -30,7 +29,6 @@ class Step(Enum):
 
     RUN_CALLS = auto()
     MAY_END = auto()
-    CONTINUE = auto()
     EMPTY = auto()
 
 
@@ -54,29 +52,14 @@ _SENTENCES: Mapping[StopReason, str] = {
 }
 
 
-def next_step(
-    response: Complete | Failed,
-    cancel: CancelToken,
-    limits: RunLimits,
-    *,
-    can_continue: bool = False,
-    prefilled: bool = False,
-) -> Step | Stop:
-    """Return the step after `response`. A fired cancel token has priority.
-
-    `can_continue`: a text that reached the output limit may be continued by one more request. `prefilled`: this
-    response was such a request's.
-    """
+def next_step(response: Complete | Failed, cancel: CancelToken, limits: RunLimits) -> Step | Stop:
+    """Return the step after `response`. A fired cancel token has priority."""
     if cancel.fired:
         return cancel_stop(cancel, limits)
     if isinstance(response, Failed):
-        if prefilled and response.status == _BAD_REQUEST:
-            return Stop(StopReason.MAX_TOKENS, _SENTENCES[StopReason.MAX_TOKENS])
         return Stop(StopReason.PROVIDER_ERROR, response.message)
     message = response.message
     step = _TABLE[response.finish, bool(message.calls)]
-    if step is StopReason.MAX_TOKENS and can_continue and _is_text(message):
-        return Step.CONTINUE
     if isinstance(step, StopReason):
         if isinstance(response, Complete) and response.refusal:
             return Stop(step, f"The model refused to answer ({response.raw_reason}): {response.refusal}.")
@@ -84,11 +67,6 @@ def next_step(
     if step is Step.MAY_END and not message.text.strip():
         return Step.EMPTY
     return step
-
-
-def _is_text(message: Message) -> bool:
-    """Whether it holds text and no thinking, which a continued message would lose."""
-    return bool(message.text.strip()) and not any(isinstance(part, Thinking) for part in message.parts)
 
 
 def cancel_stop(cancel: CancelToken, limits: RunLimits) -> Stop:

@@ -44,17 +44,13 @@ class MessageHistory:
     def add_assistant(self, message: Message, turn: int) -> Message:
         """Add the model's message and return it as stored. An empty message is not stored.
 
-        A call with an empty or used id gets a new one, since vendors refuse duplicate ids. A message after one of
-        the model's own continues that one: they become one message.
+        A call with an empty or used id gets a new one, since vendors refuse duplicate ids.
         """
         self._refuse_open("an assistant message")
         if not message.parts:
             return message
         added = self._with_unique_ids(message, turn)
-        if self.ends_with_model:
-            self._replace_last(_joined(self._messages[-1], added))
-        else:
-            self._messages.append(added)
+        self._messages.append(added)
         self._open = added.calls
         return added
 
@@ -91,21 +87,6 @@ class MessageHistory:
         self._refuse_open("a shorter history")
         self._replace([_without_results(message, frozenset(calls)) for message in self._messages])
 
-    @property
-    def ends_with_model(self) -> bool:
-        """Whether the last message is the model's."""
-        return bool(self._messages) and self._messages[-1].role == "assistant"
-
-    @property
-    def last_text(self) -> str:
-        """The text of the last message."""
-        return self._messages[-1].text if self._messages else ""
-
-    def _replace_last(self, message: Message) -> None:
-        moved = self.moved
-        self._replace([*self._messages[:-1], message])
-        self.moved = moved
-
     def _replace(self, messages: Sequence[Message]) -> None:
         self._messages = list(messages)
         self.moved = len(self._messages)
@@ -138,15 +119,6 @@ class MessageHistory:
             for name in chain((preferred,), (f"{preferred}_{n}" for n in count(2)))
             if name not in self._ids
         )
-
-
-def _joined(message: Message, continuation: Message) -> Message:
-    """Return both as one message, with one text where the first breaks off."""
-    last, first = message.parts[-1], continuation.parts[0]
-    if isinstance(last, Text) and isinstance(first, Text):
-        text = replace(last, text=last.text + first.text)
-        return replace(message, parts=(*message.parts[:-1], text, *continuation.parts[1:]))
-    return replace(message, parts=(*message.parts, *continuation.parts))
 
 
 def _without_results(message: Message, calls: frozenset[str]) -> Message:

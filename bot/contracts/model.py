@@ -26,10 +26,9 @@ class ModelInfo:
     `known` is false for a guess. `vision`: it accepts images. `thinking`: how reasoning is requested, `off` for
     not at all. `streams_tools`: it can stream a call's arguments as they are generated, unchecked.
     `min_cacheable`: the shortest prefix in tokens that is cached. `allowed_tools`: it accepts a list of the
-    tools allowed now, beside all tools. `forced_choice`: it can be forced to call a tool. `prefill`: it continues
-    a last message of its own. `timeout`: seconds until the first byte of a response. `efforts`: those of `EFFORTS`
-    that it accepts. `hour_cache`: a prefix can be cached for an hour, at twice the input price.
-    `output_capped`: the policy set `max_output`, so every request has it.
+    tools allowed now, beside all tools. `forced_choice`: it can be forced to call a tool. `timeout`: seconds until
+    the first byte of a response. `efforts`: those of `EFFORTS` that it accepts. `hour_cache`: a prefix can be cached
+    for an hour, at twice the input price. `output_capped`: the policy set `max_output`, so every request has it.
     """
 
     name: str
@@ -46,7 +45,6 @@ class ModelInfo:
     min_cacheable: int = 1024
     allowed_tools: bool = False
     forced_choice: bool = False
-    prefill: bool = False
     timeout: int = 900
     efforts: tuple[str, ...] = ()
     hour_cache: bool = False

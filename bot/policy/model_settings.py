@@ -51,7 +51,6 @@ class ModelFacts:
     min_cacheable: _Size | None = key(None, "The shortest prefix that is cached, in tokens.")
     allowed_tools: Truth | None = key(None, "Whether a request may name the tools that are allowed now.")
     forced_choice: Truth | None = key(None, "Whether a request may force a tool.")
-    prefill: Truth | None = key(None, "Whether the model continues a last message of its own.")
     timeout: Annotated[int, whole(1, 7_200)] | None = key(
         None, "Seconds to wait for the first byte of a response; by default 900."
     )

@@ -104,7 +104,6 @@ def _at_endpoint(info: ModelInfo, endpoint: Endpoint, vendor: Vendor) -> ModelIn
         info,
         allowed_tools=info.allowed_tools and endpoint.is_openai,
         forced_choice=dialect.forced_choice or (info.forced_choice and endpoint.is_openai),
-        prefill=dialect.prefill,
         streams_tools=info.streams_tools and endpoint.is_anthropic,
         efforts=info.efforts if takes_effort else (),
         hour_cache=info.hour_cache and endpoint.is_anthropic,

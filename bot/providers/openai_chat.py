@@ -67,10 +67,7 @@ class OpenAIChat(OpenAIWire):
         )
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> ChatReader:
-        last = request.messages[-1]
-        return ChatReader(
-            assembly, len(request.messages), clean(last.text) if last.role == "assistant" else ""
-        )
+        return ChatReader(assembly, len(request.messages))
 
     def params(self, request: ModelRequest) -> Params:
         params: dict[str, Any] = {"stream_options": {"include_usage": True}}
@@ -90,8 +87,6 @@ class OpenAIChat(OpenAIWire):
         choice = openai_choice(request, self.info, nested=True, takes_named=self._dialect.named_choice)
         if choice is not None:
             params["tool_choice"] = choice
-        if request.messages[-1].role == "assistant" and self._dialect.prefill_fields:
-            params.update(self._dialect.prefill_fields)
         messages: list[dict[str, Any]] = []
         if request.system.strip():
             messages.append({"role": "system", "content": clean(request.system)})
@@ -169,11 +164,9 @@ _BUSY = frozenset({"insufficient_system_resource", "overloaded", "error"})
 
 
 class ChatReader:
-    """A `bot.providers.wire.Reader`. A call is known by its id first, then by its `index`. `prefill` is the text that
-    the model continues, which llama.cpp repeats in front of the first piece."""
+    """A `bot.providers.wire.Reader`. A call is known by its id first, then by its `index`."""
 
-    def __init__(self, assembly: Assembly, turn: int, prefill: str = "") -> None:
-        self._prefill = prefill
+    def __init__(self, assembly: Assembly, turn: int) -> None:
         self._assembly = assembly
         self._turn = turn
         self._calls: dict[str, CallBlock] = {}
@@ -209,8 +202,6 @@ class ChatReader:
 
     def _delta(self, delta: Any) -> None:
         content, thoughts = _content(field(delta, "content"))
-        if content and self._prefill:
-            content, self._prefill = content.removeprefix(self._prefill), ""
         # Some servers send the same reasoning under two names: the first that says something counts.
         name, reasoning = next(
             ((name, text) for name in REASONING if (text := string(field(delta, name)))), ("", thoughts)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from bot.providers.endpoint import Endpoint, read_endpoint
@@ -20,17 +19,13 @@ class Dialect(NamedTuple):
 
     `named_choice`: `tool_choice` accepts an object that names a tool. `asks_parallel`: several calls in one
     response must be requested. `forced_choice`: it can force a call. `returns_reasoning`: it accepts a message's
-    reasoning back, in the field that it used. `prefill`: it continues a last message of the model, if the body has
-    `prefill_fields`. `call_signature` stands in for that of a first call of another
-    model.
+    reasoning back, in the field that it used. `call_signature` stands in for that of a first call of another model.
     """
 
     named_choice: bool = True
     asks_parallel: bool = False
     forced_choice: bool = False
     returns_reasoning: bool = False
-    prefill: bool = False
-    prefill_fields: tuple[tuple[str, bool], ...] = ()
     call_signature: str = ""
 
 
@@ -53,19 +48,13 @@ class Vendor(NamedTuple):
     dialect: Dialect = PLAIN
 
 
-def _self_hosted(
-    name: str, port: int, prefill_fields: Mapping[str, bool] = MappingProxyType({}), **dialect: Any
-) -> Vendor:
+_SELF_HOSTED = Dialect(forced_choice=True, returns_reasoning=True)
+
+
+def _self_hosted(name: str, port: int, dialect: Dialect = _SELF_HOSTED) -> Vendor:
     """Return a server that people run themselves: by default on this machine and without a key."""
     key, base, url = f"{name}_API_KEY", f"{name}_BASE_URL", f"http://localhost:{port}/v1"
-    own = Dialect(
-        forced_choice=True,
-        returns_reasoning=True,
-        prefill=True,
-        prefill_fields=tuple(prefill_fields.items()),
-        **dialect,
-    )
-    return Vendor("chat", key, base, url, path="/v1", needs_key=False, dialect=own)
+    return Vendor("chat", key, base, url, path="/v1", needs_key=False, dialect=dialect)
 
 
 # Gemini 3 refuses a call without its signature; this is its documented word for calls of other models.
@@ -86,9 +75,9 @@ VENDORS = {
         dialect=_GEMINI,
     ),
     "ollama": _self_hosted("OLLAMA", 11434),
-    "vllm": _self_hosted("VLLM", 8000, {"add_generation_prompt": False, "continue_final_message": True}),
-    "sglang": _self_hosted("SGLANG", 30000, {"continue_final_message": True}),
-    "llamacpp": _self_hosted("LLAMACPP", 8080, named_choice=False, asks_parallel=True),
+    "vllm": _self_hosted("VLLM", 8000),
+    "sglang": _self_hosted("SGLANG", 30000),
+    "llamacpp": _self_hosted("LLAMACPP", 8080, _SELF_HOSTED._replace(named_choice=False, asks_parallel=True)),
     "bedrock": Vendor("bedrock", "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_BEDROCK_BASE_URL", ""),
     "vertex": Vendor("vertex", "ANTHROPIC_VERTEX_ACCESS_TOKEN", "ANTHROPIC_VERTEX_BASE_URL", ""),
 }

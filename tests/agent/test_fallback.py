@@ -82,20 +82,6 @@ def test_no_other_failure_asks_another_model(tmp_path: Path, failure: Failed | C
         assert end.reason == "The model refused to answer (refusal): category 'cyber'."
 
 
-def test_a_text_that_was_begun_is_not_continued_by_another_model(tmp_path: Path) -> None:
-    """The next request ends with the model's own text, which people have seen."""
-    cut = says("The first half", finish=FinishReason.MAX_TOKENS)
-    prefill = replace(INFO, prefill=True)
-    here = bench(
-        tmp_path,
-        [cut, DOWN],
-        ScriptedProvider([says("Done.")], DEAR),
-        model=lambda script: ScriptedProvider(script, prefill),
-    )
-    assert here.run().stop is StopReason.PROVIDER_ERROR
-    assert asked_for(here) == []
-
-
 def test_a_smaller_window_is_kept_to_before_the_other_model_is_asked(tmp_path: Path) -> None:
     big = replace(INFO, context_window=100_000, max_output=2_000)
     other = Narrow([says("Done.")], replace(SMALL, name="scripted/small"))

@@ -28,7 +28,7 @@ from bot.contracts.journal import (
     UserText,
 )
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, ToolResult, Usage
-from bot.contracts.model import Complete, Failed, ModelInfo
+from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
@@ -521,52 +521,6 @@ def test_a_persons_words_in_place_of_a_yes_end_no_run_however_often(tmp_path: Pa
     script = [*(says(call("rm", f'{{"n": {n}}}', f"c{n}")) for n in range(7)), says("done")]
     bench = Bench(script, tmp_path, tools=tools, stop_on_denial=True)
     assert bench.run().stop is StopReason.END_TURN
-
-
-PREFILL = replace(INFO, prefill=True)
-CUT = FinishReason.MAX_TOKENS
-
-
-def continuing(folder: Path, *script: Complete | Failed, info: ModelInfo = PREFILL) -> Bench:
-    return Bench(script, folder, model=lambda turns: ScriptedProvider(turns, info))
-
-
-def test_a_text_that_was_cut_off_is_continued_where_the_model_can(tmp_path: Path) -> None:
-    bench = continuing(tmp_path, says("It is in ", finish=CUT), says("a.py. ", finish=CUT), says("Line 3."))
-    end = bench.run()
-    assert (end.stop, end.final_text) == (StopReason.END_TURN, "It is in a.py. Line 3.")
-    assert [message.text for message in bench.provider.requests[2]] == ["do it", "It is in a.py. "]
-    assert [one.parts for one in bench.journal().records(Response)] == [
-        (Text("It is in "),), (Text("a.py. "),), (Text("Line 3."),),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("first", "info"),
-    [
-        (says("It is", finish=CUT), INFO),
-        (says(Thinking("Hm."), "It is", finish=CUT), PREFILL),
-        (says(Thinking("Hm."), finish=CUT), PREFILL),
-    ],
-)
-def test_a_text_is_not_continued_without_prefill_or_after_thinking(
-    tmp_path: Path, first: Complete, info: ModelInfo
-) -> None:
-    end = continuing(tmp_path, first, says("here."), info=info).run()
-    assert (end.stop, end.turns) == (StopReason.MAX_TOKENS, 1)
-
-
-def test_a_text_that_never_ends_is_continued_twice(tmp_path: Path) -> None:
-    end = continuing(tmp_path, *[says("on and ", finish=CUT)] * 5).run()
-    assert (end.stop, end.turns, end.final_text) == (StopReason.MAX_TOKENS, 3, "on and on and on and")
-
-
-@pytest.mark.parametrize(("status", "stop"), [(400, StopReason.MAX_TOKENS), (500, StopReason.PROVIDER_ERROR)])
-def test_a_server_that_refuses_to_continue_leaves_the_text_as_it_was(
-    tmp_path: Path, status: int, stop: StopReason
-) -> None:
-    end = continuing(tmp_path, says("It is", finish=CUT), Failed("no prefill", status=status)).run()
-    assert (end.stop, end.final_text) == (stop, "It is")
 
 
 def test_a_request_is_a_prefix_of_the_next_one(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from bot.agent.context_budget import max_response
-from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall
+from bot.contracts.messages import FinishReason, Thinking, ToolCall
 from bot.contracts.model import Retrying
 from bot.providers.models import apply_override, model_info
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Raw, Say
-from tests.support.provider_runs import MODELS, ask, check_grammar, completed, failed, run, user
+from tests.support.provider_runs import MODELS, ask, check_grammar, completed, failed, run
 
 MESSAGES, CHAT, RESPONSES = MODELS
 DONE = b"data: [DONE]\n\n"
@@ -303,14 +303,3 @@ def test_one_without_a_limit_of_its_own_is_sent_the_policys() -> None:
     request = replace(ask(), max_output=max_response(capped))
     _, [received] = run(CHAT, [Say("Whole.")], request)
     assert received.json["max_tokens"] == 60
-
-
-@pytest.mark.parametrize("first", ["One, two, three,", " four", ","])
-def test_a_prefill_that_the_server_repeats_is_left_out(first: str) -> None:
-    """Seen with llama-server b10434 and a template without tools: the first piece begins with the prefill."""
-    answer = Raw(
-        events(chunk(role="assistant"), chunk(content=first), chunk(content=" five"), chunk("stop")) + DONE
-    )
-    request = ask(user("Count"), Message("assistant", (Text("One, two, three"),)))
-    streamed, _ = run(CHAT, [answer], request)
-    assert completed(streamed).message.text == first.removeprefix("One, two, three") + " five"

@@ -17,11 +17,9 @@ from bot.contracts.model import ModelRequest, Provider
 from bot.providers.connect import connect
 from bot.providers.failures import is_overflow
 from bot.providers.presets import VENDORS
-from bot.providers.streaming import apply_overrides
-from tests.support.model_script import Raw, Say, Step, Turn
+from tests.support.model_script import Raw, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import NO_DELAY, ask, completed, user, without_extras
-from tests.support.sessions import Bench
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 
@@ -186,33 +184,6 @@ def test_a_single_tool_is_asked_for_as_the_server_can_be_told(name: str) -> None
     assert body.get("parallel_tool_calls") == (True if name == "llamacpp" else None)
 
 
-PREFILL_FIELDS = {
-    "vllm": {"add_generation_prompt": False, "continue_final_message": True},
-    "sglang": {"continue_final_message": True},
-}
-
-
-@each_server
-def test_an_answer_that_was_cut_off_is_continued(tmp_path: Path, name: str) -> None:
-    with ModelServer([Turn((Say("It is in "),), stop="length"), Say("a.py.")]) as server:
-        here = Bench((), tmp_path, model=lambda _: connected(name, server))  # type: ignore[arg-type, return-value]
-        assert here.run().final_text == "It is in a.py."
-        first, second = (request.json for request in server.requests)
-    assert second["messages"][-1] == {"role": "assistant", "content": "It is in "}
-    assert second == {**first, "messages": second["messages"], **PREFILL_FIELDS.get(name, {})}
-
-
-def test_other_servers_get_a_prefill_only_if_the_policy_says_so() -> None:
-    with ModelServer([]) as server:
-        provider = connect("openai-chat/mine", {"OPENAI_BASE_URL": server.url})
-        assert not provider.info.prefill
-        allowed = {
-            provider.info.name: {"prefill": True},
-            "openai-chat/mine": {"prefill": True},
-        }
-        assert apply_overrides(provider, allowed).info.prefill
-
-
 def cells(row: str) -> list[str]:
     """The cells of the table's row that begins so, the first one left out."""
     [line] = [line for line in PAGE.splitlines() if line.startswith(f"| {row} |")]
@@ -223,12 +194,11 @@ def test_the_table_says_what_is_done_for_each_server() -> None:
     assert cells("served by") == ["vLLM", "SGLang", "llama.cpp", "Ollama"]
     models = [f"`{name}/NAME`" for name in SERVERS]
     assert cells("named as") == models
-    rows = ("reasoning", "too long", "one tool", "several calls", "prefill")
-    for name, reasoning, too_long, named, several, prefill in zip(SERVERS, *map(cells, rows), strict=True):
+    rows = ("reasoning", "too long", "one tool", "several calls")
+    for name, reasoning, too_long, named, several in zip(SERVERS, *map(cells, rows), strict=True):
         dialect = VENDORS[name].dialect
         assert f"`{SERVERS[name].reasoning}`" in reasoning
         assert ("`required` is sent" in named) is not dialect.named_choice
-        assert ("`continue_final_message` is sent" in prefill) is bool(dialect.prefill_fields)
         assert ("`parallel_tool_calls` is sent" in several) is dialect.asks_parallel
         said = re.search(r'"(.+?)"', too_long)
         assert said is None or is_overflow(400, "", said[1])
