@@ -11,7 +11,7 @@ from bot.agent.calls import MAX_TRUNCATIONS, CallResults, CallRunner
 from bot.agent.compaction import CompactionInput, Files
 from bot.agent.context_budget import ConversationSize, max_response, tokens_of, tokens_of_text
 from bot.agent.conversation_context import ConversationContext, TurnInfo
-from bot.agent.finish import Step, Stop, cancel_stop, limit_stop, next_step
+from bot.agent.finish import Stop, cancel_stop, limit_stop
 from bot.agent.masking import Mask, RequestState
 from bot.agent.message_history import MessageHistory
 from bot.agent.receive import receive_response
@@ -241,10 +241,6 @@ class Conversation:
         first = self.turn == 0 and not context.before
         return RequestState(min(limits) if limits else None, first, context.hooks.has_result())
 
-    def next_step(self, response: Complete | Failed) -> Step | Stop:
-        """Return the step after `response`."""
-        return next_step(response, self.context.cancel, self.context.limits)
-
     def record_response(self, response: Complete | Failed) -> Message:
         """Append the response, complete or partial, and add its usage."""
         usage = response.usage + response.discarded
@@ -289,11 +285,11 @@ class Conversation:
         self._close_turn(message, self._calls.skip(self.turn, message.calls, stop))
         return stop
 
-    def continue_or_end(self, message: Message, step: Step) -> Stop | None:
+    def continue_or_end(self, message: Message) -> Stop | None:
         """Handle a response without calls. The first empty one in a row gets a note, the second ends the
         conversation."""
         self._close_turn(message, CallResults([]))
-        if step is Step.EMPTY:
+        if not message.text.strip():
             if self._empty_before:
                 reason = "The model answered twice in a row with neither text nor a tool call."
                 return Stop(StopReason.PROVIDER_ERROR, reason)

@@ -1,9 +1,7 @@
-"""The step after each response, as a closed table, and the sentences for people."""
+"""When a conversation ends, with the sentences for people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import Enum, auto
 from typing import NamedTuple
 
 from bot.agent.usage import SessionUsage
@@ -24,56 +22,30 @@ class Stop(NamedTuple):
     reason: str
 
 
-class Step(Enum):
-    """What the loop does after a response."""
-
-    RUN_CALLS = auto()
-    MAY_END = auto()
-    EMPTY = auto()
-
-
-# (how the response ended, whether it holds calls) -> what follows. Calls run under `max_tokens` too: the one
-# that was cut off is answered with an error that says so, the whole ones before it are as good as any.
-_TABLE: Mapping[tuple[FinishReason, bool], Step | StopReason] = {
-    (FinishReason.END_TURN, False): Step.MAY_END,
-    (FinishReason.END_TURN, True): Step.RUN_CALLS,
-    (FinishReason.TOOL_USE, False): Step.EMPTY,
-    (FinishReason.TOOL_USE, True): Step.RUN_CALLS,
-    (FinishReason.MAX_TOKENS, False): StopReason.MAX_TOKENS,
-    (FinishReason.MAX_TOKENS, True): Step.RUN_CALLS,
-    (FinishReason.ERROR, False): StopReason.PROVIDER_ERROR,
-    (FinishReason.ERROR, True): StopReason.PROVIDER_ERROR,
-}
-
-_SENTENCES: Mapping[StopReason, str] = {
-    StopReason.MAX_TOKENS: "The model reached its output limit in the middle of its answer.",
-    StopReason.CANCELED: "The run was canceled.",
-    StopReason.PROVIDER_ERROR: 'The model\'s API ended the answer with "{raw}".',
-}
-
-
-def next_step(response: Complete | Failed, cancel: CancelToken, limits: RunLimits) -> Step | Stop:
-    """Return the step after `response`. A fired cancel token has priority."""
+def ending(response: Complete | Failed, cancel: CancelToken, limits: RunLimits) -> Stop | None:
+    """Return the stop if the conversation ends with `response`. A fired cancel token has priority."""
     if cancel.fired:
         return cancel_stop(cancel, limits)
     if isinstance(response, Failed):
         return Stop(StopReason.PROVIDER_ERROR, response.message)
-    message = response.message
-    step = _TABLE[response.finish, bool(message.calls)]
-    if isinstance(step, StopReason):
-        if isinstance(response, Complete) and response.refusal:
-            return Stop(step, f"The model refused to answer ({response.raw_reason}): {response.refusal}.")
-        return Stop(step, _SENTENCES[step].format(raw=response.raw_reason or response.finish.value))
-    if step is Step.MAY_END and not message.text.strip():
-        return Step.EMPTY
-    return step
+    if response.finish is FinishReason.ERROR:
+        word = response.raw_reason or response.finish.value
+        if response.refusal:
+            return Stop(
+                StopReason.PROVIDER_ERROR, f"The model refused to answer ({word}): {response.refusal}."
+            )
+        return Stop(StopReason.PROVIDER_ERROR, f'The model\'s API ended the answer with "{word}".')
+    # Calls run all the same: the one that was cut off is answered with an error that says so.
+    if response.finish is FinishReason.MAX_TOKENS and not response.message.calls:
+        return Stop(StopReason.MAX_TOKENS, "The model reached its output limit in the middle of its answer.")
+    return None
 
 
 def cancel_stop(cancel: CancelToken, limits: RunLimits) -> Stop:
     """Return the stop for a fired token."""
     if cancel.reason == "time":
         return Stop(StopReason.TIME, _time_sentence(limits))
-    return Stop(StopReason.CANCELED, _SENTENCES[StopReason.CANCELED])
+    return Stop(StopReason.CANCELED, "The run was canceled.")
 
 
 def limit_stop(limits: RunLimits, used: SessionUsage, seconds: float) -> Stop | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from bot.agent.conversation import EMPTY_RESPONSE, MAX_REMINDERS, Conversation
 from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd, TurnInfo
-from bot.agent.finish import Step, Stop
+from bot.agent.finish import Stop, ending
 from bot.agent.journal import JournalError
 from bot.contracts.journal import SessionEnded
 from bot.contracts.messages import Image
@@ -64,13 +64,13 @@ def _run_turns(conversation: Conversation, first: str, images: Sequence[Image]) 
         response = conversation.ask()
         if conversation.retry_after_overflow(response) or conversation.fall_back(response):
             continue
-        step = conversation.next_step(response)
+        stop = ending(response, conversation.context.cancel, conversation.context.limits)
         message = conversation.record_response(response)
-        if step is Step.RUN_CALLS:
+        if stop:
+            stop = conversation.skip_calls(message, stop)
+        elif message.calls:
             stop = conversation.run_calls(message)
-        elif isinstance(step, Stop):
-            stop = conversation.skip_calls(message, step)
         else:
-            stop = conversation.continue_or_end(message, step)
+            stop = conversation.continue_or_end(message)
         if stop:
             return stop
