@@ -57,7 +57,6 @@ class CallRunner:
         self._mask: Mask | None = None
         self._failed = False
         self._repeats = RepeatGuard()
-        self._wording = Wording()
         self._denials = 0
         self._read: dict[str, None] = {}
         self._changed: dict[str, None] = {}
@@ -137,7 +136,6 @@ class CallRunner:
             result = replace(
                 result, content=self._rereads.content_or_reference(self._turn, call, result.content)
             )
-        result = self._wording.vary(result)
         if times == REPEATS_BEFORE_NOTICE:
             result = replace(result, content=result.content + REPEAT_NOTICE)
         if executed.permission is not None:
@@ -235,36 +233,6 @@ class RepeatGuard:
         self._times = self._times + 1 if key == self._last else 1
         self._last = key
         return self._times
-
-
-_ALIKE_BEFORE_VARIED = 3
-_SYNONYMS = {
-    "Edited": ("Changed", "Updated", "Edited"),
-    "Patched": ("Applied", "Changed", "Patched"),
-    "Patched:": ("Applied:", "Changed:", "Patched:"),
-    "Wrote": ("Saved", "Replaced", "Wrote"),
-    "Created": ("Added", "Wrote", "Created"),
-}
-
-
-class Wording:
-    """Varies the first word of a success from the fourth alike result in a row on, so that a model does not fall into a
-    rut (S-165). The rest of a result, and errors, never vary."""
-
-    def __init__(self) -> None:
-        self._last = ""
-        self._times = 0
-
-    def vary(self, result: ToolResult) -> ToolResult:
-        word, space, rest = result.content.partition(" ")
-        alike = f"{result.name} {word}" if not result.is_error else ""
-        self._times = self._times + 1 if alike and alike == self._last else 1
-        self._last = alike
-        if word not in _SYNONYMS or self._times <= _ALIKE_BEFORE_VARIED:
-            return result
-        words = _SYNONYMS[word]
-        varied = words[(self._times - _ALIKE_BEFORE_VARIED - 1) % len(words)]
-        return replace(result, content=f"{varied}{space}{rest}")
 
 
 class RereadCache:

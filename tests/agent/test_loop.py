@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.calls import REPEAT_NOTICE, Wording
+from bot.agent.calls import REPEAT_NOTICE
 from bot.agent.finish import Stop
 from bot.agent.journal import BusyError, Journal
 from bot.agent.loop import ConversationContext, Hooks, TurnInfo, run_loop
@@ -27,7 +27,7 @@ from bot.contracts.journal import (
     SessionEnded,
     UserText,
 )
-from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
@@ -258,19 +258,6 @@ def test_the_same_call_with_the_same_result_is_told_at_the_third_and_stopped_at_
     contents = [item.content for item in bench.results()]
     assert contents == ["x", "x", "x" + REPEAT_NOTICE]
     answered(bench)
-
-
-def test_the_first_word_of_alike_results_varies_from_the_fourth_on() -> None:
-    wording = Wording()
-    contents = [
-        *(f"Edited a{number}.py (+1 -1)." for number in range(6)),
-        "No such file.",
-        "Edited b.py (+1 -1).",
-    ]
-    results = [ToolResult("c", "edit", content, is_error=content.startswith("No")) for content in contents]
-    words = [wording.vary(result).content.partition(" ")[0] for result in results]
-    assert words == ["Edited", "Edited", "Edited", "Changed", "Updated", "Edited", "No", "Edited"]
-    assert wording.vary(ToolResult("c", "bash", "x")).content == "x"
 
 
 def test_results_that_differ_only_in_their_spill_file_are_the_same(tmp_path: Path) -> None:
