@@ -1,7 +1,6 @@
 """Parse a call's raw JSON text into the tool's arguments, and validate it against the schema.
 
-Parsing is strict; only a few common errors of models with an unambiguous meaning are repaired. Truncated
-arguments stay an error. The schema check supports `type`, `properties`, `required`, `enum`,
+Parsing is strict, but for raw line breaks inside strings and JSON inside a string. Truncated arguments stay an error. The schema check supports `type`, `properties`, `required`, `enum`,
 `items`, `minimum`, `maximum`, `minLength`, `maxLength`, `minItems`, `maxItems`. It reports every mismatch at
 once, removes unknown arguments, and converts scalars and arrays sent as strings.
 """
@@ -17,10 +16,6 @@ from typing import Any, NamedTuple, NoReturn
 from bot.contracts.formatting import count_of
 
 _EXCERPT = 200
-_FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\r?\n(.*?)\r?\n?```\s*\Z", re.DOTALL)
-# A whole string is stepped over, so that only commas outside strings are seen; the possessive `*+` keeps the
-# search linear.
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])', re.DOTALL)
 
 
 class BadArgumentsError(Exception):
@@ -62,33 +57,18 @@ def _load_object(raw: str) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 def _load(raw: str) -> tuple[Any, tuple[str, ...]]:
     try:
-        return _strict(raw), ()
+        return _parse(raw), ()
     except json.JSONDecodeError as error:
         first_error = error
     except RecursionError as error:
         raise BadArgumentsError("The arguments are nested too deeply.") from error
-    repaired = _repair(raw)
-    if repaired is None:
+    try:
+        return _parse(raw, strict=False), ("took raw line breaks inside strings as \\n",)
+    except (json.JSONDecodeError, RecursionError):
         raise BadArgumentsError(_explain(raw, first_error)) from first_error
-    return repaired
 
 
-def _repair(raw: str) -> tuple[Any, tuple[str, ...]] | None:
-    text, repairs = raw, []
-    if fenced := _FENCE.match(text):
-        text = fenced[1]
-        repairs.append("removed the Markdown fence around them")
-    without_commas = _TRAILING_COMMA.sub(lambda match: match[1] or "", text)
-    for candidate, notes in ((text, []), (without_commas, ["removed a trailing comma"])):
-        for strict, more in ((True, []), (False, ["took raw line breaks inside strings as \\n"])):
-            try:
-                return _strict(candidate, strict=strict), (*repairs, *notes, *more)
-            except (json.JSONDecodeError, RecursionError):
-                continue
-    return None
-
-
-def _strict(text: str, *, strict: bool = True) -> Any:
+def _parse(text: str, *, strict: bool = True) -> Any:
     def refuse(name: str) -> NoReturn:
         raise json.JSONDecodeError(f"{name} is not a JSON value", text, text.find(name))
 

@@ -132,7 +132,7 @@ class Toolbox:
         person_answer = str(outcome.metadata.get(PERSON, ""))
         return CallExecution(
             _tool_result(call, outcome, repairs),
-            _with_repairs(outcome, repairs),
+            outcome,
             denied,
             permission,
             ran,
@@ -141,30 +141,10 @@ class Toolbox:
 
     def _unknown(self, name: str) -> str:
         by_folded = {spec.name.casefold(): spec.name for spec in self.specs}
-        elsewhere = [_OTHER_NAMES.get(name.strip().casefold(), "")]
-        close = [known for known in elsewhere if known in by_folded]
-        close = close or get_close_matches(name.casefold()[:100], list(by_folded), n=1)
+        close = get_close_matches(name.casefold()[:100], list(by_folded), n=1)
         hint = f' Did you mean "{by_folded[close[0]]}"?' if close else ""
         return f'There is no tool "{name[:100]}".{hint} The tools are: {", ".join(self._specs)}.'
 
-
-_OTHER_NAMES = {
-    other: ours
-    for ours, others in {
-        "view": "read read_file open cat",
-        "ls": "list_dir list_directory list_files",
-        "glob": "find find_files file_search",
-        "grep": "search rg ripgrep search_files code_search",
-        "edit": "edit_file str_replace str_replace_editor str_replace_based_edit_tool replace",
-        "write": "write_file create_file create",
-        "patch": "apply_patch apply_diff",
-        "bash": "shell sh exec exec_command execute_command run_command run_shell_command terminal",
-        "todo": "todowrite todo_write update_plan",
-        "task": "agent dispatch_agent subagent",
-    }.items()
-    for other in others.split()
-}
-"""Other agents' names of these tools, which models have learned and which spelling alone would not match."""
 
 FATAL_PREFIX = "The tool cannot go on: "
 TRUNCATED = (
@@ -193,12 +173,6 @@ def _crash(call: ToolCall, error: Exception) -> CallExecution:
 def _tool_result(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolResult:
     note = f"\n\n(Arguments repaired: {'; '.join(repairs)}.)" if repairs else ""
     return ToolResult(call.id, call.name, outcome.content + note, outcome.is_error)
-
-
-def _with_repairs(outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolOutcome:
-    if not repairs:
-        return outcome
-    return outcome._replace(metadata={**outcome.metadata, "repairs": list(repairs)})
 
 
 def denial_text(permission: Permission) -> str:

@@ -63,12 +63,7 @@ def test_whole_arguments_that_fit_come_through_untouched(arguments: dict[str, An
     ("raw", "expected", "repair"),
     [
         ('"{\\"path\\": \\"a\\"}"', {"path": "a"}, "JSON inside a JSON string"),
-        ('{"path": "a",}', {"path": "a"}, "trailing comma"),
-        ('{"path": "a", "names": ["x", "y" , ], }', {"path": "a", "names": ["x", "y"]}, "trailing comma"),
-        ('{"path": "a,}", "text": ",]",}', {"path": "a,}", "text": ",]"}, "trailing comma"),
         ('{"path": "a", "text": "one\ntwo\tthree"}', {"path": "a", "text": "one\ntwo\tthree"}, "line breaks"),
-        ('```json\n{"path": "a"}\n```', {"path": "a"}, "Markdown fence"),
-        ('```\n{"path": "a",}\n```\n', {"path": "a"}, "Markdown fence"),
         ('{"path": "a", "count": "7"}', {"path": "a", "count": 7}, "count as a whole number"),
         ('{"path": "a", "ratio": "0.5"}', {"path": "a", "ratio": 0.5}, "ratio as a number"),
         ('{"path": "a", "all": "True"}', {"path": "a", "all": True}, "all as a boolean"),
@@ -97,12 +92,12 @@ def test_harmless_variants_are_taken_in_silence(raw: str, expected: dict[str, An
     assert (parsed.values, parsed.repairs) == (expected, ())
 
 
-@given(st.integers(1, 200), st.booleans())
-def test_arguments_that_were_cut_off_are_never_completed(end: int, fenced: bool) -> None:
+@given(st.integers(1, 200))
+def test_arguments_that_were_cut_off_are_never_completed(end: int) -> None:
     whole = json.dumps({"path": "a", "text": 'say "hi", then\n}]', "names": ["x", "y"], "nested": {"n": 1}})
     cut = whole[: end % len(whole)]
     with pytest.raises(BadArgumentsError):
-        parse_arguments(f"```json\n{cut}\n```" if fenced and cut.strip() else cut or "[", SCHEMA)
+        parse_arguments(cut or "[", SCHEMA)
 
 
 def test_an_argument_by_a_wrong_name_is_named_beside_the_one_that_is_missing() -> None:
