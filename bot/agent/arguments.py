@@ -1,15 +1,15 @@
 """Parse a call's raw JSON text into the tool's arguments, and validate it against the schema.
 
-Parsing is strict, but for raw line breaks inside strings and JSON inside a string. Truncated arguments stay an error. The schema check supports `type`, `properties`, `required`, `enum`,
-`items`, `minimum`, `maximum`, `minLength`, `maxLength`, `minItems`, `maxItems`. It reports every mismatch at
-once, removes unknown arguments, and converts scalars and arrays sent as strings.
+Parsing is strict, but for raw line breaks inside strings and JSON inside a string. Truncated arguments stay an
+error. The schema check supports `type`, `properties`, `required`, `enum`, `items`, `minimum`, `maximum`,
+`minLength`, `maxLength`, `minItems`, `maxItems`. It reports every mismatch at once, removes unknown arguments, and
+takes a string for the JSON in it where no string is expected.
 """
 
 from __future__ import annotations
 
 import json
 import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -92,44 +92,30 @@ def _explain(raw: str, error: json.JSONDecodeError) -> str:
 
 
 _MAX_EXCERPT = 60
-_INTEGER = re.compile(r"[+-]?\d{1,15}")
-_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?([eE][+-]?\d{1,2})?")
 
 
-def _json_of(text: str) -> Any:
+def _json_in(text: str) -> Any:
+    """Return the JSON value in `text`, `None` for none; models capitalise booleans as Python does."""
     try:
-        return json.loads(text)
+        return _parse(text.lower() if text.strip() in ("True", "False") else text)
     except (ValueError, RecursionError):
         return None
 
 
 class _Kind(NamedTuple):
-    """A type of JSON Schema: its words, whether a value has it, and what a string spells of it, `None` for nothing."""
+    """A type of JSON Schema: its words, and whether a value has it."""
 
     words: str
     fits: Callable[[Any], bool]
-    spelled: Callable[[str], Any] = lambda text: None
 
 
 _KINDS: Mapping[str, _Kind] = {
     "string": _Kind("a string", lambda value: isinstance(value, str)),
-    "boolean": _Kind(
-        "a boolean",
-        lambda value: isinstance(value, bool),
-        lambda text: {"true": True, "false": False}.get(text.strip().lower()),
-    ),
-    "integer": _Kind(
-        "a whole number",
-        lambda value: _is_number(value) and (isinstance(value, int) or value.is_integer()),
-        lambda text: int(text) if _INTEGER.fullmatch(text.strip()) else None,
-    ),
-    "number": _Kind(
-        "a number",
-        lambda value: _is_number(value),
-        lambda text: float(text) if _NUMBER.fullmatch(text.strip()) else None,
-    ),
-    "array": _Kind("an array", lambda value: isinstance(value, list), _json_of),
-    "object": _Kind("an object", lambda value: isinstance(value, dict), _json_of),
+    "boolean": _Kind("a boolean", lambda value: isinstance(value, bool)),
+    "integer": _Kind("a whole number", lambda value: _is_number(value) and value == value // 1),
+    "number": _Kind("a number", lambda value: _is_number(value)),
+    "array": _Kind("an array", lambda value: isinstance(value, list)),
+    "object": _Kind("an object", lambda value: isinstance(value, dict)),
     "null": _Kind("null", lambda value: value is None),
 }
 _BOUNDS = (
@@ -202,10 +188,10 @@ class _Checker:
                     self.problems.append(f"{path}: expected at {word} {counted}, got {size}")
 
     def _spelled(self, value: Any, kinds: Sequence[_Kind], path: str) -> tuple[Any, bool]:
-        """Return what the string `value` spells, and whether it is what the schema wants."""
-        for kind in kinds if isinstance(value, str) else ():
-            read = kind.spelled(value)
-            if read is not None and kind.fits(read):
+        """Return the JSON in the string `value`, and whether it is what the schema wants."""
+        read = _json_in(value) if isinstance(value, str) else None
+        for kind in kinds if read is not None else ():
+            if kind.fits(read):
                 self.repairs.append(f"took the string in {path or 'the arguments'} as {kind.words}")
                 return read, True
         return value, False
