@@ -16,77 +16,38 @@ HEADINGS = ("Asked and constrained", "Decided")
 MAX_SECTION = 8_000
 """Characters of one section. Older bullets are only in the transcript."""
 
-_HEADING = re.compile(r"##+ +(.+?)\s*\Z")
-_BULLET = re.compile(r"[-*] ")
 _OLDER_NOTE = "- (Older ones are in the transcript.)"
 
 
 def carry_over_sections(summary: str, earlier: str) -> str:
-    """Return `summary` with the bullets under `HEADINGS` of the `earlier` summary before its own."""
-    sections = _sections(summary)
-    for heading in HEADINGS:
-        earlier_bullets = _bullets(_lines_under(_sections(earlier), heading))
-        own = _bullets(_lines_under(sections, heading))
-        new = [bullet for bullet in own if bullet not in earlier_bullets]
-        if earlier_bullets:
-            sections = _replace_section(sections, heading, _newest_fitting([*earlier_bullets, *new]))
-    return "\n\n".join(filter(None, (_section_text(*section) for section in sections)))
+    """Return `summary` with the lines under `HEADINGS` of the `earlier` summary before its own."""
+    for heading in reversed(HEADINGS):
+        carried, own = _lines_under(earlier, heading), _lines_under(summary, heading)
+        if not carried:
+            continue
+        lines = _newest_fitting([*carried, *(line for line in own if line not in carried)])
+        rest = _section(heading).sub("", summary).strip()
+        summary = f"## {heading}\n{lines}\n\n{rest}"
+    return summary
 
 
-Section = tuple[str, list[str]]
-"""A heading, empty for the text before the first one, and the lines below it."""
+def _section(heading: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"^##+ +{re.escape(heading)}[ \t]*\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL | re.IGNORECASE
+    )
 
 
-def _sections(text: str) -> list[Section]:
-    sections: list[Section] = [("", [])]
-    for line in text.split("\n"):
-        if heading := _HEADING.match(line):
-            sections.append((heading[1], []))
-        else:
-            sections[-1][1].append(line)
-    return sections
+def _lines_under(text: str, heading: str) -> list[str]:
+    under = "\n".join(_section(heading).findall(text))
+    return [line.rstrip() for line in under.split("\n") if line.strip() and line != _OLDER_NOTE]
 
 
-def _lines_under(sections: Sequence[Section], heading: str) -> list[str]:
-    return [line for name, lines in sections if name.casefold() == heading.casefold() for line in lines]
-
-
-def _bullets(lines: Sequence[str]) -> list[str]:
-    """Return each bullet with its continuation lines."""
-    bullets: list[str] = []
-    for line in lines:
-        if _BULLET.match(line) or not bullets:
-            bullets.append(line.rstrip())
-        elif line.strip():
-            bullets[-1] += f"\n{line.rstrip()}"
-    return [bullet for bullet in bullets if bullet.strip() and bullet != _OLDER_NOTE]
-
-
-def _newest_fitting(bullets: Sequence[str]) -> list[str]:
-    newest: list[str] = []
-    remaining = MAX_SECTION
-    for bullet in reversed(bullets):
-        remaining -= len(bullet) + 1
-        if remaining < 0:
-            newest.append(_OLDER_NOTE)
-            break
-        newest.append(bullet)
-    return newest[::-1]
-
-
-def _replace_section(sections: Sequence[Section], heading: str, bullets: list[str]) -> list[Section]:
-    """Replace the section's lines, or insert it as the first section."""
-    names = [name.casefold() for name, _ in sections]
-    if heading.casefold() not in names:
-        return [*sections[:1], (heading, bullets), *sections[1:]]
-    index = names.index(heading.casefold())
-    rest = [section for section in sections[index + 1 :] if section[0].casefold() != heading.casefold()]
-    return [*sections[:index], (heading, bullets), *rest]
-
-
-def _section_text(heading: str, lines: Sequence[str]) -> str:
-    body = "\n".join(lines).strip("\n")
-    return f"## {heading}\n{body}".rstrip() if heading else body
+def _newest_fitting(lines: Sequence[str]) -> str:
+    text = "\n".join(lines)
+    if len(text) <= MAX_SECTION:
+        return text
+    newest = text[-MAX_SECTION:].partition("\n")[2]
+    return f"{_OLDER_NOTE}\n{newest}"
 
 
 def transcript_text(messages: Iterable[Message], max_length: int | None = None) -> str:
