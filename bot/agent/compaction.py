@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bot.agent.context_budget import tokens_of, tokens_of_text, usable_tokens
 from bot.agent.message_history import REMOVED_RESULT
 from bot.agent.prompt import new_marker, render
-from bot.agent.receive import drain, with_timeout
+from bot.agent.receive import receive, with_timeout
 from bot.agent.summary import carry_over_sections, transcript_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord
@@ -192,7 +192,7 @@ class SummaryCompaction:
             (Message("user", (Text(render("sum_up", transcript=text, marker=new_marker())),)),),
             max_output=min(MAX_SUMMARY, provider.info.max_output),
         )
-        response = drain(provider, request, cancel)
+        response = receive(provider, request, cancel)
         usage = response.usage + response.discarded
         self._usage += usage
         self._cost += self._price(usage, provider.info)

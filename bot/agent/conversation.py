@@ -14,11 +14,12 @@ from bot.agent.conversation_context import ConversationContext, TurnInfo
 from bot.agent.finish import Stop, cancel_stop, limit_stop
 from bot.agent.masking import Mask, RequestState
 from bot.agent.message_history import MessageHistory
-from bot.agent.receive import receive_response
+from bot.agent.receive import receive
 from bot.agent.usage import SessionUsage, limit_shares
 from bot.contracts.journal import (
     BudgetChanged,
     ModelChanged,
+    ProviderRetry,
     RecalledMessage,
     RequestSent,
     Response,
@@ -26,7 +27,7 @@ from bot.contracts.journal import (
     UserText,
 )
 from bot.contracts.messages import FinishReason, Image, Message, Usage
-from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Provider
+from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Provider, Retrying
 from bot.contracts.outcome import StopReason
 
 MAX_REMINDERS = 2
@@ -196,14 +197,11 @@ class Conversation:
         self.session_usage.count_request()
         context.journal.write(RequestSent(self.turn, len(messages)))
         context.hooks.request_sent(self.turn)
-        return receive_response(
-            self._provider,
-            self._request(messages),
-            context.cancel,
-            context.journal,
-            self.turn,
-            retrying=context.hooks.retrying,
-        )
+        return receive(self._provider, self._request(messages), context.cancel, self._retrying)
+
+    def _retrying(self, event: Retrying) -> None:
+        self.context.journal.write(ProviderRetry(self.turn, event.attempt, event.delay, event.reason))
+        self.context.hooks.retrying(event)
 
     def _switch_provider(self, provider: Provider, turn: int, reason: str = "") -> None:
         """Send the request of `turn` to `provider`."""

@@ -1,4 +1,4 @@
-"""Read one response from a provider's event stream, and estimate missing usage.
+"""Receive one response from a provider, and estimate missing usage.
 
 Some servers report no tokens, and for an interrupted response vendors report the input and little of the
 output. Without an estimate, neither the limits on tokens and money nor compaction would take effect.
@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from bot.agent.context_budget import tokens_of, tokens_of_text
-from bot.agent.journal import Journal, SubJournal
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
-from bot.contracts.journal import ProviderRetry
+from bot.contracts.errors import AgentError
 from bot.contracts.messages import Message, Usage
-from bot.contracts.model import Complete, Event, Failed, ModelRequest, Provider, Retrying
-
-INCOMPLETE = "The model's API ended its answer without saying that it was whole."
+from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, Provider, Retrying, unreported
 
 
 def with_timeout(cancel: CancelToken, seconds: float) -> CancelToken:
@@ -34,52 +30,28 @@ def with_timeout(cancel: CancelToken, seconds: float) -> CancelToken:
     return token
 
 
-def receive_response(
+def receive(
     provider: Provider,
     request: ModelRequest,
     cancel: CancelToken,
-    journal: Journal | SubJournal,
-    turn: int,
-    *,
-    retrying: Callable[[Retrying], None] = lambda event: None,
+    retrying: OnRetry = unreported,
 ) -> Complete | Failed:
-    """Return the response to `request`. Every error of the provider becomes a `Failed`.
+    """Return the response to `request`. Every error of the provider becomes a `Failed`. `retrying` is called before
+    the wait for another attempt."""
+    discarded = Usage()
 
-    `retrying` is called before the wait for another attempt, and the journal receives a line of it.
-    """
-
-    def record(event: Retrying) -> None:
-        journal.write(ProviderRetry(turn, event.attempt, event.delay, event.reason))
+    def report(event: Retrying) -> None:
+        nonlocal discarded
+        discarded += partial_usage(event, request)
         retrying(event)
 
-    return drain(provider, request, cancel, record)
-
-
-def drain(
-    provider: Provider,
-    request: ModelRequest,
-    cancel: CancelToken,
-    retrying: Callable[[Retrying], None] = lambda event: None,
-) -> Complete | Failed:
-    """Return the response to a request that is no turn, as for a summary."""
-    last: Complete | Failed | None = None
-    discarded = Usage()
-    # To its very end: an adapter left early would drop the connection that the next request wants.
-    for event in _events(provider, request, cancel):
-        if isinstance(event, Retrying):
-            discarded += partial_usage(event, request)
-            retrying(event)
-        else:
-            last = event
-    last = with_usage(last or Failed(INCOMPLETE, canceled=cancel.fired), request)
-    return replace(last, discarded=discarded)
-
-
-def _events(provider: Provider, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
     try:
-        yield from provider.stream(request, cancel)
+        response = provider.respond(request, cancel, report)
+    except AgentError:
+        raise  # of `retrying`: the journal cannot be written
     except Exception as error:  # noqa: BLE001  An adapter's bug ends the session with what it has, not the process.
-        yield Failed(f"The provider broke: {type(error).__name__}: {error}.", canceled=cancel.fired)
+        response = Failed(f"The provider broke: {type(error).__name__}: {error}.", canceled=cancel.fired)
+    return replace(with_usage(response, request), discarded=discarded)
 
 
 def with_usage(response: Complete | Failed, request: ModelRequest) -> Complete | Failed:

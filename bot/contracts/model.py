@@ -1,12 +1,8 @@
-"""The provider interface: a function from a `ModelRequest` to a stream of events.
-
-A stream is any number of `Retrying`, then exactly one `Complete` or `Failed`. A stream that ends without
-`Complete` or `Failed` is a bug of the adapter.
-"""
+"""The provider interface: a function from a `ModelRequest` to a `Complete` or a `Failed`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -89,19 +85,6 @@ class ModelRequest:
     long_cache: bool = False
 
 
-class Provider(Protocol):
-    """One wire format behind the events of this module."""
-
-    @property
-    def info(self) -> ModelInfo: ...
-
-    def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
-        """Yield events up to one `Complete` or `Failed`. Never raises for what a server does."""
-        ...
-
-    def close(self) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Retrying:
     """A request failed and is sent again after `delay` seconds. `partial` is the discarded part of its
@@ -112,6 +95,14 @@ class Retrying:
     reason: str
     partial: Message | None = None
     usage: Usage = field(default_factory=Usage)
+
+
+OnRetry = Callable[[Retrying], None]
+"""Called before the wait for another attempt."""
+
+
+def unreported(event: Retrying) -> None:
+    """Report no retry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,4 +143,16 @@ class Failed:
     unavailable: bool = False
 
 
-Event = Retrying | Complete | Failed
+class Provider(Protocol):
+    """One wire format behind the values of this module."""
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    def respond(
+        self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+    ) -> Complete | Failed:
+        """Return the response. Never raises for what a server does."""
+        ...
+
+    def close(self) -> None: ...

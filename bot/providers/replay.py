@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest
+from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, OnRetry, unreported
 
 RECORDED = "replay/"
 """In place of a provider's name: the path of a journal follows."""
@@ -23,16 +23,15 @@ class ReplayProvider:
     def info(self) -> ModelInfo:
         return self._info
 
-    def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+    def respond(
+        self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+    ) -> Complete | Failed:
         if cancel.fired:
-            yield Failed("the request was canceled", canceled=True)
-            return
+            return Failed("the request was canceled", canceled=True)
         if self._played >= len(self._responses):
-            yield Failed(f"the recording has {len(self._responses)} responses, and one more was asked for")
-            return
-        response = self._responses[self._played]
+            return Failed(f"the recording has {len(self._responses)} responses, and one more was asked for")
         self._played += 1
-        yield response
+        return self._responses[self._played - 1]
 
     def close(self) -> None:
         """Nothing to close."""

@@ -1,5 +1,4 @@
-"""The part that all adapters share: send, read, turn failures into retries or a last event, obey the cancel
-token.
+"""The part that all adapters share: send, read, turn failures into retries or a `Failed`, obey the cancel token.
 
 A wire format is a `Wire`; this module knows none. It is the only place that waits.
 """
@@ -9,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,13 +16,14 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message
 from bot.contracts.model import (
     Complete,
-    Event,
     Failed,
     ModelInfo,
     ModelOverride,
     ModelRequest,
+    OnRetry,
     Provider,
     Retrying,
+    unreported,
 )
 from bot.providers.assembly import TOO_LONG, Assembly
 from bot.providers.endpoint import Endpoint
@@ -53,7 +53,7 @@ _MAX_INTERRUPTED = 2
 
 
 class StreamingProvider:
-    """A `bot.contracts.model.Provider` over a wire format. One stream at a time."""
+    """A `bot.contracts.model.Provider` over a wire format. One request at a time."""
 
     def __init__(
         self,
@@ -94,17 +94,24 @@ class StreamingProvider:
     def close(self) -> None:
         self._wire.close()
 
-    def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
-        """Yield events up to one `Complete` or `Failed`."""
+    def respond(
+        self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+    ) -> Complete | Failed:
         params = self._wire.params(request)
         self._wire.connection.arm()
         forget = cancel.on_fire(self._wire.connection.cut)
         try:
-            yield from self._attempts(request, params, cancel)
+            return self._attempts(request, params, cancel, retrying)
         finally:
             forget()
 
-    def _attempts(self, request: ModelRequest, params: Params, cancel: CancelToken) -> Iterator[Event]:
+    def _attempts(
+        self,
+        request: ModelRequest,
+        params: Params,
+        cancel: CancelToken,
+        retrying: OnRetry,
+    ) -> Complete | Failed:
         attempt, interrupted, began = 1, 0, self._clock()
         deadline = began + max(self._policy.deadline, self._wire.info.timeout)
         while True:
@@ -114,14 +121,12 @@ class StreamingProvider:
                 complete = self._attempt(request, params, assembly, cancel, deadline)
                 if complete is not None:
                     first = round(self._first - began, 3) if self._first else 0.0
-                    yield self._check_window(replace(complete, first_token=first))
-                    return
+                    return self._check_window(replace(complete, first_token=first))
                 failure = FailedAttempt("the request was canceled")
             except self._errors as error:
                 failure = failure_of(error, self._wire.endpoint, self._wire.info.name)
             if cancel.fired:
-                yield _canceled(assembly)
-                return
+                return _canceled(assembly)
             seconds_left = deadline - self._clock()
             wait = next_wait(failure, attempt, self._policy, self._random_fraction, seconds_left)
             partial = _partial(assembly)
@@ -131,16 +136,14 @@ class StreamingProvider:
                 wait = GiveUp(_MAY_STILL_ANSWER.format(self.model or self._wire.info.name))
             if isinstance(wait, GiveUp):
                 is_first = partial is None and not interrupted
-                yield replace(
+                return replace(
                     _failed(failure, wait, assembly), unavailable=failure.is_unavailable and is_first
                 )
-                return
-            yield Retrying(attempt, wait, failure.message, partial, assembly.usage)
+            retrying(Retrying(attempt, wait, failure.message, partial, assembly.usage))
             interrupted += partial is not None
             attempt += 1
             if cancel.wait(wait):
-                yield _canceled(Assembly(self._wire.writer))
-                return
+                return _canceled(Assembly(self._wire.writer))
 
     def _attempt(
         self,

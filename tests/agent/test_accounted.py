@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from bot.agent.receive import with_usage
+from bot.contracts.cancel import CancelToken
+from bot.contracts.journal import ProviderRetry
 from bot.contracts.messages import FinishReason, Message, Text, Usage
-from bot.contracts.model import Complete, Failed, ModelRequest
+from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, Retrying, unreported
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 from bot.providers.encoding import count
-from tests.support.scripted import call, says
+from tests.support.scripted import ScriptedProvider, call, says
 from tests.support.sessions import Bench
 
 REQUEST = ModelRequest("s" * 4000, (), [Message("user", (Text("u" * 4000),))])
@@ -43,6 +45,21 @@ def test_of_an_answer_that_was_cut_off_what_had_come_counts() -> None:
 
 def test_a_request_that_nothing_came_of_costs_nothing() -> None:
     assert with_usage(Failed("503", status=503), REQUEST).usage == Usage()
+
+
+def test_an_answer_that_was_cut_counts_and_its_retry_is_written(tmp_path: Path) -> None:
+    class Retries(ScriptedProvider):
+        def respond(
+            self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+        ) -> Complete | Failed:
+            retrying(Retrying(1, 0.0, "cut", LONG, Usage(input=90)))
+            return super().respond(request, cancel)
+
+    bench = Bench([says("Whole.")], tmp_path, model=Retries)
+    end = bench.run()
+    assert end.usage.input == 100
+    assert end.usage.output > 900
+    assert list(bench.journal().records(ProviderRetry)) == [ProviderRetry(1, 1, 0.0, "cut")]
 
 
 @pytest.mark.parametrize("limits", [RunLimits(tokens=3000), RunLimits(cost_usd=0.01)])

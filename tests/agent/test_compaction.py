@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from bot.agent.summary import MAX_SECTION, carry_over_sections
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult, Usage
-from bot.contracts.model import Complete, Event, Failed, ModelRequest
+from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, unreported
 from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolOutcome
 from tests.support.scripted import INFO, ScriptedProvider, call, says
@@ -39,20 +39,20 @@ class Narrow(ScriptedProvider):
     refuses_over: int = 10**9
     asked_to_sum_up: list[ModelRequest] = field(default_factory=list)
 
-    def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+    def respond(
+        self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+    ) -> Complete | Failed:
         if not request.tools:
             self.asked_to_sum_up.append(request)
-            yield self.summaries[min(len(self.asked_to_sum_up), len(self.summaries)) - 1]
-            return
+            return self.summaries[min(len(self.asked_to_sum_up), len(self.summaries)) - 1]
         held = sum(map(tokens_of, request.messages))
         assert held <= self.info.context_window
         if held > self.refuses_over:
-            yield Failed("prompt is too long", 400, overflow=True)
-            return
-        for event in super().stream(request, cancel):
-            if isinstance(event, Complete):
-                event = replace(event, usage=Usage(held, 0, 0, tokens_of(event.message)))
-            yield event
+            return Failed("prompt is too long", 400, overflow=True)
+        end = super().respond(request, cancel)
+        if isinstance(end, Complete):
+            return replace(end, usage=Usage(held, 0, 0, tokens_of(end.message)))
+        return end
 
 
 def echoes(times: int, size: str = BIG) -> list[Complete]:

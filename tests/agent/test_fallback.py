@@ -154,10 +154,10 @@ def test_the_cache_is_long_from_the_first_edit_on_if_the_checks_are_slow(tmp_pat
     seen: list[bool] = []
 
     class Watched(ScriptedProvider):
-        def stream(self, request: Any, cancel: Any) -> Any:
+        def respond(self, request: Any, cancel: Any, retrying: Any = None) -> Any:
             seen.append(request.long_cache)
             assert request.effort == "high"
-            return super().stream(request, cancel)
+            return super().respond(request, cancel)
 
     def edit(arguments: object, cancel: object) -> ToolOutcome:
         return ToolOutcome("edited", metadata={"path": "a.py", "before_hash": "a", "after_hash": "b"})

@@ -235,13 +235,11 @@ from tests.support.scripted import ScriptedProvider, says, call
 from tests.support.sessions import Bench
 
 class Stalls(ScriptedProvider):
-    def stream(self, request, cancel):
+    def respond(self, request, cancel, retrying):
         if not self.requests:
-            yield from super().stream(request, cancel)
-            return
+            return super().respond(request, cancel)
         print("stalled", flush=True)
         time.sleep(600)
-        yield
 
 bench = Bench([says("Look.", call("echo", '{"text": "hi"}', "a"))], Path(sys.argv[1]))
 bench.provider = Stalls(bench.script)

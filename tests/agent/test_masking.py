@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from bot.agent.masking import (
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Result
 from bot.contracts.messages import Message, Text
-from bot.contracts.model import Complete, Event, ModelRequest
+from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, unreported
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
@@ -34,9 +33,11 @@ from tests.support.sessions import Bench
 class Keeping(ScriptedProvider):
     asked: list[ModelRequest] = field(default_factory=list)
 
-    def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+    def respond(
+        self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+    ) -> Complete | Failed:
         self.asked.append(request)
-        return super().stream(request, cancel)
+        return super().respond(request, cancel)
 
 
 def bench(folder: Path, masking: Masking, turns: int | None, *script: Complete) -> Bench:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import FinishReason, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
-from bot.contracts.model import Event, Failed, ModelRequest
+from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, unreported
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome, ToolSpec
@@ -223,9 +223,11 @@ class Watched(ScriptedProvider):
 
     shown: list[tuple[ToolSpec, ...]] = field(default_factory=list)
 
-    def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+    def respond(
+        self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+    ) -> Complete | Failed:
         self.shown.append(tuple(request.tools))
-        return super().stream(request, cancel)
+        return super().respond(request, cancel)
 
 
 NOW = spec("echo", {"text": {"type": "string"}})

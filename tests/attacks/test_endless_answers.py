@@ -14,7 +14,7 @@ from bot.providers import assembly
 from bot.providers.assembly import MAX_CALLS
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Raw, Say, Think, Turn
-from tests.support.provider_runs import FRAMES, MODELS, check_grammar, completed, failed, run
+from tests.support.provider_runs import FRAMES, MODELS, completed, failed, run
 
 LIMIT = 20_000
 
@@ -26,10 +26,9 @@ def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answer(model: str, *parts: object, **turn: object) -> Complete:
-    events, requests = run(model, [Raw(FRAMES[model](Turn(parts, **turn), 0))])
-    check_grammar(events)
+    end, requests = run(model, [Raw(FRAMES[model](Turn(parts, **turn), 0))])
     assert len(requests) == 1
-    return completed(events)
+    return completed(end)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -88,8 +87,8 @@ ENDLESS = {
 
 @pytest.mark.parametrize("form", ENDLESS)
 def test_a96_a_stream_without_an_end_is_cut_off(form: str) -> None:
-    events, requests = run(MODELS[0], [Raw(ENDLESS[form])])
-    end = completed(events)
+    end, requests = run(MODELS[0], [Raw(ENDLESS[form])])
+    end = completed(end)
     assert (end.finish, len(requests)) == (FinishReason.MAX_TOKENS, 1)
     assert size(end.message) <= LIMIT
 
@@ -97,8 +96,8 @@ def test_a96_a_stream_without_an_end_is_cut_off(form: str) -> None:
 def test_a96_a_compressed_stream_is_not_unpacked() -> None:
     packed = gzip.compress(b": x\n" * 10**6)
     raw = Raw(packed, headers={"Content-Encoding": "gzip"})
-    events, _ = run(MODELS[0], [raw], policy=RetryPolicy(attempts=1))
-    assert failed(events).partial is None
+    end, _ = run(MODELS[0], [raw], policy=RetryPolicy(attempts=1))
+    assert failed(end).partial is None
 
 
 def size(message: Message) -> int:

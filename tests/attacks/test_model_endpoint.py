@@ -24,7 +24,7 @@ from bot.contracts.model import Complete, ModelRequest
 from bot.providers.connect import connect
 provider = connect(sys.argv[1], json.loads(sys.argv[2]))
 request = ModelRequest("Be brief.", (), (Message("user", (Text("hello"),)),))
-*_, last = provider.stream(request, CancelToken())
+last = provider.respond(request, CancelToken())
 assert isinstance(last, Complete), last
 """
 
@@ -76,6 +76,6 @@ def test_a102_no_variable_of_the_machine_changes_a_request(model: str, key: str)
 @pytest.mark.parametrize("model", MODELS)
 def test_a102_a_redirect_to_another_host_is_not_followed(model: str, status: int) -> None:
     with ModelServer([Say("stolen")]) as elsewhere:
-        events, _ = run(model, [Status(status, headers={"Location": f"{elsewhere.url}/v1/messages"})])
+        end, _ = run(model, [Status(status, headers={"Location": f"{elsewhere.url}/v1/messages"})])
         assert elsewhere.requests == []
-    assert f"redirects to {elsewhere.url}" in failed(events).message
+    assert f"redirects to {elsewhere.url}" in failed(end).message

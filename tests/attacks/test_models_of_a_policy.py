@@ -10,7 +10,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, ToolResult
-from bot.contracts.model import Complete, ModelRequest
+from bot.contracts.model import ModelRequest
 from bot.providers.connect import connect
 from tests.providers.test_model_features import messages_end
 from tests.session.conftest import Cli
@@ -68,7 +68,7 @@ def answer_of(model: str, environment: dict[str, str], *messages: Message) -> Me
     provider = connect(model, environment, policy=NO_DELAY)
     request = ModelRequest("Be brief.", (BASH,), messages, session="s")
     try:
-        return completed(list(provider.stream(request, CancelToken()))).message
+        return completed(provider.respond(request, CancelToken())).message
     finally:
         provider.close()
 
@@ -135,8 +135,8 @@ def test_a108_the_small_model_decides_nothing(cli: Cli, repo: Path) -> None:
 )
 def test_a109_what_a_server_says_of_a_refusal_is_one_short_line(details: Any) -> None:
     delta = {"stop_reason": "refusal", "stop_details": details}
-    events, _ = run("anthropic/claude-sonnet-5-5", [messages_end(delta, {"input_tokens": 1})])
-    [end] = [event for event in events if isinstance(event, Complete)]
+    end, _ = run("anthropic/claude-sonnet-5-5", [messages_end(delta, {"input_tokens": 1})])
+    end = completed(end)
     assert len(end.refusal) < 600
     assert len(end.refusal.splitlines()) <= 1
     assert "\0" not in end.refusal

@@ -12,7 +12,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Text
-from bot.contracts.model import Event, Failed, Retrying
+from bot.contracts.model import Retrying
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider, apply_overrides
@@ -23,7 +23,6 @@ from tests.support.provider_runs import (
     MODELS,
     NO_DELAY,
     ask,
-    check_grammar,
     completed,
     failed,
     provider_with_timeouts,
@@ -35,8 +34,8 @@ pytestmark = pytest.mark.parametrize("model", MODELS)
 
 
 def test_401_names_the_variable_that_holds_the_refused_key(model: str) -> None:
-    events, requests = run(model, [Status(401, "invalid x-api-key")])
-    end = failed(events)
+    end, requests = run(model, [Status(401, "invalid x-api-key")])
+    end = failed(end)
     variable = "ANTHROPIC_API_KEY" if model.startswith("anthropic") else "OPENAI_API_KEY"
     assert f"refused the key in {variable} (401)" in end.message
     assert "invalid x-api-key" in end.message
@@ -44,14 +43,14 @@ def test_401_names_the_variable_that_holds_the_refused_key(model: str) -> None:
 
 
 def test_the_key_is_never_in_a_message_even_where_the_server_repeats_it(model: str) -> None:
-    events, _ = run(model, [Status(401, "Incorrect API key provided: test-key.")])
-    assert "test-key" not in failed(events).message
+    end, _ = run(model, [Status(401, "Incorrect API key provided: test-key.")])
+    assert "test-key" not in failed(end).message
 
 
 def test_404_names_model_and_base_url(model: str) -> None:
     with ModelServer([Status(404, "no such model")]) as server:
         provider = connect(model, server.environment(), policy=NO_DELAY)
-        end = failed(list(provider.stream(ask(), CancelToken())))
+        end = failed(provider.respond(ask(), CancelToken()))
         provider.close()
     assert model.partition("/")[2] in end.message
     assert server.url in end.message
@@ -60,48 +59,24 @@ def test_404_names_model_and_base_url(model: str) -> None:
 
 @pytest.mark.parametrize("status", [400, 402, 403, 413, 422])
 def test_a_request_that_is_wrong_is_sent_once(model: str, status: int) -> None:
-    events, requests = run(model, [Status(status, "prompt is too long")])
-    end = failed(events)
+    end, requests = run(model, [Status(status, "prompt is too long")])
+    end = failed(end)
     assert (end.status, len(requests)) == (status, 1)
     assert "prompt is too long" in end.message
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
 def test_what_may_pass_is_sent_again(model: str, status: int) -> None:
-    events, requests = run(model, [Status(status), Say("Hello")])
-    assert isinstance(events[0], Retrying)
-    assert completed(events).message.text == "Hello"
+    end, requests = run(model, [Status(status), Say("Hello")])
+    assert completed(end).message.text == "Hello"
     assert requests[0].body == requests[1].body
 
 
-def test_429_with_retry_after_waits_as_long_as_asked(model: str) -> None:
-    started = time.monotonic()
-    events, _ = run(model, [Status(429, headers={"Retry-After": "0.3"}), Say("Hello")])
-    assert time.monotonic() - started >= 0.3
-    assert [event.delay for event in events if isinstance(event, Retrying)] == [0.3]
-
-
-def test_429_that_asks_for_an_hour_fails_with_the_number(model: str) -> None:
-    events, requests = run(model, [Status(429, headers={"Retry-After": "3600"}), Say("Hello")])
-    end = failed(events)
-    assert "3600 s" in end.message
-    assert (end.status, len(requests)) == (429, 1)
-
-
-def test_an_overload_that_stays_fails_after_six_attempts(model: str) -> None:
-    events, requests = run(model, lambda _: Status(529, "Overloaded", kind="overloaded_error"))
-    end = failed(events)
-    assert "overloaded (529)" in end.message
-    assert "after 6 attempts" in end.message
-    assert [event.attempt for event in events if isinstance(event, Retrying)] == [1, 2, 3, 4, 5]
-    assert len(requests) == 6
-
-
 def test_an_error_without_a_body_or_with_html_is_still_one_sentence(model: str) -> None:
-    events, _ = run(model, [Status(400, "")])
-    assert "answered 400" in failed(events).message
-    events, _ = run(model, [Raw(b"<html>hello</html>", "text/html")])
-    end = failed(events)
+    end, _ = run(model, [Status(400, "")])
+    assert "answered 400" in failed(end).message
+    end, _ = run(model, [Raw(b"<html>hello</html>", "text/html")])
+    end = failed(end)
     assert "not answer with an event stream" in end.message
     assert "_BASE_URL" in end.message
 
@@ -109,8 +84,8 @@ def test_an_error_without_a_body_or_with_html_is_still_one_sentence(model: str) 
 def test_an_error_without_end_is_read_in_part(model: str) -> None:
     """What is cut off is no JSON any more, so the message is the text itself."""
     long = json.dumps({"error": {"message": "long " * 1_000_000}})
-    events, _ = run(model, [Status(400, body=long)])
-    assert 'answered 400: {"error": {"message": "long long' in failed(events).message
+    end, _ = run(model, [Status(400, body=long)])
+    assert 'answered 400: {"error": {"message": "long long' in failed(end).message
 
 
 CUT = {
@@ -127,19 +102,19 @@ def test_an_answer_cut_after_its_first_words_is_tried_again_and_they_are_dropped
 ) -> None:
     with ModelServer([CUT[how], Say("Hello")]) as server:
         provider = provider_with_timeouts(model, server, idle=0.5, attempts=6)
-        events = list(provider.stream(ask(), CancelToken()))
+        retries: list[Retrying] = []
+        end = provider.respond(ask(), CancelToken(), retries.append)
         provider.close()
-    check_grammar(events)
-    (retry,) = [event for event in events if isinstance(event, Retrying)]
+    (retry,) = retries
     assert retry.partial is not None
     assert retry.partial.text
-    assert without_extras(completed(events).message) == (Text("Hello"),)
+    assert without_extras(completed(end).message) == (Text("Hello"),)
     assert server.requests[0].body == server.requests[1].body
 
 
 def test_an_answer_that_is_cut_each_time_is_paid_three_times_and_no_more(model: str) -> None:
-    events, requests = run(model, lambda _: CUT["without its end"])
-    end = failed(events)
+    end, requests = run(model, lambda _: CUT["without its end"])
+    end = failed(end)
     assert "ended before the answer was whole (after 3 attempts)" in end.message
     assert end.partial is not None
     assert len(requests) == 3
@@ -154,15 +129,15 @@ def test_an_answer_that_is_whole_counts_although_the_connection_then_breaks(mode
     tail = tails[model.partition("/")[0]]
     body = FRAMES[model](Turn((Say("Hello"),)), 0)
     assert body.endswith(tail)
-    events, _ = run(model, [Turn((Say("Hello"),), drop=len(body) - len(tail))])
-    assert completed(events).message.text == "Hello"
+    end, _ = run(model, [Turn((Say("Hello"),), drop=len(body) - len(tail))])
+    assert completed(end).message.text == "Hello"
 
 
 def test_what_is_not_json_in_the_stream_is_a_failure_and_not_a_crash(model: str) -> None:
     for body in (b"{broken", b"[" * 100_000, b"\xff\xfe"):
         raw = Raw(b"event: message_start\ndata: " + body + b"\n\n")
-        events, _ = run(model, [raw], policy=RetryPolicy(attempts=1))
-        assert "not JSON" in failed(events).message
+        end, _ = run(model, [raw], policy=RetryPolicy(attempts=1))
+        assert "not JSON" in failed(end).message
 
 
 def test_nobody_listening_is_one_sentence_with_the_url(model: str) -> None:
@@ -171,16 +146,17 @@ def test_nobody_listening_is_one_sentence_with_the_url(model: str) -> None:
     url = f"http://127.0.0.1:{port}"
     environment = {"ANTHROPIC_BASE_URL": url, "OPENAI_BASE_URL": url}
     provider = connect(model, environment, policy=RetryPolicy(attempts=2, base=0.0))
-    events = list(provider.stream(ask(), CancelToken()))
+    retries: list[Retrying] = []
+    end = provider.respond(ask(), CancelToken(), retries.append)
     provider.close()
-    assert [type(event) for event in events] == [Retrying, Failed]
-    assert f"the connection to {url} failed" in failed(events).message
+    assert len(retries) == 1
+    assert f"the connection to {url} failed" in failed(end).message
 
 
 def test_an_answer_may_take_longer_to_begin_than_to_go_on(model: str) -> None:
     with ModelServer([Turn((Say("Hello"),), delay=0.8)]) as server:
         provider = provider_with_timeouts(model, server, patience=30, idle=0.5)
-        assert completed(list(provider.stream(ask(), CancelToken()))).message.text == "Hello"
+        assert completed(provider.respond(ask(), CancelToken())).message.text == "Hello"
         provider.close()
 
 
@@ -190,10 +166,10 @@ def test_a_request_that_may_still_be_answered_is_not_sent_again(model: str) -> N
         provider = connect(model, server.environment(), policy=RetryPolicy(attempts=3, base=0.0))
         assert provider.info.timeout == 900, "if the policy says nothing"
         provider = apply_overrides(provider, {model: {"timeout": 1}})
-        events = list(provider.stream(ask(), CancelToken()))
+        end = provider.respond(ask(), CancelToken())
         provider.close()
         assert len(server.requests) == 1
-    assert f"models: {{{model}: {{timeout: SECONDS}}}}" in failed(events).message
+    assert f"models: {{{model}: {{timeout: SECONDS}}}}" in failed(end).message
 
 
 @pytest.mark.parametrize("stall", [0, 1500])
@@ -204,7 +180,7 @@ def test_canceling_a_stalled_stream_ends_it_at_once(model: str, stall: int) -> N
         provider = connect(model, server.environment())
         assert isinstance(provider, StreamingProvider)
         fire_once(lambda: bool(provider._first if stall else server.requests), cancel)
-        end = failed(list(provider.stream(ask(), cancel)))
+        end = failed(provider.respond(ask(), cancel))
         provider.close()
     assert end.canceled
     assert (end.partial is not None) == (stall > 0)
@@ -225,28 +201,19 @@ def fire_once(condition: Callable[[], bool], cancel: CancelToken) -> None:
 def test_canceling_the_wait_before_a_retry_ends_it_at_once(model: str) -> None:
     cancel = CancelToken()
     timer = threading.Timer(0.1, cancel.fire, ["signal"])
-    events: list[Event] = []
-    with ModelServer([Status(429, headers={"Retry-After": "60"})]) as server:
-        provider = connect(model, server.environment())
-        for event in provider.stream(ask(), cancel):
-            events.append(event)
-            if isinstance(event, Retrying):
-                timer.start()
-                began = time.monotonic()
-        took = time.monotonic() - began
-        provider.close()
+    began = time.monotonic()
+    wait = [Status(429, headers={"Retry-After": "60"})]
+    end, requests = run(model, wait, cancel=cancel, retrying=lambda event: timer.start())
     timer.join()
-    assert took < 30
-    assert [type(event) for event in events] == [Retrying, Failed]
-    assert failed(events).canceled
-    assert len(server.requests) == 1
+    assert time.monotonic() - began < 30
+    assert (failed(end).canceled, len(requests)) == (True, 1)
 
 
 def test_a_token_that_fired_before_sends_nothing(model: str) -> None:
     cancel = CancelToken()
     cancel.fire("time")
-    events, requests = run(model, [Say("Hello")], cancel=cancel)
-    assert failed(events).canceled
+    end, requests = run(model, [Say("Hello")], cancel=cancel)
+    assert failed(end).canceled
     assert requests == []
 
 
@@ -254,7 +221,17 @@ def test_the_connection_is_kept_from_turn_to_turn(model: str) -> None:
     with ModelServer(lambda _: Call("bash", {"command": "ls"})) as server:
         provider = connect(model, server.environment())
         for _ in range(5):
-            completed(list(provider.stream(ask(), CancelToken())))
+            completed(provider.respond(ask(), CancelToken()))
         provider.close()
         assert server.connections == 1
         assert json.loads(server.requests[4].body)["stream"] is True
+
+
+def test_a_response_that_never_ends_after_its_last_event_holds_nobody_up(model: str) -> None:
+    with ModelServer([Turn((Say("Hello"),), stall=10**6), Say("Again")]) as server:
+        provider = connect(model, server.environment())
+        started = time.monotonic()
+        assert completed(provider.respond(ask(), CancelToken())).message.text == "Hello"
+        assert time.monotonic() - started < 5
+        assert completed(provider.respond(ask(), CancelToken())).message.text == "Again"
+        provider.close()

@@ -1,6 +1,6 @@
 """The contract of every adapter, against two servers: the project's own and an independent one (marked `node`).
 
-One event grammar, whatever the wire format; what only a server that misbehaves at will can play is in
+One form of response, whatever the wire format; what only a server that misbehaves at will can play is in
 `test_event_grammar.py`.
 """
 
@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, ToolResult
-from bot.contracts.model import Event, Failed, Retrying
+from bot.contracts.model import Complete, Failed, OnRetry, Retrying, unreported
 from tests.support.model_cases import CASES, CaseServer, independent_server, own_server, stop_word
-from tests.support.provider_runs import MODELS, ask, check_grammar, completed, failed, user, without_extras
+from tests.support.provider_runs import MODELS, ask, completed, failed, user, without_extras
 
 pytestmark = pytest.mark.parametrize("model", MODELS)
 
@@ -29,11 +29,16 @@ def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             yield opened
 
 
-def played(door: CaseServer, model: str, case: str, *more: Message, attempts: int = 1) -> list[Event]:
+def played(
+    door: CaseServer,
+    model: str,
+    case: str,
+    *more: Message,
+    attempts: int = 1,
+    retrying: OnRetry = unreported,
+) -> Complete | Failed:
     assert case in CASES
-    events = door.stream(model, ask(user(case), *more), attempts)
-    check_grammar(events)
-    return events
+    return door.respond(model, ask(user(case), *more), attempts, retrying)
 
 
 def without_thinking(message: Message) -> tuple[Part, ...]:
@@ -42,23 +47,22 @@ def without_thinking(message: Message) -> tuple[Part, ...]:
 
 
 def test_text(model: str, door: CaseServer) -> None:
-    events = played(door, model, "text")
-    end = completed(events)
+    end = completed(played(door, model, "text"))
+    assert 0 < end.first_token < 60
     assert without_thinking(end.message) == (Text("Hello from here."),)
     assert end.finish is FinishReason.END_TURN
 
 
 def test_thinking(model: str, door: CaseServer) -> None:
-    events = played(door, model, "thinking")
-    thinking, text = completed(events).message.parts
+    end = played(door, model, "thinking")
+    thinking, text = completed(end).message.parts
     assert isinstance(thinking, Thinking)
     assert thinking.text == "Let me see."
     assert isinstance(text, Text)
 
 
 def test_a_call_with_its_id_and_its_arguments_word_for_word(model: str, door: CaseServer) -> None:
-    events = played(door, model, "single")
-    end = completed(events)
+    end = completed(played(door, model, "single"))
     assert without_thinking(end.message) == (ToolCall("call_a", "bash", '{"command":"ls"}'),)
     assert end.finish is FinishReason.TOOL_USE
 
@@ -111,7 +115,7 @@ def test_a_call_that_is_no_json_comes_through_as_it_is(model: str, door: CaseSer
 
 
 def test_a_filtered_answer_is_an_error(model: str, door: CaseServer) -> None:
-    end = played(door, model, "filtered")[-1]
+    end = played(door, model, "filtered")
     # One of the servers says that such a response failed, which in the API's own words it did not.
     assert isinstance(end, Failed) or end.finish is FinishReason.ERROR
 
@@ -125,9 +129,10 @@ def test_a_whole_answer_with_an_unknown_reason_ends_the_turn(model: str, door: C
 def test_a_stream_cut_in_the_middle_is_sent_again_and_fails_with_its_part(
     model: str, door: CaseServer
 ) -> None:
-    events = played(door, model, "severed", attempts=3)
-    assert [event.attempt for event in events if isinstance(event, Retrying)] == [1, 2]
-    partial = failed(events).partial
+    retries: list[Retrying] = []
+    end = played(door, model, "severed", attempts=3, retrying=retries.append)
+    assert [event.attempt for event in retries] == [1, 2]
+    partial = failed(end).partial
     # What of it arrives before the connection breaks is up to the machine.
     assert partial is None or partial.text.startswith("never whole")
     assert partial is not None or door.name == "independent"
@@ -140,20 +145,19 @@ def test_a_rate_limit_is_waited_for_as_long_as_it_asks(model: str, door: CaseSer
 
 
 def test_an_overload_is_tried_again_with_one_event_an_attempt(model: str, door: CaseServer) -> None:
-    events = played(door, model, "overloaded", attempts=3)
-    assert [event.attempt for event in events if isinstance(event, Retrying)] == [1, 2]
-    assert failed(events).status == 503
+    retries: list[Retrying] = []
+    end = played(door, model, "overloaded", attempts=3, retrying=retries.append)
+    assert [event.attempt for event in retries] == [1, 2]
+    assert failed(end).status == 503
 
 
 def test_a_conversation_that_is_too_long_is_known_as_that(model: str, door: CaseServer) -> None:
-    events = played(door, model, "overflow", attempts=3)
-    end = failed(events)
-    assert (end.overflow, end.status, len(events)) == (True, 400, 1)
+    end = failed(played(door, model, "overflow", attempts=3, retrying=pytest.fail))
+    assert (end.overflow, end.status) == (True, 400)
 
 
 def test_a_refused_key_is_final(model: str, door: CaseServer) -> None:
-    events = played(door, model, "no key", attempts=3)
-    assert (failed(events).status, len(events)) == (401, 1)
+    assert failed(played(door, model, "no key", attempts=3, retrying=pytest.fail)).status == 401
 
 
 def test_usage_counts_input_without_the_cache_and_output_whole(model: str, door: CaseServer) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from bot.contracts.messages import FinishReason, Usage
-from bot.contracts.model import EFFORTS, Complete, Failed, ModelRequest
+from bot.contracts.model import EFFORTS, Complete, ModelRequest
 from bot.providers.anthropic_clouds import _Cloud
 from bot.providers.connect import connect
 from bot.providers.models import cost, effort_notes, effort_of, model_info
 from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Hangup, Raw, Say, Status, Think, Turn
-from tests.support.provider_runs import MODELS, ask, run
+from tests.support.provider_runs import MODELS, ask, completed, failed, run
 
 TODAY = date(2026, 11, 27)
 KEYS = {
@@ -101,8 +101,8 @@ def test_every_listed_level_is_one_of_the_known_ones() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_a_server_of_ones_own_gets_no_field_that_it_may_not_know(model: str) -> None:
     request = ModelRequest("Be brief.", (), ask().messages, effort="high", long_cache=True)
-    events, [received] = run(model, [Say("Hi.")], request)
-    assert isinstance(events[-1], Complete)
+    end, [received] = run(model, [Say("Hi.")], request)
+    assert isinstance(end, Complete)
     assert sent_effort(received.json) == ""
     assert "ttl" not in received.body.decode()
 
@@ -156,10 +156,8 @@ def messages_end(delta: dict[str, Any], usage: dict[str, Any]) -> Raw:
 def test_tokens_cached_for_an_hour_are_counted() -> None:
     kept = {"ephemeral_1h_input_tokens": 30, "ephemeral_5m_input_tokens": 10}
     usage = {"input_tokens": 1, "cache_creation_input_tokens": 40, "cache_creation": kept}
-    events, _ = run(MODELS[0], [messages_end({"stop_reason": "end_turn"}, usage)])
-    assert events[-1] == Complete(
-        events[-1].message, FinishReason.END_TURN, "end_turn", Usage(1, 0, 40, 1, 0, 30)
-    )  # type: ignore[union-attr]
+    end, _ = run(MODELS[0], [messages_end({"stop_reason": "end_turn"}, usage)])
+    assert completed(end).usage == Usage(1, 0, 40, 1, 0, 30)
 
 
 @pytest.mark.parametrize(
@@ -175,8 +173,8 @@ def test_tokens_cached_for_an_hour_are_counted() -> None:
 )
 def test_the_category_of_a_refusal_is_said(details: Any, words: list[str]) -> None:
     delta = {"stop_reason": "refusal", "stop_details": details}
-    events, _ = run(MODELS[0], [messages_end(delta, {"input_tokens": 1})])
-    [end] = [event for event in events if isinstance(event, Complete)]
+    end, _ = run(MODELS[0], [messages_end(delta, {"input_tokens": 1})])
+    end = completed(end)
     assert (end.finish, end.raw_reason, bool(end.refusal)) == (FinishReason.ERROR, "refusal", bool(words))
     assert all(word in end.refusal for word in words)
 
@@ -189,8 +187,8 @@ def chunk(choice: dict[str, Any]) -> bytes:
 def test_what_a_content_filter_found_is_said() -> None:
     results = {"hate": {"filtered": False}, "violence": {"filtered": True, "severity": "high"}}
     choice = {"index": 0, "delta": {}, "finish_reason": "content_filter", "content_filter_results": results}
-    events, _ = run(MODELS[1], [Raw(chunk(choice) + b"data: [DONE]\n\n")])
-    [end] = [event for event in events if isinstance(event, Complete)]
+    end, _ = run(MODELS[1], [Raw(chunk(choice) + b"data: [DONE]\n\n")])
+    end = completed(end)
     assert (end.finish, end.refusal) == (FinishReason.ERROR, "filtered for violence")
 
 
@@ -200,8 +198,8 @@ def test_a_filtered_prompt_names_its_categories() -> None:
         "content_filter_result": {"jailbreak": {"filtered": True}},
     }
     body = json.dumps({"error": {"message": "Filtered.", "code": "content_filter", "innererror": inner}})
-    events, requests = run(MODELS[1], [Status(400, body=body)])
-    assert "Filtered. (filtered for jailbreak)" in events[-1].message  # type: ignore[union-attr]
+    end, requests = run(MODELS[1], [Status(400, body=body)])
+    assert "Filtered. (filtered for jailbreak)" in failed(end).message
     assert len(requests) == 1
 
 
@@ -213,8 +211,8 @@ def test_a_models_own_refusal_is_its_reason(model: str) -> None:
         step: Any = Raw(said + stop + b"data: [DONE]\n\n")
     else:
         step = Say("I will not.", refusal=True)
-    events, _ = run(model, [step])
-    [end] = [event for event in events if isinstance(event, Complete)]
+    end, _ = run(model, [step])
+    end = completed(end)
     assert (end.finish, end.refusal) == (FinishReason.ERROR, "it says: I will not.")
 
 
@@ -258,6 +256,5 @@ BUSY = {"type": "overloaded_error", "message": "busy"}
 def test_another_model_may_answer_only_for_a_server_that_is_unavailable_and_said_nothing(
     model: str, steps: list[Any], unavailable: bool
 ) -> None:
-    events, _ = run(model, steps)
-    assert isinstance(events[-1], Failed)
-    assert events[-1].unavailable is unavailable
+    end, _ = run(model, steps)
+    assert failed(end).unavailable is unavailable

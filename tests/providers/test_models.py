@@ -88,7 +88,7 @@ def test_what_the_policy_says_reaches_the_wire() -> None:
         provider = apply_overrides(
             provider, {"anthropic/claude-sonnet-5-5": override, "openai/x": {"context_window": 1}}
         )
-        completed(list(provider.stream(ask(), CancelToken())))
+        completed(provider.respond(ask(), CancelToken()))
         provider.close()
         body = json.loads(server.requests[0].body)
     assert provider.info.max_output == body["max_tokens"] == 9_000

@@ -11,11 +11,10 @@ import pytest
 
 from bot.agent.context_budget import max_response
 from bot.contracts.messages import FinishReason, Thinking, ToolCall
-from bot.contracts.model import Retrying
 from bot.providers.models import apply_override, model_info
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Raw, Say
-from tests.support.provider_runs import MODELS, ask, check_grammar, completed, failed, run
+from tests.support.provider_runs import MODELS, ask, completed, failed, run
 
 MESSAGES, CHAT, RESPONSES = MODELS
 DONE = b"data: [DONE]\n\n"
@@ -124,9 +123,8 @@ CALLS: dict[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_two_calls_stay_two_calls(name: str) -> None:
     source, frames = CALLS[name]
-    streamed, requests = run(CHAT, [Raw(events(*frames) + DONE)])
-    check_grammar(streamed)
-    end = completed(streamed)
+    end, requests = run(CHAT, [Raw(events(*frames) + DONE)])
+    end = completed(end)
     made = [part for part in end.message.parts if isinstance(part, ToolCall)]
     assert [(one.name, one.arguments) for one in made] == BOTH, source
     assert end.finish is FinishReason.TOOL_USE
@@ -147,8 +145,8 @@ def test_two_calls_stay_two_calls(name: str) -> None:
     ],
 )
 def test_whole_text_ends_the_turn_whatever_the_word_for_it(word: str, source: str) -> None:
-    streamed, requests = run(CHAT, [Raw(events(chunk(content="Whole."), chunk(word)) + DONE)])
-    end = completed(streamed)
+    end, requests = run(CHAT, [Raw(events(chunk(content="Whole."), chunk(word)) + DONE)])
+    end = completed(end)
     assert (end.message.text, end.finish, len(requests)) == ("Whole.", FinishReason.END_TURN, 1), source
 
 
@@ -179,9 +177,8 @@ def test_messages_whose_blocks_are_never_ended() -> None:
             {"type": "content_block_delta", "index": index, "delta": delta},
         ]
     frames.append({"type": "message_delta", "delta": {"stop_reason": "tool_use"}})
-    streamed, requests = run(MESSAGES, [Raw(events(*frames, named=True))])
-    check_grammar(streamed)
-    end = completed(streamed)
+    end, requests = run(MESSAGES, [Raw(events(*frames, named=True))])
+    end = completed(end)
     assert [(one.name, one.arguments, one.complete) for one in end.message.calls] == [
         (name, arguments, True) for name, arguments in BOTH
     ]
@@ -268,8 +265,8 @@ REPORTED = {
 @pytest.mark.parametrize("name", REPORTED)
 def test_the_servers_own_words_reach_people_and_what_stays_wrong_is_asked_once(name: str) -> None:
     row = REPORTED[name]
-    streamed, requests = run(CHAT, lambda _: Raw(row.body), policy=RetryPolicy(attempts=3, base=0.0))
-    assert row.words in failed(streamed).message, row.source
+    end, requests = run(CHAT, lambda _: Raw(row.body), policy=RetryPolicy(attempts=3, base=0.0))
+    assert row.words in failed(end).message, row.source
     assert len(requests) == row.requests
 
 
@@ -282,16 +279,15 @@ def test_success_with_an_error_in_place_of_a_stream_keeps_its_words(
 ) -> None:
     """https://github.com/apache/rocketmq-dashboard/issues/2178"""
     raw = Raw(json.dumps(body).encode(), "application/json")
-    streamed, _ = run(model, [raw], policy=RetryPolicy(attempts=1))
-    assert SAID in failed(streamed).message
+    end, _ = run(model, [raw], policy=RetryPolicy(attempts=1))
+    assert SAID in failed(end).message
 
 
 @pytest.mark.parametrize("word", ["insufficient_system_resource", "error"])
 def test_no_room_is_asked_again(word: str) -> None:
     """https://api-docs.deepseek.com/api/create-chat-completion"""
-    streamed, requests = run(CHAT, [Raw(events(chunk(content="Ha"), chunk(word)) + DONE), Say("Whole.")])
-    assert completed(streamed).message.text == "Whole."
-    assert [type(event) for event in streamed].count(Retrying) == 1
+    end, requests = run(CHAT, [Raw(events(chunk(content="Ha"), chunk(word)) + DONE), Say("Whole.")])
+    assert completed(end).message.text == "Whole."
     assert len(requests) == 2
 
 

@@ -15,7 +15,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import Message, Thinking, ToolCall, ToolResult
-from bot.contracts.model import Event, Retrying
+from bot.contracts.model import Complete, Failed
 from bot.providers.connect import connect
 from bot.providers.presets import VENDORS
 from tests.support.aws_events import chunk, exception, of_sse
@@ -28,16 +28,16 @@ PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 
 def asked(
     model: str, script: list[Step] | Script, *messages: Message, **environment: str
-) -> tuple[list[list[Event]], list[Received]]:
-    """The streams for `messages`, one a step, and what the server was sent. `{url}` in a value is the server's."""
+) -> tuple[Complete | Failed, list[Received]]:
+    """The response to `messages`, and what the server was sent. `{url}` in a value is the server's."""
     with ModelServer(script) as server:
         filled = {name: value.format(url=server.url) for name, value in environment.items()}
         provider = connect(model, filled, policy=NO_DELAY)
         try:
-            streams = [list(provider.stream(ask(*messages), CancelToken()))]
+            end = provider.respond(ask(*messages), CancelToken())
         finally:
             provider.close()
-        return streams, server.requests
+        return end, server.requests
 
 
 def chunks(*deltas: Mapping[str, Any], finish: str = "stop") -> Raw:
@@ -83,8 +83,8 @@ def chunks(*deltas: Mapping[str, Any], finish: str = "stop") -> Raw:
 def test_requests_go_where_the_preset_says_with_its_key_and_the_name_as_given(
     model: str, environment: dict[str, str], path: str, key: str
 ) -> None:
-    streams, requests = asked(model, [Say("ok")], **environment, **{key: "the-key"})
-    assert completed(streams[0]).message.text == "ok"
+    end, requests = asked(model, [Say("ok")], **environment, **{key: "the-key"})
+    assert completed(end).message.text == "ok"
     assert requests[0].path == path
     assert requests[0].headers["authorization"] == "Bearer the-key"
     assert requests[0].json["model"] == model.partition("/")[2]
@@ -103,7 +103,7 @@ def test_openai_itself_is_asked_for_responses(model: str, path: str) -> None:
         }
         provider = connect(model, environment)
         request = replace(ask(), session="s-1", allowed=("bash",))
-        completed(list(provider.stream(request, CancelToken())))
+        completed(provider.respond(request, CancelToken()))
         provider.close()
         assert proxy.requests[0].path == f"http://api.openai.com{path}"
         assert proxy.requests[0].json["prompt_cache_key"] == "s-1"
@@ -113,7 +113,7 @@ def test_openai_itself_is_asked_for_responses(model: str, path: str) -> None:
 def test_a_server_that_only_speaks_alike_gets_no_field_that_it_may_refuse() -> None:
     with ModelServer([Say("ok")]) as server:
         provider = connect("openai/gpt-6.2-sol", server.environment())
-        completed(list(provider.stream(replace(ask(), session="s-1", allowed=("bash",)), CancelToken())))
+        completed(provider.respond(replace(ask(), session="s-1", allowed=("bash",)), CancelToken()))
         provider.close()
         assert server.requests[0].json.keys() == {"model", "stream", "stream_options", "tools", "messages"}
 
@@ -149,8 +149,8 @@ def test_geminis_signature_goes_back_with_its_call() -> None:
     other = {"index": 1, "id": "", "function": {"name": "bash", "arguments": "{}"}}
     where = {"GEMINI_BASE_URL": "{url}/v1beta/openai", "GEMINI_API_KEY": "k"}
     model = "gemini/gemini-3-pro"
-    streams, _ = asked(model, [chunks({"tool_calls": [call, other]}, finish="tool_calls")], **where)
-    said = completed(streams[0]).message
+    end, _ = asked(model, [chunks({"tool_calls": [call, other]}, finish="tool_calls")], **where)
+    said = completed(end).message
     assert [call.id for call in said.calls] == ["call_1_0", "call_1_1"]
     results = Message("tool", tuple(ToolResult(call.id, call.name, "hi") for call in said.calls))
     _, requests = asked(model, [Say("ok")], user("q"), said, results, **where)
@@ -177,8 +177,8 @@ def test_openrouters_reasoning_goes_back_joined() -> None:
         {"content": "Yes."},
     )
     where = {"OPENROUTER_BASE_URL": "{url}/api/v1", "OPENROUTER_API_KEY": "k"}
-    streams, _ = asked("openrouter/x/y", [script], **where)
-    said = completed(streams[0]).message
+    end, _ = asked("openrouter/x/y", [script], **where)
+    said = completed(end).message
     assert without_extras(said)[0] == Thinking("Let me see.")
     _, requests = asked("openrouter/x/y", [Say("ok")], user("q"), said, user("go on"), **where)
     assert requests[0].json["messages"][2]["reasoning_details"] == [
@@ -191,8 +191,8 @@ def test_openrouters_error_inside_a_chunk_is_a_failure_with_its_status() -> None
     row = {"id": "x", "error": {"code": 502, "message": "Provider disconnected"}, "choices": []}
     body = Raw(f": OPENROUTER PROCESSING\n\ndata: {json.dumps(row)}\n\n".encode())
     where = {"OPENROUTER_BASE_URL": "{url}", "OPENROUTER_API_KEY": "k"}
-    streams, requests = asked("openrouter/x/y", [body, Say("ok")], **where)
-    assert completed(streams[0]).message.text == "ok"
+    end, requests = asked("openrouter/x/y", [body, Say("ok")], **where)
+    assert completed(end).message.text == "ok"
     assert len(requests) == 2
 
 
@@ -200,8 +200,8 @@ def test_a_name_that_each_piece_repeats_without_an_id_begins_no_call() -> None:
     pieces = ['{"comm', 'and":"ls"}']
     calls = [{"index": 0, "function": {"name": "bash", "arguments": piece}} for piece in pieces]
     script = chunks(*({"tool_calls": [call]} for call in calls), finish="tool_calls")
-    streams, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
-    [call] = without_extras(completed(streams[0]).message)
+    end, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
+    [call] = without_extras(completed(end).message)
     assert isinstance(call, ToolCall)
     assert call.arguments == '{"command":"ls"}'
 
@@ -223,8 +223,8 @@ def binary(body: bytes) -> Raw:
 def test_bedrock_is_asked_signed_and_its_binary_stream_is_read() -> None:
     pytest.importorskip("boto3")
     turn = Turn((Think("hm", "sig"), Say("Look: ✓"), Call("bash", {"command": "ls"}, "toolu_1")), pieces=3)
-    streams, requests = asked(SONNET, [binary(of_sse(messages_frames(turn, 0)))], user("hello"), **AWS)
-    end = completed(streams[0])
+    end, requests = asked(SONNET, [binary(of_sse(messages_frames(turn, 0)))], user("hello"), **AWS)
+    end = completed(end)
     assert without_extras(end.message) == (
         Thinking("hm", "sig"),
         replace(without_extras(end.message)[1], text="Look: ✓"),  # type: ignore[call-arg]  # it is a text
@@ -251,15 +251,13 @@ def test_bedrocks_exception_in_the_stream_and_a_cut_one_are_failures() -> None:
     pytest.importorskip("boto3")
     whole = of_sse(messages_frames(Turn((Say("ok"),)), 0))
     throttled = binary(exception("throttlingException", "Too many requests"))
-    streams, requests = asked(SONNET, [throttled, binary(whole)], **AWS)
-    assert completed(streams[0]).message.text == "ok"
+    end, requests = asked(SONNET, [throttled, binary(whole)], **AWS)
+    assert completed(end).message.text == "ok"
     assert len(requests) == 2
-    streams, _ = asked(SONNET, [binary(whole[:-400]), binary(whole)], **AWS)
-    assert [event.reason for event in streams[0] if isinstance(event, Retrying)] == [
-        "the stream ended before the answer was whole"
-    ]
-    streams, _ = asked(SONNET, lambda _: binary(chunk("{}") + b"\0" * 64), **AWS)
-    assert failed(streams[0]).partial is None
+    end, requests = asked(SONNET, [binary(whole[:-400]), binary(whole)], **AWS)
+    assert (completed(end).message.text, len(requests)) == ("ok", 2)
+    end, _ = asked(SONNET, lambda _: binary(chunk("{}") + b"\0" * 64), **AWS)
+    assert failed(end).partial is None
 
 
 @pytest.mark.parametrize(
@@ -285,8 +283,8 @@ VERTEX = {
 
 def test_vertex_is_asked_with_project_region_and_token() -> None:
     body = messages_frames(Turn((Say("ok"),)), 0)
-    streams, requests = asked("vertex/claude-haiku-4-5@20251001", [Raw(body)], user("hello"), **VERTEX)
-    assert completed(streams[0]).message.text == "ok"
+    end, requests = asked("vertex/claude-haiku-4-5@20251001", [Raw(body)], user("hello"), **VERTEX)
+    assert completed(end).message.text == "ok"
     assert requests[0].path == (
         "/v1/projects/my-project/locations/global/publishers/anthropic/models/"
         "claude-haiku-4-5@20251001:streamRawPredict"

@@ -20,16 +20,16 @@ RESPONSE = Complete(
 
 
 def test_a_recorded_response_is_played() -> None:
-    assert list(ReplayProvider([RESPONSE], INFO).stream(ask(), CancelToken())) == [RESPONSE]
+    assert ReplayProvider([RESPONSE], INFO).respond(ask(), CancelToken()) == RESPONSE
 
 
 def test_beyond_the_recording_a_request_fails_and_says_so() -> None:
     provider = ReplayProvider([RESPONSE], INFO)
-    list(provider.stream(ask(), CancelToken()))
-    assert "the recording has 1 responses" in failed(list(provider.stream(ask(), CancelToken()))).message
+    provider.respond(ask(), CancelToken())
+    assert "the recording has 1 responses" in failed(provider.respond(ask(), CancelToken())).message
 
 
 def test_a_canceled_run_plays_nothing() -> None:
     cancel = CancelToken()
     cancel.fire("signal")
-    assert failed(list(ReplayProvider([RESPONSE], INFO).stream(ask(), cancel))).canceled
+    assert failed(ReplayProvider([RESPONSE], INFO).respond(ask(), cancel)).canceled

@@ -55,7 +55,7 @@ def session(model: str, turns: int) -> list[bytes]:
     with ModelServer(script) as server:
         provider = connect(model, server.environment())
         for _ in range(turns):
-            end = completed(list(provider.stream(ask(*messages), CancelToken())))
+            end = completed(provider.respond(ask(*messages), CancelToken()))
             answers = tuple(ToolResult(call.id, call.name, "hi\n") for call in end.message.calls)
             messages += [end.message, Message("tool", answers)]
         provider.close()
@@ -155,7 +155,7 @@ def test_a_server_of_ones_own_needs_no_key(model: str) -> None:
     with ModelServer([Say("ok")]) as server:
         environment = {name: value for name, value in server.environment().items() if name.endswith("_URL")}
         provider = connect(model, environment)
-        completed(list(provider.stream(ask(), CancelToken())))
+        completed(provider.respond(ask(), CancelToken()))
         provider.close()
 
 
@@ -175,8 +175,8 @@ def test_thinking_goes_back_as_it_came_signed_and_redacted() -> None:
     turn = Turn(
         (Think("Let me\nsee… ", "sig+/="), Think(redacted="opaque=="), Think("", "empty-text"), Say("So."))
     )
-    events, _ = run(MESSAGES, [turn])
-    body = sent(MESSAGES, user("q"), completed(events).message, user("go on"))
+    end, _ = run(MESSAGES, [turn])
+    body = sent(MESSAGES, user("q"), completed(end).message, user("go on"))
     assert body["messages"][1]["content"] == [
         {"type": "thinking", "thinking": "Let me\nsee… ", "signature": "sig+/="},
         {"type": "redacted_thinking", "data": "opaque=="},

@@ -13,7 +13,6 @@ from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn
 from tests.support.provider_runs import (
     MODELS,
     ask,
-    check_grammar,
     completed,
     failed,
     run,
@@ -137,9 +136,8 @@ def test_the_end_of_a_response_is_read_from_status_and_details(
 def test_a_response_that_failed_is_a_failure_with_its_part_and_its_usage(event: str) -> None:
     error = {"type": "server_error", "message": "the model fell over"}
     turn = Turn((Say("Half"),), error=error, error_event=event, tokens=Tokens(7, 3))
-    events, requests = run(MODEL, [turn], policy=RetryPolicy(attempts=1))
-    check_grammar(events)
-    end = failed(events)
+    end, requests = run(MODEL, [turn], policy=RetryPolicy(attempts=1))
+    end = failed(end)
     assert "the model fell over" in end.message
     assert (end.status, len(requests)) == (500, 1)
     assert end.partial is not None
@@ -164,9 +162,8 @@ def test_a_server_that_streams_no_deltas_is_read_from_its_items() -> None:
             {"type": "response.completed", "response": done},
         ),
     ):
-        events, _ = run(MODEL, [script])
-        check_grammar(events)
-        assert without_extras(completed(events).message) == (Text("Look."), ToolCall("c1", "bash", "{}"))
+        end, _ = run(MODEL, [script])
+        assert without_extras(completed(end).message) == (Text("Look."), ToolCall("c1", "bash", "{}"))
 
 
 def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
@@ -179,7 +176,7 @@ def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
         "arguments": '{"path":"ab"}',
     }
     text = {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "Look there."}]}
-    events, _ = run(
+    end, _ = run(
         MODEL,
         [
             frames(
@@ -197,7 +194,7 @@ def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
             )
         ],
     )
-    assert without_extras(completed(events).message) == (
+    assert without_extras(completed(end).message) == (
         Text("Look there."),
         ToolCall("c1", "view", '{"path":"ab"}'),
     )
@@ -206,7 +203,7 @@ def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
 def test_sections_of_a_summary_are_parted() -> None:
     item = {"type": "reasoning", "id": "rs_1", "summary": []}
     at = {"type": "response.reasoning_summary_text.delta", "output_index": 0}
-    events, _ = run(
+    end, _ = run(
         MODEL,
         [
             frames(
@@ -217,8 +214,7 @@ def test_sections_of_a_summary_are_parted() -> None:
             )
         ],
     )
-    check_grammar(events)
-    thinking = completed(events).message.parts[0]
+    thinking = completed(end).message.parts[0]
     assert isinstance(thinking, Thinking)
     assert thinking.text == "One.\n\nTwo."
 
@@ -227,6 +223,5 @@ def test_a_call_that_the_server_calls_incomplete_is_not_whole_although_it_parses
     item = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "bash", "arguments": '{"a":1}'}
     response = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     done = {"type": "response.output_item.done", "output_index": 0, "item": {**item, "status": "incomplete"}}
-    events, _ = run(MODEL, [frames(done, {"type": "response.incomplete", "response": response})])
-    check_grammar(events)
-    assert [call.complete for call in completed(events).message.calls] == [False]
+    end, _ = run(MODEL, [frames(done, {"type": "response.incomplete", "response": response})])
+    assert [call.complete for call in completed(end).message.calls] == [False]

@@ -13,7 +13,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Thinking, ToolCall, ToolResult, Usage
-from bot.contracts.model import ModelRequest, Provider
+from bot.contracts.model import Complete, Failed, ModelRequest, Provider
 from bot.providers.connect import connect
 from bot.providers.failures import is_overflow
 from bot.providers.presets import VENDORS
@@ -103,17 +103,17 @@ def connected(name: str, server: ModelServer) -> Provider:
 def sent(name: str, request: ModelRequest) -> dict[str, Any]:
     with ModelServer([Say("ok")]) as server:
         provider = connected(name, server)
-        completed(list(provider.stream(request, CancelToken())))
+        completed(provider.respond(request, CancelToken()))
         provider.close()
         return dict(server.requests[0].json)
 
 
-def answer(name: str, step: Step) -> list[Any]:
+def answer(name: str, step: Step) -> Complete | Failed:
     with ModelServer([step]) as server:
         provider = connected(name, server)
-        events = list(provider.stream(ask(), CancelToken()))
+        end = provider.respond(ask(), CancelToken())
         provider.close()
-        return events
+        return end
 
 
 def stream_of(server: Server) -> Raw:
@@ -170,7 +170,7 @@ def test_no_other_server_or_model_gets_reasoning_that_it_did_not_write() -> None
         where = {"OPENAI_BASE_URL": server.url, "VLLM_BASE_URL": server.url}
         for model in ("openai-chat/mine", "vllm/other"):
             provider = connect(model, where, policy=NO_DELAY)
-            completed(list(provider.stream(ask(user("q"), said, user("go on")), CancelToken())))
+            completed(provider.respond(ask(user("q"), said, user("go on")), CancelToken()))
             provider.close()
         assert all("reasoning" not in request.json["messages"][2] for request in server.requests)
 

@@ -10,7 +10,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Usage
-from bot.contracts.model import Complete, Failed, Retrying
+from bot.contracts.model import Complete, Retrying
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider
@@ -20,7 +20,6 @@ from tests.support.provider_runs import (
     MODELS,
     NO_DELAY,
     ask,
-    check_grammar,
     completed,
     failed,
     run,
@@ -71,8 +70,8 @@ def test_usage_that_a_later_event_leaves_out_stays_for_messages() -> None:
         (None, 1),
     ):
         delta = {"type": "message_delta", "delta": stop, "usage": last}
-        events, _ = run(MESSAGES, [body(start, delta)])
-        assert completed(events).usage == Usage(10, 900, 7, output)
+        end, _ = run(MESSAGES, [body(start, delta)])
+        assert completed(end).usage == Usage(10, 900, 7, output)
     zero = {
         "type": "message_delta",
         "delta": stop,
@@ -108,8 +107,8 @@ def test_usage_that_a_later_chunk_leaves_out_stays_for_chat() -> None:
         {"choices": [], "usage": None},
         {"choices": []},
     ):
-        events, _ = run(CHAT, [body({**choice, "usage": whole}, last)])
-        assert completed(events).usage == Usage(50, 900, 50, 20, 15)
+        end, _ = run(CHAT, [body({**choice, "usage": whole}, last)])
+        assert completed(end).usage == Usage(50, 900, 50, 20, 15)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -121,10 +120,9 @@ def test_an_answer_that_never_ends_is_given_up_at_the_deadline(model: str) -> No
         provider = StreamingProvider(
             opened._wire, RetryPolicy(deadline=300), clock=lambda: float(next(ticks))
         )
-        events = list(provider.stream(ask(), CancelToken()))
+        end = provider.respond(ask(), CancelToken())
         provider.close()
-    check_grammar(events)
-    end = failed(events)
+    end = failed(end)
     assert "still answering after 300 s" in end.message
     assert end.partial is not None
 
@@ -137,20 +135,20 @@ def test_no_attempt_begins_that_the_deadline_would_not_let_end(model: str) -> No
         assert isinstance(opened, StreamingProvider)
         policy = RetryPolicy(attempts=50, base=0.0, deadline=1000)
         provider = StreamingProvider(opened._wire, policy, clock=lambda: float(next(ticks)))
-        events = list(provider.stream(ask(), CancelToken()))
+        retries: list[Retrying] = []
+        end = provider.respond(ask(), CancelToken(), retries.append)
         provider.close()
-    assert "1000 s, the limit of one request" in failed(events).message
-    assert 2 <= len(events) < 10
+    assert "1000 s, the limit of one request" in failed(end).message
+    assert 1 <= len(retries) < 9
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_an_empty_answer_to_more_than_the_window_is_an_overflow(model: str) -> None:
-    events, _ = run(model, [Turn((), tokens=Tokens(2_000_000, 0))])
-    end = events[-1]
-    assert isinstance(end, Failed)
+    end, _ = run(model, [Turn((), tokens=Tokens(2_000_000, 0))])
+    end = failed(end)
     assert end.overflow
     assert "2000000 tokens" in end.message
-    assert isinstance(run(model, [Turn((Say("Hi"),), tokens=Tokens(2_000_000, 5))])[0][-1], Complete)
+    assert isinstance(run(model, [Turn((Say("Hi"),), tokens=Tokens(2_000_000, 5))])[0], Complete)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -171,6 +169,7 @@ def test_the_packages_own_retries_are_off(model: str, step: Status | Hangup) -> 
 def test_a_limit_is_waited_for_as_long_as_its_headers_say(
     model: str, headers: dict[str, str], delay: float
 ) -> None:
-    events, _ = run(model, [Status(429, headers=headers), Say("Hello")])
-    assert [event.delay for event in events if isinstance(event, Retrying)] == [delay]
-    assert completed(events).message.text == "Hello"
+    retries: list[Retrying] = []
+    end, _ = run(model, [Status(429, headers=headers), Say("Hello")], retrying=retries.append)
+    assert [event.delay for event in retries] == [delay]
+    assert completed(end).message.text == "Hello"

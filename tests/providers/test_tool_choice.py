@@ -123,7 +123,7 @@ def test_each_state_as_each_wire_says_it(state: str) -> None:
             if model.startswith("openai-"):
                 environment |= {"OPENAI_BASE_URL": "http://api.openai.com/v1", "HTTP_PROXY": server.url}
             provider = connect(model, environment)
-            completed(list(provider.stream(wanting(choice, allowed), CancelToken())))
+            completed(provider.respond(wanting(choice, allowed), CancelToken()))
             provider.close()
             assert server.requests[0].json.get("tool_choice") == wanted, model
 
@@ -141,7 +141,7 @@ def test_what_may_be_called_changes_nothing_else_and_takes_no_tool_away(model: s
         provider = connect(model, server.environment())
         for choice, allowed in wishes:
             request = replace(ask(*history, tools=TOOLS), tool_choice=choice, allowed=allowed)
-            completed(list(provider.stream(request, CancelToken())))
+            completed(provider.respond(request, CancelToken()))
         provider.close()
         bodies = [raw_values(request.body) for request in server.requests]
     for body in bodies:

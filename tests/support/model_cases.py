@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.model import Event, ModelRequest
+from bot.contracts.cancel import CancelToken
+from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, unreported
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Part, Say, ScriptRequest, Status, Step, Think, Tokens, Turn
@@ -86,9 +87,9 @@ class CaseServer:
     name: str
     url: str
 
-    def stream(self, model: str, request: ModelRequest, attempts: int = 1) -> list[Event]:
-        from bot.contracts.cancel import CancelToken
-
+    def respond(
+        self, model: str, request: ModelRequest, attempts: int = 1, retrying: OnRetry = unreported
+    ) -> Complete | Failed:
         environment = {
             "ANTHROPIC_API_KEY": "k",
             "ANTHROPIC_BASE_URL": self.url,
@@ -97,7 +98,7 @@ class CaseServer:
         }
         provider = connect(model, environment, policy=RetryPolicy(attempts=attempts, base=0.0))
         try:
-            return list(provider.stream(request, CancelToken()))
+            return provider.respond(request, CancelToken(), retrying)
         finally:
             provider.close()
 

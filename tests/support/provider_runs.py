@@ -11,12 +11,12 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, Part, Text, Thinking, ToolCall
 from bot.contracts.model import (
     Complete,
-    Event,
     Failed,
     ModelInfo,
     ModelRequest,
+    OnRetry,
     Provider,
-    Retrying,
+    unreported,
 )
 from bot.contracts.tools import ToolSpec
 from bot.providers.anthropic_messages import AnthropicMessages
@@ -55,15 +55,16 @@ def run(
     *,
     policy: RetryPolicy = NO_DELAY,
     cancel: CancelToken | None = None,
-) -> tuple[list[Event], list[Received]]:
-    """All events of one stream, and the requests to the server."""
+    retrying: OnRetry = unreported,
+) -> tuple[Complete | Failed, list[Received]]:
+    """One response, and the requests to the server."""
     with ModelServer(script) as server:
         provider = connect(model, server.environment(), policy=policy)
         try:
-            events = list(provider.stream(request or ask(), cancel or CancelToken()))
+            end = provider.respond(request or ask(), cancel or CancelToken(), retrying)
         finally:
             provider.close()
-        return events, server.requests
+        return end, server.requests
 
 
 def raw_values(body: bytes) -> dict[str, str]:
@@ -94,13 +95,6 @@ def provider_with_timeouts(
     return StreamingProvider(wire, RetryPolicy(attempts=attempts, base=0.0))
 
 
-def check_grammar(events: list[Event]) -> None:
-    """Assert the rules for streams in `bot/contracts/model.py`."""
-    assert [isinstance(event, Complete | Failed) for event in events].count(True) == 1
-    assert isinstance(events[-1], Complete | Failed)
-    assert all(isinstance(event, Retrying) for event in events[:-1])
-
-
 def without_extras(message: Message) -> tuple[Part, ...]:
     """The parts without their vendor data."""
     return tuple(
@@ -109,13 +103,11 @@ def without_extras(message: Message) -> tuple[Part, ...]:
     )
 
 
-def completed(events: list[Event]) -> Complete:
-    last = events[-1]
-    assert isinstance(last, Complete), last
-    return last
+def completed(end: Complete | Failed) -> Complete:
+    assert isinstance(end, Complete), end
+    return end
 
 
-def failed(events: list[Event]) -> Failed:
-    last = events[-1]
-    assert isinstance(last, Failed), last
-    return last
+def failed(end: Complete | Failed) -> Failed:
+    assert isinstance(end, Failed), end
+    return end

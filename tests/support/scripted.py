@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Part, Text, ToolCall, Usage
 from bot.contracts.model import (
     Complete,
-    Event,
     Failed,
     ModelInfo,
     ModelRequest,
+    OnRetry,
+    unreported,
 )
 
 INFO = ModelInfo("scripted/model", 200_000, 8_192, 1.0, 5.0, 0.1, 1.25)
@@ -42,15 +43,15 @@ class ScriptedProvider:
     info: ModelInfo = INFO
     requests: list[list[Message]] = field(default_factory=list)
 
-    def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+    def respond(
+        self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+    ) -> Complete | Failed:
         number = len(self.requests)
         self.requests.append(list(request.messages))
         if number >= len(self.script):
-            yield Failed("the script is over")
-            return
+            return Failed("the script is over")
         turn = self.script[number]
-        last = turn if isinstance(turn, Complete | Failed) else turn(cancel)
-        yield last
+        return turn if isinstance(turn, Complete | Failed) else turn(cancel)
 
     def close(self) -> None:
         pass

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.idle import IdleReporter
-from bot.contracts.model import Event, ModelInfo, ModelRequest, Provider, Retrying
+from bot.contracts.model import (
+    Complete,
+    Failed,
+    ModelInfo,
+    ModelRequest,
+    OnRetry,
+    Provider,
+    Retrying,
+    unreported,
+)
 from bot.contracts.progress import OutputEvent, View, WaitEvent
 
 
@@ -24,13 +33,18 @@ class WatchedProvider:
     def info(self) -> ModelInfo:
         return self._provider.info
 
-    def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+    def respond(
+        self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
+    ) -> Complete | Failed:
         self._asking()
         idle = IdleReporter("the provider", self._say)
+
+        def report(event: Retrying) -> None:
+            idle.reset(event.delay)
+            retrying(event)
+
         with idle.waiting():
-            for event in self._provider.stream(request, cancel):
-                idle.reset(event.delay if isinstance(event, Retrying) else 0.0)
-                yield event
+            return self._provider.respond(request, cancel, report)
 
     def close(self) -> None:
         self._provider.close()
