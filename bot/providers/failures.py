@@ -102,7 +102,7 @@ def _http_failure(
 ) -> FailedAttempt:
     kind, message = _error_object(body)
     retryable = is_retryable(status) and kind not in _NO_FUNDS and headers.get("x-should-retry") != "false"
-    wait = requested_wait(headers, datetime.now(UTC), is_rate_limit=status == 429) if retryable else None
+    wait = requested_wait(headers, datetime.now(UTC)) if retryable else None
     if 300 <= status < 400:
         message = f"it redirects to {headers.get('location', 'nowhere')}; set {endpoint.url_variable} to that"
     overflow = is_overflow(status, kind, message)

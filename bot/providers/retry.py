@@ -1,12 +1,10 @@
 """Decide whether a failed request is sent again, and after how long. The caller waits.
 
-`Retry-After` follows RFC 9110, section 10.2.3; `retry-after-ms`, `x-should-retry` and the `x-ratelimit-reset*`
-family are the vendors' own.
+`Retry-After` follows RFC 9110, section 10.2.3; `retry-after-ms` and `x-should-retry` are the vendors' own.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -26,12 +24,6 @@ class RetryPolicy(NamedTuple):
 
 
 DEFAULT_POLICY = RetryPolicy()
-
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-# A plain number is seconds to go up to here (2001 as a moment), and milliseconds of a moment from there on.
-_MIN_TIMESTAMP = 1e9
-_MIN_MILLISECONDS = 1e11
 
 
 class FailedAttempt(NamedTuple):
@@ -66,12 +58,9 @@ def is_retryable(status: int) -> bool:
     return status in _RETRYABLE or 500 <= status < 600
 
 
-def requested_wait(headers: Mapping[str, str], now: datetime, *, is_rate_limit: bool = False) -> float | None:
+def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the delay in seconds that a server requests, from `retry-after-ms` or `Retry-After` (seconds or an
-    HTTP date), and with `is_rate_limit` from the reset time of exhausted limits.
-
-    `None` if there is no valid value. `headers` has lower-case names or ignores case.
-    """
+    HTTP date); `None` if there is no valid value. `headers` has lower-case names or ignores case."""
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -79,55 +68,11 @@ def requested_wait(headers: Mapping[str, str], now: datetime, *, is_rate_limit: 
     seconds = _number(value)
     if seconds is not None:
         return seconds
-    moment = _http_date(value)
-    if moment is not None:
-        return max(0.0, (moment - now).total_seconds())
-    return _reset_wait(headers, now) if is_rate_limit else None
-
-
-def _http_date(value: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _reset_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the longest wait of the exhausted limits, or of all if none reports its remainder."""
-    waits: dict[str, float] = {}
-    exhausted: list[str] = []
-    for name in list(headers):
-        prefix, separator, kind = name.lower().partition("ratelimit-")
-        limit = kind.replace("reset", "*")
-        if not separator or "reset" not in kind:
-            continue
-        wait = _reset(headers[name], now)
-        if wait is None:
-            continue
-        waits[limit] = wait
-        if _number(headers.get(f"{prefix}ratelimit-{kind.replace('reset', 'remaining')}", "")) == 0:
-            exhausted.append(limit)
-    return max((waits[limit] for limit in exhausted or waits), default=None)
-
-
-def _reset(value: str, now: datetime) -> float | None:
-    """Return the seconds until a reset, given as `6m0s`, as seconds, as a timestamp in seconds or milliseconds,
-    or as a date."""
-    number = _number(value)
-    if number is not None:
-        if number < _MIN_TIMESTAMP:
-            return number
-        return max(0.0, (number / 1000 if number > _MIN_MILLISECONDS else number) - now.timestamp())
-    spans = _SPAN.findall(value)
-    if spans and _SPAN.sub("", value).strip() == "":
-        return sum(float(size) * _SECONDS[unit] for size, unit in spans)
-    try:
-        until = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(0.0, (until - now).total_seconds())
+    return max(0.0, ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds())
 
 
 def next_wait(

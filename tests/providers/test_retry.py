@@ -54,37 +54,6 @@ def test_the_wait_a_server_asks_for(headers: dict[str, str], seconds: float | No
     assert requested_wait(headers, NOW) == seconds
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"x-ratelimit-reset-requests": "1s", "x-ratelimit-reset-tokens": "6m0s"}, 360.0),
-        (
-            {
-                "x-ratelimit-reset-requests": "1s",
-                "x-ratelimit-remaining-requests": "0",
-                "x-ratelimit-reset-tokens": "6m0s",
-                "x-ratelimit-remaining-tokens": "100",
-            },
-            1.0,
-        ),
-        ({"x-ratelimit-reset": "1795262430"}, 30.0),
-        ({"x-ratelimit-reset": "1795262430000"}, 30.0),
-        ({"x-ratelimit-reset": "12.5"}, 12.5),
-        ({"anthropic-ratelimit-tokens-reset": "2026-11-21T12:00:30Z"}, 30.0),
-        ({"x-ratelimit-reset": "2026-11-21T11:00:00Z"}, 0.0),
-        ({"x-ratelimit-reset-tokens": "1h2m3.5s"}, 3723.5),
-        ({"x-ratelimit-reset-tokens": "250ms"}, 0.25),
-        ({"x-ratelimit-reset-tokens": "soon"}, None),
-        ({"x-ratelimit-reset-tokens": "1s", "retry-after": "9"}, 9.0),
-        ({"x-ratelimit-remaining": "0"}, None),
-    ],
-)
-def test_the_wait_until_a_limit_begins_anew(headers: dict[str, str], seconds: float | None) -> None:
-    assert requested_wait(headers, NOW, is_rate_limit=True) == seconds
-    expected = seconds if "retry-after" in headers else None
-    assert requested_wait(headers, NOW) == expected, "only a rate limit is about these"
-
-
 @given(st.text(max_size=20))
 def test_any_header_value_is_read_or_passed_over(value: str) -> None:
     seconds = requested_wait({"retry-after": value}, NOW)
