@@ -46,44 +46,28 @@ class StreamError(Exception):
         self.body = body
 
 
-class StreamCut(Exception):
-    """The stream ended before the response did."""
+class AttemptError(Exception):
+    """An attempt that failed for another reason than an exception of the packages."""
+
+    def __init__(self, failure: FailedAttempt) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
 
 
 class AnswerTooLong(Exception):
     """The answer is longer than any that a model needs. It counts as cut at the model's output limit."""
 
 
-class StreamTooLong(Exception):
-    """The request exceeded its time limit while data was still arriving. `seconds` is the limit."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"over {seconds:.0f} s")
-        self.seconds = seconds
-
-
-class NoStream(Exception):
-    """The server answered with success, but not with a stream of events."""
-
-
 def failure_of(error: Exception, endpoint: Endpoint, model: str) -> FailedAttempt:
     """Return the failure for an exception of a vendor's package, of its HTTP client or of reading the stream."""
+    if isinstance(error, AttemptError):
+        return error.failure
     # By attributes: the packages have classes of their own, and only one package is imported.
     status, body, response = (getattr(error, name, None) for name in ("status_code", "body", "response"))
     if isinstance(status, int) and status >= 300 and response is not None:
         return _http_failure(status, body, response.headers, endpoint, model)
     if body is not None:
         return _stream_failure(body, endpoint, model)
-    if isinstance(error, StreamCut):
-        return FailedAttempt("the stream ended before the answer was whole", retryable=True)
-    if isinstance(error, NoStream):
-        return FailedAttempt(
-            f"{endpoint} did not answer with an event stream; is {endpoint.url_variable} right? {error}"
-        )
-    if isinstance(error, StreamTooLong):
-        return FailedAttempt(
-            f"{endpoint} was still answering after {error.seconds:.0f} s, the limit of one request"
-        )
     return _connection_failure(error, endpoint)
 
 

@@ -29,10 +29,8 @@ from bot.providers.assembly import TOO_LONG, Assembly
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import (
     AnswerTooLong,
-    NoStream,
-    StreamCut,
+    AttemptError,
     StreamError,
-    StreamTooLong,
     failure_of,
     reported_error,
 )
@@ -66,13 +64,7 @@ class StreamingProvider:
         """`model` is the name it was connected with, `provider/name`."""
         self.model = model
         self._wire = wire
-        self._errors: tuple[type[Exception], ...] = (
-            *wire.errors,
-            StreamError,
-            StreamCut,
-            StreamTooLong,
-            NoStream,
-        )
+        self._errors: tuple[type[Exception], ...] = (*wire.errors, StreamError, AttemptError)
         self._policy = policy
         self._random_fraction = random_fraction
         self._clock = clock
@@ -159,14 +151,14 @@ class StreamingProvider:
         stream = self._wire.send(params)
         broken: Exception | None = None
         try:
-            _check_type(stream)
+            _check_type(stream, self._wire.endpoint)
             reader = self._wire.reader(assembly, request)
             try:
                 for event in stream:
                     if cancel.fired:
                         return None
                     if self._clock() > deadline:
-                        raise StreamTooLong(self._policy.deadline)
+                        raise self._too_long()
                     assembly.grow(_EVENT)
                     reader.read(event)
                     if not self._first and assembly.has_begun:
@@ -180,8 +172,13 @@ class StreamingProvider:
         finally:
             stream.close()
         if complete is None:
-            raise broken or StreamCut
+            cut = FailedAttempt("the stream ended before the answer was whole", retryable=True)
+            raise broken or AttemptError(cut)
         return complete
+
+    def _too_long(self) -> AttemptError:
+        limit = f"{self._policy.deadline:.0f} s, the limit of one request"
+        return AttemptError(FailedAttempt(f"{self._wire.endpoint} was still answering after {limit}"))
 
     def _check_window(self, complete: Complete) -> Complete | Failed:
         """Fail if the prompt exceeds the window and the response is empty: some servers cut a long conversation
@@ -195,8 +192,8 @@ class StreamingProvider:
         return Failed(message, partial=None, usage=usage, overflow=True)
 
 
-def _check_type(stream: Stream) -> None:
-    """Raise what a response says that is not a stream: the server's error, or `NoStream` with its first words."""
+def _check_type(stream: Stream, endpoint: Endpoint) -> None:
+    """Raise what a response says that is not a stream: the server's error, or its content type."""
     response = stream.response
     kind = response.headers.get("content-type", "")
     if "event-stream" in kind or "eventstream" in kind:
@@ -208,7 +205,8 @@ def _check_type(stream: Stream) -> None:
         error = None
     if error is not None:
         raise StreamError(error)
-    raise NoStream(f"It sent {kind or 'no content type'}.")
+    question = f"is {endpoint.url_variable} right? It sent {kind or 'no content type'}."
+    raise AttemptError(FailedAttempt(f"{endpoint} did not answer with an event stream; {question}"))
 
 
 def _failed(failure: FailedAttempt, end: GiveUp, assembly: Assembly) -> Failed:
