@@ -1,5 +1,5 @@
 """The Messages API (Anthropic and compatible servers): requests for the `anthropic` package, and the reader that
-collects its events in an `Assembly`."""
+collects its events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bot.contracts.messages import (
 )
 from bot.contracts.model import Complete, ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
-from bot.providers.assembly import Assembly, Block, CallBlock, TextBlock, ThinkingBlock
+from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
     argument_object,
     clean,
@@ -88,8 +88,8 @@ class AnthropicMessages(Wire):
             model=self.info.name, max_tokens=limit, messages=[], stream=True, extra_body=params
         )
 
-    def reader(self, assembly: Assembly, request: ModelRequest) -> MessagesReader:
-        return MessagesReader(assembly, len(request.messages))
+    def reader(self, turn: int) -> MessagesReader:
+        return MessagesReader(self.writer, turn)
 
     def params(self, request: ModelRequest) -> Params:
         """There is never a `tool_choice`: a changed one invalidates the cached messages. There is no list of allowed
@@ -235,34 +235,31 @@ def _input(raw: str) -> dict[str, Any]:
     return {"INVALID_JSON": clean(raw)}
 
 
-class MessagesReader:
-    """A `bot.providers.wire.Reader`. Blocks are identified by `index`; several may be open. `turn` is for the ids
-    of calls without one."""
+class MessagesReader(Reader):
+    """Blocks are identified by `index`; several may be open."""
 
-    def __init__(self, assembly: Assembly, turn: int) -> None:
-        self._assembly = assembly
-        self._turn = turn
-        self._open: dict[Any, Block] = {}
-        self._inputs: dict[int, Any] = {}
+    def __init__(self, writer: str, turn: int) -> None:
+        super().__init__(writer, turn)
+        self._open: dict[int, Block] = {}
         self._stop = ""
         self._refusal = ""
 
     def end(self) -> Complete | None:
         if not self._stop:
             return None
-        for call in self._assembly.calls:  # some servers end no block
+        for call in self.calls:  # some servers end no block
             self._end(call)
-        return self._assembly.complete(self._stop, self._refusal)
+        return self.complete(self._stop, self._refusal)
 
     def read(self, event: Any) -> None:
         index = field(event, "index")
         block = self._open.get(index) if isinstance(index, int) else None
         match field(event, "type"):
-            case "content_block_delta":
+            case "content_block_delta" if block:
                 self._delta(block, field(event, "delta"))
             case "content_block_start" if isinstance(index, int):
                 self._start(index, field(event, "content_block"))
-            case "content_block_stop":
+            case "content_block_stop" if block:
                 self._end(block)
             case "message_start":
                 self._count(field(event, "message", "usage"))
@@ -274,47 +271,39 @@ class MessagesReader:
                 raise StreamError(field(event, "error") or plain(event))
 
     def _start(self, index: int, content: Any) -> None:
-        assembly = self._assembly
         match field(content, "type"):
             case "text":
-                self._open[index] = text = assembly.add(TextBlock())
-                assembly.append(text, string(field(content, "text")))
+                self._open[index] = self.add(Block("text"))
+                self.append(self._open[index], string(field(content, "text")))
             case "thinking":
-                thinking = ThinkingBlock(signature=string(field(content, "signature")))
-                self._open[index] = assembly.add(thinking)
-                assembly.append(thinking, string(field(content, "thinking")))
+                signature = string(field(content, "signature"))
+                self._open[index] = self.add(Block("thinking", signature=signature))
+                self.append(self._open[index], string(field(content, "thinking")))
             case "redacted_thinking":
-                self._open[index] = assembly.add(ThinkingBlock(redacted=string(field(content, "data"))))
+                redacted = string(field(content, "data"))
+                self._open[index] = self.add(Block("thinking", redacted=redacted))
             case "tool_use":
-                id = string(field(content, "id")) or f"call_{self._turn}_{len(assembly.calls)}"
-                call = assembly.start_call(id, string(field(content, "name")))
-                self._open[index] = call
-                self._inputs[call.index] = field(content, "input")
+                call = Block("call", string(field(content, "id")), string(field(content, "name")))
+                call.input = field(content, "input")
+                self._open[index] = self.add(call)
 
-    def _delta(self, block: Block | None, delta: Any) -> None:
-        if isinstance(block, TextBlock):
-            self._assembly.append(block, string(field(delta, "text")))
-        elif isinstance(block, CallBlock):
-            self._assembly.append(block, string(field(delta, "partial_json")))
-        elif isinstance(block, ThinkingBlock):
+    def _delta(self, block: Block, delta: Any) -> None:
+        name = {"text": "text", "call": "partial_json", "thinking": "thinking"}[block.kind]
+        self.append(block, string(field(delta, name)))
+        if block.kind == "thinking":
             signature = string(field(delta, "signature"))
-            self._assembly.grow(len(signature))
+            self.grow(len(signature))
             block.signature += signature
-            self._assembly.append(block, string(field(delta, "thinking")))
 
-    def _end(self, block: Block | None) -> None:
-        if not isinstance(block, CallBlock):
-            return
-        arguments = self._inputs.get(block.index)
-        if arguments and isinstance(arguments, dict) and not block.pieces:
-            # Some servers give the whole input at the start and no deltas.
-            self._assembly.append(block, dumps_or_empty(arguments))
+    def _end(self, block: Block) -> None:
+        if block.input and isinstance(block.input, dict) and not block.pieces:
+            self.append(block, dumps_or_empty(block.input))
         block.ended = True
 
     def _count(self, usage: Any) -> None:
         """Later figures replace earlier ones; a missing field keeps its value."""
-        old = self._assembly.usage
-        self._assembly.usage = Usage(
+        old = self.usage
+        self.usage = Usage(
             count(field(usage, "input_tokens"), old.input),
             count(field(usage, "cache_read_input_tokens"), old.cache_read),
             count(field(usage, "cache_creation_input_tokens"), old.cache_write),

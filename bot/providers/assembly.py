@@ -1,9 +1,10 @@
-"""Collect a response's blocks in stream order."""
+"""What the readers of all wire formats share: they collect a response's blocks in stream order."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal
 
 from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import Complete
@@ -18,35 +19,22 @@ TOO_LONG = "answer_too_long"
 
 
 @dataclass(slots=True)
-class TextBlock:
-    pieces: list[str] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
+class Block:
+    """A part of the answer that is arriving. `section` is the section of a reasoning summary that was written last,
+    `input` a call's arguments as some servers send them, at its start."""
 
-
-@dataclass(slots=True)
-class ThinkingBlock:
-    """`part` is the summary section that was written last."""
-
-    pieces: list[str] = field(default_factory=list)
-    part: int = 0
+    kind: Literal["text", "thinking", "call"]
+    id: str = ""
+    name: str = ""
     signature: str = ""
     redacted: str | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class CallBlock:
-    """`index` counts the calls of the response, from 0."""
-
-    index: int
-    id: str
-    name: str
     pieces: list[str] = field(default_factory=list)
-    ended: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
+    section: int = 0
+    input: Any = None
+    ended: bool = False
 
 
-Block = TextBlock | ThinkingBlock | CallBlock
 # Of all formats: servers that speak one of them use the words of another.
 _WHOLE = frozenset(
     {
@@ -86,18 +74,26 @@ _REFUSED = frozenset(
         "failed",
     }
 )
-_BlockType = TypeVar("_BlockType", TextBlock, ThinkingBlock, CallBlock)
 
 
-class Assembly:
-    """Collects blocks. `writer` is the wire format and model that thinking and `extra` belong to."""
+class Reader(ABC):
+    """Reads the events of one response, and collects its blocks. `writer` is the wire format and model that thinking
+    and `extra` belong to, `turn` is for the ids of calls without one."""
 
-    def __init__(self, writer: str = "") -> None:
+    def __init__(self, writer: str, turn: int) -> None:
         self._writer = writer
+        self._turn = turn
         self._blocks: list[Block] = []
-        self._calls = 0
         self.usage = Usage()
         self._size = 0
+
+    @abstractmethod
+    def read(self, event: Any) -> None:
+        """Read one event. Raises only `StreamError`, whatever a server sends."""
+
+    @abstractmethod
+    def end(self) -> Complete | None:
+        """Return the whole response, `None` if it is incomplete. Called once."""
 
     @property
     def is_empty(self) -> bool:
@@ -106,15 +102,11 @@ class Assembly:
     @property
     def has_begun(self) -> bool:
         """Whether the first piece of an answer has arrived."""
-        return any(block.pieces or isinstance(block, CallBlock) for block in self._blocks)
+        return any(block.pieces or block.kind == "call" for block in self._blocks)
 
     @property
-    def calls(self) -> list[CallBlock]:
-        return [block for block in self._blocks if isinstance(block, CallBlock)]
-
-    @property
-    def last(self) -> Block | None:
-        return self._blocks[-1] if self._blocks else None
+    def calls(self) -> list[Block]:
+        return [block for block in self._blocks if block.kind == "call"]
 
     def grow(self, size: int) -> None:
         """Count `size` more characters. Raises `AnswerTooLong`, as what counts them does, before they are kept."""
@@ -122,21 +114,29 @@ class Assembly:
         if self._size > MAX_ANSWER:
             raise AnswerTooLong
 
-    def add(self, block: _BlockType) -> _BlockType:
-        if isinstance(block, ThinkingBlock):
-            self.grow(len(block.signature) + len(block.redacted or ""))
+    def add(self, block: Block) -> Block:
+        """Add a block. That of a call without an id gets one."""
+        if block.kind == "call":
+            if (number := len(self.calls)) >= MAX_CALLS:
+                raise AnswerTooLong
+            block.id, block.name = clean(block.id) or f"call_{self._turn}_{number}", clean(block.name)
+        self.grow(len(block.id) + len(block.name) + len(block.signature) + len(block.redacted or ""))
         self._blocks.append(block)
         return block
 
-    def start_call(self, id: str, name: str) -> CallBlock:
-        if self._calls >= MAX_CALLS:
-            raise AnswerTooLong
-        self.grow(len(id) + len(name))
-        block = self.add(CallBlock(self._calls, clean(id), clean(name)))
-        self._calls += 1
-        return block
+    def last(self, kind: Literal["text", "thinking"]) -> Block:
+        """Return the last block if it is of `kind`, else a new one."""
+        if self._blocks and self._blocks[-1].kind == kind:
+            return self._blocks[-1]
+        return self.add(Block(kind))
 
-    def set_final_text(self, block: TextBlock | CallBlock, text: str) -> None:
+    def append(self, block: Block, text: str) -> None:
+        """Append the server's text to `block`."""
+        self.grow(len(text))
+        if text:
+            block.pieces.append(text)
+
+    def set_final_text(self, block: Block, text: str) -> None:
         """Replace the deltas by the server's final text."""
         if text:
             self.grow(max(0, len(text) - sum(map(len, block.pieces))))
@@ -172,9 +172,9 @@ class Assembly:
     def _part(self, block: Block, *, suspicious: bool) -> list[Part]:
         text = clean("".join(block.pieces))
         extra = encode_extra(self._writer, block.extra) if block.extra else ""
-        if isinstance(block, TextBlock):
+        if block.kind == "text":
             return [Text(text, extra)] if text else []
-        if isinstance(block, ThinkingBlock):
+        if block.kind == "thinking":
             if not (text or block.signature or block.redacted is not None or block.extra):
                 return []
             extra = extra or (encode_extra(self._writer) if self._writer else "")
@@ -183,9 +183,3 @@ class Assembly:
         if suspicious:
             complete = complete and bool(text.strip()) and argument_object(text) is not None
         return [ToolCall(block.id, block.name, text, complete, extra)]
-
-    def append(self, block: Block, text: str) -> None:
-        """Append the server's text to `block`."""
-        self.grow(len(text))
-        if text:
-            block.pieces.append(text)

@@ -97,7 +97,6 @@ def _http_failure(
         retryable and not overflow,
         wait,
         overflow,
-        server_message=message or kind,
         no_funds=kind in _NO_FUNDS or status == 402,
     )
 

@@ -1,5 +1,5 @@
 """Chat Completions (OpenAI, self-hosted servers, OpenRouter, Azure's `/openai/v1`): requests for the `openai` package,
-and the reader that collects chunks in an `Assembly`."""
+and the reader that collects chunks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bot.contracts.messages import (
 )
 from bot.contracts.model import Complete, ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
-from bot.providers.assembly import Assembly, CallBlock, TextBlock, ThinkingBlock
+from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
     argument_object,
     clean,
@@ -66,8 +66,8 @@ class OpenAIChat(OpenAIWire):
             model=self.info.name, messages=[], stream=True, extra_body=params
         )
 
-    def reader(self, assembly: Assembly, request: ModelRequest) -> ChatReader:
-        return ChatReader(assembly, len(request.messages))
+    def reader(self, turn: int) -> ChatReader:
+        return ChatReader(self.writer, turn)
 
     def params(self, request: ModelRequest) -> Params:
         params: dict[str, Any] = {"stream_options": {"include_usage": True}}
@@ -163,13 +163,12 @@ REASONING = ("reasoning_content", "reasoning", "reasoning_text")
 _BUSY = frozenset({"insufficient_system_resource", "overloaded", "error"})
 
 
-class ChatReader:
-    """A `bot.providers.wire.Reader`. A call is known by its id first, then by its `index`."""
+class ChatReader(Reader):
+    """A call is known by its id first, then by its `index`."""
 
-    def __init__(self, assembly: Assembly, turn: int) -> None:
-        self._assembly = assembly
-        self._turn = turn
-        self._calls: dict[str, CallBlock] = {}
+    def __init__(self, writer: str, turn: int) -> None:
+        super().__init__(writer, turn)
+        self._calls: dict[str, Block] = {}
         self._finish = ""
         self._refusal = ""
         self._filtered = ""
@@ -178,9 +177,9 @@ class ChatReader:
         if not self._finish:
             return None
         # Not when the reason comes: some servers send it beside reasoning, before a call.
-        for call in self._assembly.calls:
+        for call in self.calls:
             call.ended = True
-        return self._assembly.complete(
+        return self.complete(
             "refusal" if self._refusal else self._finish, refusal_words(self._refusal) or self._filtered
         )
 
@@ -208,21 +207,17 @@ class ChatReader:
         )
         details = field(delta, "reasoning_details")
         if reasoning or (isinstance(details, list) and details):
-            last = self._assembly.last
-            thinking = last if isinstance(last, ThinkingBlock) else self._assembly.add(ThinkingBlock())
+            thinking = self.last("thinking")
             if name:
                 thinking.extra["field"] = name
-            self._assembly.append(thinking, reasoning)
+            self.append(thinking, reasoning)
             for detail in details if isinstance(details, list) else ():
-                self._assembly.grow(len(dumps_or_empty(plain(detail))))
+                self.grow(len(dumps_or_empty(plain(detail))))
                 _add_detail(thinking.extra.setdefault("reasoning_details", []), mapping(plain(detail)))
         refusal = string(field(delta, "refusal"))
         self._refusal += refusal
-        text = content + refusal
-        if text:
-            last = self._assembly.last
-            block = last if isinstance(last, TextBlock) else self._assembly.add(TextBlock())
-            self._assembly.append(block, text)
+        if text := content + refusal:
+            self.append(self.last("text"), text)
         calls = field(delta, "tool_calls")
         for piece in calls if isinstance(calls, list) else ():
             self._call(piece)
@@ -233,22 +228,22 @@ class ChatReader:
         key = str(index) if isinstance(index, int | str) else ""
         call = self._known(key, id, name)
         if call is None:
-            call = self._assembly.start_call(id or f"call_{self._turn}_{len(self._assembly.calls)}", name)
+            call = self.add(Block("call", id, name))
         self._calls[key] = call
         if content := mapping(plain(field(piece, "extra_content"))):
             # Gemini's signature, without which it refuses its own call.
-            self._assembly.grow(len(dumps_or_empty(content)))
+            self.grow(len(dumps_or_empty(content)))
             call.extra["extra_content"] = content
-        self._assembly.append(call, _as_text(field(piece, "function", "arguments")))
+        self.append(call, _as_text(field(piece, "function", "arguments")))
 
-    def _known(self, index: str, id: str, name: str) -> CallBlock | None:
+    def _known(self, index: str, id: str, name: str) -> Block | None:
         """Return the call that a piece continues, or `None` if it starts one.
 
         Some servers repeat id and name on every piece, some leave out the index, some count every call as 0: an id
         decides first, and with a name a new one starts a call. Without an id, a name starts a call if the arguments
         of the one with that index are complete.
         """
-        calls = self._assembly.calls
+        calls = self.calls
         same = next((call for call in calls if id and call.id == id), None)
         if same is not None or (id and name):
             return same
@@ -258,12 +253,12 @@ class ChatReader:
     def _count(self, usage: Any) -> None:
         """`prompt_tokens` includes cached tokens, `completion_tokens` the reasoning. A field that a later chunk
         leaves out keeps its value."""
-        old = self._assembly.usage
+        old = self.usage
         prompt = field(usage, "prompt_tokens_details")
         read = count(field(prompt, "cached_tokens"), old.cache_read)
         written = count(field(prompt, "cache_write_tokens"), old.cache_write)
         whole = count(field(usage, "prompt_tokens"), old.input + old.cache_read + old.cache_write)
-        self._assembly.usage = Usage(
+        self.usage = Usage(
             max(0, whole - read - written),
             read,
             written,
@@ -288,7 +283,7 @@ def _as_text(arguments: Any) -> str:
     return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
 
 
-def _is_whole(call: CallBlock) -> bool:
+def _is_whole(call: Block) -> bool:
     text = "".join(call.pieces)
     return bool(text.strip()) and argument_object(text) is not None
 

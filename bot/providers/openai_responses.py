@@ -1,5 +1,5 @@
 """The Responses API (OpenAI, Azure's `/openai/v1`) without state at the server: requests for the `openai` package, and
-the reader that collects its events in an `Assembly`.
+the reader that collects its events.
 
 Nothing is stored there (`store: false`): reasoning comes encrypted and is sent back unchanged, before the item
 that it led to.
@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import openai.resources.responses  # noqa: F401 - else the first request waits for it
 
@@ -27,7 +27,7 @@ from bot.contracts.messages import (
 )
 from bot.contracts.model import Complete, ModelRequest
 from bot.contracts.tools import ToolSpec
-from bot.providers.assembly import Assembly, Block, CallBlock, TextBlock, ThinkingBlock
+from bot.providers.assembly import Block, Reader
 from bot.providers.encoding import (
     clean,
     count,
@@ -61,8 +61,8 @@ class OpenAIResponses(OpenAIWire):
     def send(self, params: Params) -> Stream:
         return self.client.responses.create(model=self.info.name, input=[], stream=True, extra_body=params)
 
-    def reader(self, assembly: Assembly, request: ModelRequest) -> ResponsesReader:
-        return ResponsesReader(assembly, len(request.messages))
+    def reader(self, turn: int) -> ResponsesReader:
+        return ResponsesReader(self.writer, turn)
 
     def params(self, request: ModelRequest) -> Params:
         params: dict[str, Any] = {"store": False}
@@ -161,17 +161,26 @@ def _result(part: ToolResult) -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": fitting_id(part.call_id, _ID), "output": output}
 
 
-_TEXT = ("response.output_text.delta", "response.refusal.delta")
-_THINKING = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+_KINDS: Mapping[str, Literal["text", "thinking", "call"]] = {
+    "message": "text",
+    "reasoning": "thinking",
+    "function_call": "call",
+}
+_DELTAS = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "text",
+    "response.reasoning_summary_text.delta": "thinking",
+    "response.reasoning_text.delta": "thinking",
+    "response.function_call_arguments.delta": "call",
+}
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
-class ResponsesReader:
-    """A `bot.providers.wire.Reader`. `turn` is for the ids of calls without one."""
+class ResponsesReader(Reader):
+    """Items are identified by `output_index`."""
 
-    def __init__(self, assembly: Assembly, turn: int) -> None:
-        self._assembly = assembly
-        self._turn = turn
+    def __init__(self, writer: str, turn: int) -> None:
+        super().__init__(writer, turn)
         self._open: dict[int, Block] = {}
         self._end = ""
         self._refusal = ""
@@ -180,22 +189,14 @@ class ResponsesReader:
         if not self._end:
             return None
         word = "refusal" if self._refusal else self._end
-        return self._assembly.complete(word, refusal_words(self._refusal))
+        return self.complete(word, refusal_words(self._refusal))
 
     def read(self, event: Any) -> None:
         # As the JSON that was sent: an item goes back to the server as it came.
         data = mapping(plain(event))
         kind = string(data.get("type"))
-        if kind in _TEXT:
-            if kind == "response.refusal.delta":
-                self._refusal += string(data.get("delta"))
-            self._text(data)
-        elif kind == "response.function_call_arguments.delta":
-            call = self._open.get(_index(data))
-            if isinstance(call, CallBlock):
-                self._assembly.append(call, string(data.get("delta")))
-        elif kind in _THINKING:
-            self._thinking(data)
+        if kind in _DELTAS:
+            self._delta(data, kind)
         elif kind == "response.output_item.added":
             self._start(data, mapping(data.get("item")))
         elif kind == "response.output_item.done":
@@ -206,57 +207,44 @@ class ResponsesReader:
             raise StreamError(error)
 
     def _start(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> None:
-        index, kind = _index(data), item.get("type")
-        if index in self._open:
+        index, kind = _index(data), _KINDS.get(string(item.get("type")))
+        if kind is None or index in self._open:
             return
-        if kind == "message":
-            self._open[index] = self._assembly.add(TextBlock())
-        elif kind == "reasoning":
-            self._open[index] = self._assembly.add(ThinkingBlock())
-        elif kind == "function_call":
-            id = string(item.get("call_id")) or f"call_{self._turn}_{len(self._assembly.calls)}"
-            self._open[index] = self._assembly.start_call(id, string(item.get("name")))
+        self._open[index] = self.add(Block(kind, string(item.get("call_id")), string(item.get("name"))))
 
-    def _text(self, data: Mapping[str, Any]) -> None:
-        block = self._open.get(_index(data))
-        if isinstance(block, TextBlock):
-            self._assembly.append(block, string(data.get("delta")))
-
-    def _thinking(self, data: Mapping[str, Any]) -> None:
-        block = self._open.get(_index(data))
-        if isinstance(block, ThinkingBlock):
-            part = data.get("summary_index")
-            if isinstance(part, int) and part != block.part and block.pieces:
-                self._assembly.append(block, "\n\n")
-            block.part = part if isinstance(part, int) else block.part
-            self._assembly.append(block, string(data.get("delta")))
+    def _delta(self, data: Mapping[str, Any], kind: str) -> None:
+        block, section = self._open.get(_index(data)), data.get("summary_index")
+        text = string(data.get("delta"))
+        if block is None or block.kind != _DELTAS[kind]:
+            return
+        if kind == "response.refusal.delta":
+            self._refusal += text
+        if isinstance(section, int):
+            if section != block.section and block.pieces:
+                self.append(block, "\n\n")
+            block.section = section
+        self.append(block, text)
 
     def _done(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> None:
         """Read the complete item. Text without deltas is taken from here: some servers stream none."""
-        if _index(data) not in self._open:
-            self._start(data, item)
+        self._start(data, item)
         block = self._open.get(_index(data))
-        if isinstance(block, TextBlock) and item.get("type") == "message":
+        if block is None or block.kind != _KINDS.get(string(item.get("type"))):
+            return
+        if block.kind == "text":
             block.extra.update({name: item[name] for name in ("id", "status", "phase") if item.get(name)})
-            text = self._message_text(item)
-            if not block.pieces:
-                self._assembly.append(block, text)
-            self._assembly.set_final_text(block, text)
-        elif isinstance(block, ThinkingBlock) and item.get("type") == "reasoning":
+            self.set_final_text(block, self._message_text(item))
+        elif block.kind == "thinking":
             signature = dumps_or_empty({name: value for name, value in item.items() if value is not None})
-            self._assembly.grow(len(signature))
+            self.grow(len(signature))
             block.signature = signature
             if not block.pieces:
-                self._assembly.append(block, _summary(item))
-        elif isinstance(block, CallBlock) and item.get("type") == "function_call":
+                self.append(block, _summary(item))
+        else:
             if item.get("id"):
                 block.extra["id"] = string(item["id"])
-            arguments = string(item.get("arguments"))
-            if not block.pieces:
-                self._assembly.append(block, arguments)
-            self._assembly.set_final_text(block, arguments)
-            if item.get("status") != "incomplete":
-                block.ended = True
+            self.set_final_text(block, string(item.get("arguments")))
+            block.ended = block.ended or item.get("status") != "incomplete"
 
     def _message_text(self, item: Mapping[str, Any]) -> str:
         content = item.get("content")
@@ -286,7 +274,7 @@ class ResponsesReader:
             count(input_details.get("cached_tokens")),
             count(input_details.get("cache_write_tokens")),
         )
-        self._assembly.usage = Usage(
+        self.usage = Usage(
             max(0, count(usage.get("input_tokens")) - read - written),
             read,
             written,

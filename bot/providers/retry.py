@@ -28,7 +28,7 @@ DEFAULT_POLICY = RetryPolicy()
 
 class FailedAttempt(NamedTuple):
     """Why one attempt failed. `wait` is the delay in seconds that the server requested, if any. `overflow`: the
-    conversation is too long, which no retry fixes. `server_message` is the server's own text. `unanswered`: the
+    conversation is too long, which no retry fixes. `unanswered`: the
     request was accepted and no response came in time. `no_funds`: the account has none left."""
 
     message: str
@@ -36,7 +36,6 @@ class FailedAttempt(NamedTuple):
     retryable: bool = False
     wait: float | None = None
     overflow: bool = False
-    server_message: str = ""
     unanswered: bool = False
     no_funds: bool = False
 

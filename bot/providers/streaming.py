@@ -25,7 +25,7 @@ from bot.contracts.model import (
     Retrying,
     unreported,
 )
-from bot.providers.assembly import TOO_LONG, Assembly
+from bot.providers.assembly import TOO_LONG, Reader
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import (
     AnswerTooLong,
@@ -107,10 +107,10 @@ class StreamingProvider:
         attempt, interrupted, began = 1, 0, self._clock()
         deadline = began + max(self._policy.deadline, self._wire.info.timeout)
         while True:
-            assembly = Assembly(self._wire.writer)
+            reader = self._wire.reader(len(request.messages))
             self._first = 0.0
             try:
-                complete = self._attempt(request, params, assembly, cancel, deadline)
+                complete = self._attempt(params, reader, cancel, deadline)
                 if complete is not None:
                     first = round(self._first - began, 3) if self._first else 0.0
                     return self._check_window(replace(complete, first_token=first))
@@ -118,10 +118,10 @@ class StreamingProvider:
             except self._errors as error:
                 failure = failure_of(error, self._wire.endpoint, self._wire.info.name)
             if cancel.fired:
-                return _canceled(assembly)
+                return _canceled(reader)
             seconds_left = deadline - self._clock()
             wait = next_wait(failure, attempt, self._policy, self._random_fraction, seconds_left)
-            partial = _partial(assembly)
+            partial = _partial(reader)
             if partial is not None and interrupted >= _MAX_INTERRUPTED:
                 wait = GiveUp(f"after {attempt} attempts") if failure.retryable else GiveUp()
             if failure.unanswered and partial is None:
@@ -129,21 +129,16 @@ class StreamingProvider:
             if isinstance(wait, GiveUp):
                 is_first = partial is None and not interrupted
                 return replace(
-                    _failed(failure, wait, assembly), unavailable=failure.is_unavailable and is_first
+                    _failed(failure, wait, reader), unavailable=failure.is_unavailable and is_first
                 )
-            retrying(Retrying(attempt, wait, failure.message, partial, assembly.usage))
+            retrying(Retrying(attempt, wait, failure.message, partial, reader.usage))
             interrupted += partial is not None
             attempt += 1
             if cancel.wait(wait):
-                return _canceled(Assembly(self._wire.writer))
+                return _canceled(self._wire.reader(0))
 
     def _attempt(
-        self,
-        request: ModelRequest,
-        params: Params,
-        assembly: Assembly,
-        cancel: CancelToken,
-        deadline: float,
+        self, params: Params, reader: Reader, cancel: CancelToken, deadline: float
     ) -> Complete | None:
         """Send one request and return its response; `None` only when the token fired."""
         if cancel.wait(0):
@@ -152,19 +147,18 @@ class StreamingProvider:
         broken: Exception | None = None
         try:
             _check_type(stream, self._wire.endpoint)
-            reader = self._wire.reader(assembly, request)
             try:
                 for event in stream:
                     if cancel.fired:
                         return None
                     if self._clock() > deadline:
                         raise self._too_long()
-                    assembly.grow(_EVENT)
+                    reader.grow(_EVENT)
                     reader.read(event)
-                    if not self._first and assembly.has_begun:
+                    if not self._first and reader.has_begun:
                         self._first = self._clock()
             except AnswerTooLong:
-                return assembly.complete(TOO_LONG)
+                return reader.complete(TOO_LONG)
             except self._errors as error:
                 broken = error
             # The answer may be whole although the connection then broke, or was never ended.
@@ -209,17 +203,17 @@ def _check_type(stream: Stream, endpoint: Endpoint) -> None:
     raise AttemptError(FailedAttempt(f"{endpoint} did not answer with an event stream; {question}"))
 
 
-def _failed(failure: FailedAttempt, end: GiveUp, assembly: Assembly) -> Failed:
+def _failed(failure: FailedAttempt, end: GiveUp, reader: Reader) -> Failed:
     message = f"{failure.message} ({end.reason})" if end.reason else failure.message
-    return Failed(message, failure.status, False, _partial(assembly), assembly.usage, failure.overflow)
+    return Failed(message, failure.status, False, _partial(reader), reader.usage, failure.overflow)
 
 
-def _canceled(assembly: Assembly) -> Failed:
-    return Failed("the request was canceled", None, True, _partial(assembly), assembly.usage)
+def _canceled(reader: Reader) -> Failed:
+    return Failed("the request was canceled", None, True, _partial(reader), reader.usage)
 
 
-def _partial(assembly: Assembly) -> Message | None:
-    return None if assembly.is_empty else assembly.message(truncated=True)
+def _partial(reader: Reader) -> Message | None:
+    return None if reader.is_empty else reader.message(truncated=True)
 
 
 def apply_overrides(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provider:

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
-from bot.contracts.model import Complete, ModelInfo, ModelRequest
-from bot.providers.assembly import Assembly
+from bot.contracts.model import ModelInfo, ModelRequest
+from bot.providers.assembly import Reader
 from bot.providers.endpoint import Endpoint
 from bot.providers.http_client import ActiveConnection, open_client
 
@@ -32,16 +32,6 @@ class Stream(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
     def close(self) -> None: ...
-
-
-class Reader(Protocol):
-    """Reads the events of one response into an `Assembly`. Whatever a server sends, it raises only `StreamError`."""
-
-    def read(self, event: Any) -> None: ...
-
-    def end(self) -> Complete | None:
-        """The whole response, `None` if it is incomplete. Called once."""
-        ...
 
 
 class Wire(ABC):
@@ -77,7 +67,8 @@ class Wire(ABC):
         """Send the request once. Raises one of `errors` for anything but success."""
 
     @abstractmethod
-    def reader(self, assembly: Assembly, request: ModelRequest) -> Reader: ...
+    def reader(self, turn: int) -> Reader:
+        """Return the reader of one response; `turn` is as in `Reader`."""
 
     def close(self) -> None:
         self.http.close()
