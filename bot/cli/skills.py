@@ -15,8 +15,8 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.github.actions import Actions, json_text
 from bot.skills.discover import check_folder
-from bot.skills.find import SkillSet, SourcedSkill, checkout_skills
-from bot.skills.skill import CheckedSkill
+from bot.skills.find import SkillSet, checkout_skills
+from bot.skills.skill import CheckedSkill, Skill
 from bot.skills.tool import catalogue
 
 EXAMPLE = """slash-agent skills
@@ -71,12 +71,12 @@ def _list(skills: SkillSet, *, as_json: bool, for_model: bool) -> ExitCode:
     if as_json:
         print(
             json_text(
-                {"skills": [_in_json(entry) for entry in skills.skills], "notes": skills.notes}, indent=2
+                {"skills": [_in_json(skill) for skill in skills.skills], "notes": skills.notes}, indent=2
             )
         )
         return ExitCode.DONE
     if for_model:
-        Actions(os.environ, sys.stdout).print(catalogue([entry.skill for entry in skills.skills]))
+        Actions(os.environ, sys.stdout).print(catalogue(skills.skills))
     else:
         _list_for_people(skills.skills)
     for note in skills.notes:
@@ -84,31 +84,31 @@ def _list(skills: SkillSet, *, as_json: bool, for_model: bool) -> ExitCode:
     return ExitCode.DONE
 
 
-def _list_for_people(skills: Sequence[SourcedSkill]) -> None:
+def _list_for_people(skills: Sequence[Skill]) -> None:
     """List skills by origin, in order of precedence, each with name and purpose."""
     printer = Printer(sys.stdout, os.environ)
-    width = max((len(entry.skill.name) for entry in skills), default=0)
+    width = max((len(skill.name) for skill in skills), default=0)
     order = ("repository", "user", "bundled", "plugin")
-    ordered = sorted(skills, key=lambda entry: (order.index(entry.skill.origin), _source(entry)))
+    ordered = sorted(skills, key=lambda skill: (order.index(skill.origin), _source(skill)))
     for source, group in groupby(ordered, _source):
         printer.line(f"{source}:")
-        for entry in group:
-            printer.row(entry.skill.name, width, entry.skill.description)
+        for skill in group:
+            printer.row(skill.name, width, skill.description)
     if not skills:
         printer.line("There are no skills here.")
 
 
-def _source(entry: SourcedSkill) -> str:
-    return "bundled" if entry.skill.origin == "bundled" else entry.source.name
+def _source(skill: Skill) -> str:
+    return "bundled" if skill.origin == "bundled" else skill.source.name
 
 
-def _in_json(entry: SourcedSkill) -> dict[str, object]:
+def _in_json(skill: Skill) -> dict[str, object]:
     return {
-        "name": entry.skill.name,
-        "description": entry.skill.description,
-        "origin": entry.skill.origin,
-        "path": entry.path,
-        "files": [file.path for file in entry.skill.files],
+        "name": skill.name,
+        "description": skill.description,
+        "origin": skill.origin,
+        "path": skill.path,
+        "files": [file.path for file in skill.files],
     }
 
 

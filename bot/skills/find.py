@@ -41,17 +41,6 @@ MAX_SKILLS = 100
 """In one session."""
 
 
-class SourcedSkill(NamedTuple):
-    """A skill and the source of its files."""
-
-    skill: Skill
-    source: SkillSource
-
-    @property
-    def path(self) -> str:
-        return f"{self.source.name}/{self.skill.folder}"
-
-
 class Wanted(NamedTuple):
     """What a person wrote: the `instruction`, which may name a skill after a slash, and the `name` after `--skill`."""
 
@@ -69,12 +58,12 @@ NOTHING = Wanted()
 class SkillSet(NamedTuple):
     """`skills` sorted by name. `notes` has one line for each error, shadowed skill or omission."""
 
-    skills: tuple[SourcedSkill, ...]
+    skills: tuple[Skill, ...]
     notes: tuple[str, ...] = ()
 
-    def find(self, name: str) -> SourcedSkill | None:
+    def find(self, name: str) -> Skill | None:
         """Return the skill of that name, whatever its case."""
-        return next((one for one in self.skills if one.skill.name.lower() == name.lower()), None)
+        return next((one for one in self.skills if one.name.lower() == name.lower()), None)
 
 
 def bundled() -> Discovered:
@@ -136,7 +125,7 @@ def session_skills(
         why = next(
             (note for note in skills.notes if f"the skill {wanted.name.lower()} is" in note.lower()), ""
         )
-        known = ", ".join(one.skill.name for one in skills.skills)
+        known = ", ".join(one.name for one in skills.skills)
         raise UsageError(
             f"--skill {wanted.name}: {why}."
             if why
@@ -148,34 +137,33 @@ def session_skills(
 def choose_skills(sources: Iterable[Discovered], wanted: Wanted | None = NOTHING) -> SkillSet:
     """Return one skill for each name, from sources in the order of precedence. A skill that only people start is one of
     them if it is `wanted`; all such skills are if that is `None`."""
-    skills: dict[str, SourcedSkill] = {}
+    skills: dict[str, Skill] = {}
     notes: list[str] = []
     for source, checked, source_notes in sources:
         notes += source_notes
         for one in checked:
             notes += [str(finding) for finding in one.findings if finding.level is not Level.AGAINST]
             if one.skill is not None:
-                notes += _add(skills, SourcedSkill(one.skill, source), wanted)
+                notes += _add(skills, one.skill._replace(source=source), wanted)
     if len(skills) > MAX_SKILLS:
         notes.append(f"{len(skills)} skills were found; a session has the first {MAX_SKILLS}")
-    plugged_last = sorted(skills, key=lambda name: skills[name].skill.origin == "plugin")
+    plugged_last = sorted(skills, key=lambda name: skills[name].origin == "plugin")
     chosen = sorted(plugged_last[:MAX_SKILLS])
     return SkillSet(tuple(skills[name] for name in chosen), tuple(notes))
 
 
-def _add(skills: dict[str, SourcedSkill], one: SourcedSkill, wanted: Wanted | None) -> Iterator[str]:
+def _add(skills: dict[str, Skill], skill: Skill, wanted: Wanted | None) -> Iterator[str]:
     """Add the skill to `skills`, or return the note why it is left out."""
-    skill = one.skill
     if why := _not_offered(skill, wanted):
-        yield f"{one.path}: the skill {skill.name} is not offered: {why}"
+        yield f"{skill.path}: the skill {skill.name} is not offered: {why}"
         return
-    if (winner := skills.get(skill.name.lower())) is not None and skill.scope:
+    if skill.name.lower() in skills and skill.scope:
         # Each folder of a repository may have a skill `build`.
         skill = skill._replace(
             name=f"{re.sub('[^a-z0-9]+', '-', skill.scope.lower()).strip('-')}:{skill.name}"
         )
-    if (winner := skills.setdefault(skill.name.lower(), SourcedSkill(skill, one.source))).path != one.path:
-        yield f"{one.path}: not used, since {winner.path} comes first and is named {winner.skill.name} too"
+    if (winner := skills.setdefault(skill.name.lower(), skill)).path != skill.path:
+        yield f"{skill.path}: not used, since {winner.path} comes first and is named {winner.name} too"
 
 
 def _not_offered(skill: Skill, wanted: Wanted | None) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from bot.skills.sources import SkillSource
+from bot.skills.sources import NO_SOURCE, SkillSource
 
 Origin = Literal["bundled", "plugin", "repository", "user"]
 
@@ -44,7 +43,7 @@ class SkillFile(NamedTuple):
 
 
 class Skill(NamedTuple):
-    """`name` is PLUGIN:NAME for a plug-in's. `folder` is relative to its source; `document` the name of its
+    """`name` is PLUGIN:NAME for a plug-in's. `folder` is relative to its `source`; `document` the name of its
     SKILL.md. `allowed_tools` are the pieces as written. `limit` says why no run may have the skill; with `manual` only
     a person starts it. `scope` is the folder of the repository that it is for, empty for all of it."""
 
@@ -60,6 +59,11 @@ class Skill(NamedTuple):
     limit: str = ""
     manual: bool = False
     scope: str = ""
+    source: SkillSource = NO_SOURCE
+
+    @property
+    def path(self) -> str:
+        return f"{self.source.name}/{self.folder}"
 
 
 class CheckedSkill(NamedTuple):

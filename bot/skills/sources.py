@@ -50,6 +50,9 @@ class SkillSource(NamedTuple):
     is_cut: bool = False
 
 
+NO_SOURCE = SkillSource("", (), lambda paths, limit: {})
+
+
 def folder_source(root: Path, name: str, only: str = "", *, links: bool = False) -> SkillSource:
     """Return the source of a folder of this machine. `only` restricts it to one subfolder. With `links`, a link
     directly in it counts as the folder that it leads to, as people keep their skills elsewhere."""

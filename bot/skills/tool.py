@@ -22,7 +22,7 @@ from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.events.hygiene import visible
 from bot.parsing.front_matter import split_front_matter
 from bot.skills.discover import MAX_BYTES
-from bot.skills.find import SkillSet, SourcedSkill
+from bot.skills.find import SkillSet
 from bot.skills.grants import ActiveGrants, read_grants
 from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Skill
@@ -74,7 +74,7 @@ class SkillTool:
     """The skills of one session. Names are looked up, never used as paths."""
 
     def __init__(self, skills: SkillSet, folder: SkillFolder, grants: ActiveGrants, models: Models) -> None:
-        self.spec = skill_spec([one.skill for one in skills.skills])
+        self.spec = skill_spec(skills.skills)
         self._skills = skills
         self._folder = folder
         self._grants = grants
@@ -86,29 +86,29 @@ class SkillTool:
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         """The toolbox handler."""
         name = str(arguments["command"])
-        entry = self._skills.find(name)
-        if entry is None:
-            known = ", ".join(one.skill.name for one in self._skills.skills)
+        skill = self._skills.find(name)
+        if skill is None:
+            known = ", ".join(one.name for one in self._skills.skills)
             return ToolOutcome(f"There is no skill {name[:80]!a}. The skills are: {known}.", is_error=True)
-        name = entry.skill.name
+        name = skill.name
         if name in self._pending:
             return ToolOutcome(f"The skill {name} is being loaded already; its instructions follow.")
         try:
-            text = self._text(entry)
+            text = self._text(skill)
         except SkillCopyError as error:
             return ToolOutcome(f"The skill {name} was not loaded: {error}. Go on without it.", is_error=True)
-        notes = self._notes(entry.skill)
+        notes = self._notes(skill)
         self._pending[name] = "" if name in self._loaded else text
         words = f"Loaded the skill {name}; its instructions follow."
         if name in self._loaded:
             words = f"The skill {name} is loaded already; its instructions are above and hold."
-        granted = [grant.written for grant in read_grants(entry.skill.allowed_tools).grants]
+        granted = [grant.written for grant in read_grants(skill.allowed_tools).grants]
         return ToolOutcome(
             " ".join([words, *notes]),
             metadata={
                 "skill": name,
-                "origin": entry.skill.origin,
-                "path": entry.path,
+                "origin": skill.origin,
+                "path": skill.path,
                 "characters": len(text),
                 "pre_approved": granted,
                 "notes": notes,
@@ -119,8 +119,7 @@ class SkillTool:
         """Return the requested instructions after the turn's results. The last skill's grants and model replace
         the previous ones."""
         pending, self._pending = self._pending, {}
-        for entry in filter(None, map(self._skills.find, pending)):
-            skill = entry.skill
+        for skill in filter(None, map(self._skills.find, pending)):
             self._loaded.add(skill.name)
             self._active = skill.name
             self._grants.begin(skill.name, read_grants(skill.allowed_tools).grants)
@@ -135,17 +134,16 @@ class SkillTool:
         """For a compaction: return the active skill's instructions word for word, and the names of the skills
         that are no longer in the history and may be loaded again."""
         text = ""
-        if self._active in self._loaded and (entry := self._skills.find(self._active)):
+        if self._active in self._loaded and (skill := self._skills.find(self._active)):
             with suppress(SkillCopyError):  # then it may be loaded anew, which says what is wrong
-                text = self._text(entry)
+                text = self._text(skill)
         loaded = {self._active} if text else set[str]()
         names, self._loaded = sorted(self._loaded - loaded), loaded
         return text, names
 
-    def _text(self, entry: SourcedSkill) -> str:
-        skill = entry.skill
+    def _text(self, skill: Skill) -> str:
         folder = self._folder.path_of(skill.name)
-        data = self._folder.document(entry).decode(errors="replace")
+        data = self._folder.document(skill).decode(errors="replace")
         body = visible(split_front_matter(data).body).strip()
         if len(body) > MAX_BODY:
             shortened = body[:MAX_BODY].rpartition("\n")[0] or body[:MAX_BODY]
@@ -239,24 +237,23 @@ class SkillFolder:
         """Return the path of the skill's folder inside the sandbox."""
         return f"{self._visible_path}/{_folder_name(name)}"
 
-    def document(self, skill_entry: SourcedSkill) -> bytes:
+    def document(self, skill: Skill) -> bytes:
         """Return the copied SKILL.md; copy the skill first if necessary. Raises `SkillCopyError`."""
-        name = skill_entry.skill.name
+        name = skill.name
         try:
             if name not in self._copied:
-                self._copy(skill_entry)
+                self._copy(skill)
                 self._copied.add(name)
-            with open(self._folder / _folder_name(name) / skill_entry.skill.document, "rb") as file:
+            with open(self._folder / _folder_name(name) / skill.document, "rb") as file:
                 return file.read(MAX_DOCUMENT)
         except OSError as error:
             raise SkillCopyError(f"the skill {name} cannot be copied: {error.strerror}") from error
 
-    def _copy(self, skill_entry: SourcedSkill) -> None:
+    def _copy(self, skill: Skill) -> None:
         """Copy all files or none: the final folder appears when it is complete."""
-        skill = skill_entry.skill
         executable = {file.path: file.executable for file in skill.files} | {skill.document: False}
         paths = {f"{skill.folder}/{path}": path for path in executable}
-        contents = skill_entry.source.read(paths, MAX_BYTES)
+        contents = skill.source.read(paths, MAX_BYTES)
         if missing := paths.keys() - contents.keys():
             raise SkillCopyError(f"{min(missing)!a} of the skill {skill.name} cannot be read")
         folder = self._folder / _folder_name(skill.name)

@@ -97,7 +97,7 @@ def test_the_tools_of_a_fix_take_at_most_five_kilobytes() -> None:
     own = (
         TODO,
         task_spec(TYPES),
-        skill_spec([held.skill for held in choose_skills([bundled()]).skills]),
+        skill_spec(choose_skills([bundled()]).skills),
         DESCRIBE_CHANGE,
     )
     tools = [

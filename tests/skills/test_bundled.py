@@ -28,7 +28,7 @@ def test_they_are_these_and_nothing_is_wrong_with_them() -> None:
 def test_each_is_short_and_grants_itself_nothing(name: str) -> None:
     text = (ROOT / "skills" / name / "SKILL.md").read_text()
     assert len(text) / 3 < 5_000, "at three characters a token, the specification's recommendation"
-    [skill] = [held.skill for held in choose_skills([bundled()]).skills if held.skill.name == name]
+    [skill] = [held for held in choose_skills([bundled()]).skills if held.name == name]
     assert len(skill.description) <= 300
     assert (skill.allowed_tools, skill.model) == ((), "")
     for line in text.splitlines():

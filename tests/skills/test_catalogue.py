@@ -63,7 +63,7 @@ def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Pa
     found = choose_skills(
         [Discovered(folder_source(tmp_path, "s"), [CheckedSkill(one.folder, one) for one in skills])]
     )
-    assert [one.skill.name for one in found.skills] == ["hello"]
+    assert [one.name for one in found.skills] == ["hello"]
     assert found.notes[0].startswith(
         "s/release: the skill release is not offered: it is for work after the run"
     )
@@ -88,7 +88,7 @@ def test_a_skill_for_people_alone_is_there_if_a_person_writes_its_name(
 ) -> None:
     checked = CheckedSkill("deploy", a_skill("deploy")._replace(manual=True))
     found = choose_skills([Discovered(folder_source(tmp_path, "s"), (checked,))], wanted)
-    assert [one.skill.name for one in found.skills] == ["deploy"] * offered
+    assert [one.name for one in found.skills] == ["deploy"] * offered
     assert any("only people start it" in note for note in found.notes) is not offered
 
 

@@ -54,7 +54,7 @@ def installed(home: Path, entries: Mapping[str, Any], enabled: Mapping[str, Any]
 
 
 def names(found: SkillSet, origin: str) -> list[str]:
-    return [held.skill.name for held in found.skills if held.skill.origin == origin]
+    return [held.name for held in found.skills if held.origin == origin]
 
 
 def test_the_repositorys_come_before_the_users_and_those_before_the_bundled(tmp_path: Path) -> None:
@@ -71,10 +71,10 @@ def test_the_repositorys_come_before_the_users_and_those_before_the_bundled(tmp_
     )
     repo = make_repository(tmp_path / "r", {".claude/skills/a/SKILL.md": text("a", "Third.")})
     found = checkout_skills(repo, {"HOME": str(home)})
-    held = {one.skill.name: one for one in found.skills}
-    assert (held["a"].skill.description, held["a"].source.name) == ("Third.", ".claude/skills")
-    assert held["B"].skill.description == "Second."
-    assert held["write-tests"].skill.description == "My way."
+    held = {one.name: one for one in found.skills}
+    assert (held["a"].description, held["a"].source.name) == ("Third.", ".claude/skills")
+    assert held["B"].description == "Second."
+    assert held["write-tests"].description == "My way."
     assert names(found, "user") == ["B", "write-tests"]
     for folder in ("~/.config/slash-agent/skills", "~/.agents/skills", "~/.claude/skills"):
         assert f"{folder}/a: not used, since .claude/skills/a comes first and is named a too" in found.notes
@@ -92,7 +92,7 @@ def test_a_runners_home_and_one_that_is_no_place_have_none(
         home, {"tdd@official": [{"scope": "user", "installPath": plugin(home)}]}, {"tdd@official": True}
     )
     monkeypatch.chdir(tmp_path)
-    assert {held.skill.origin for held in checkout_skills(tmp_path, {"HOME": str(home), **more}).skills} == {
+    assert {held.origin for held in checkout_skills(tmp_path, {"HOME": str(home), **more}).skills} == {
         "bundled"
     }
 
@@ -105,7 +105,7 @@ def test_a_folder_that_is_linked_into_the_users_is_read_and_no_link_within_it(tm
         (home / ".claude/skills" / name).symlink_to(tmp_path / "dotfiles" / name)
     found = checkout_skills(tmp_path, {"HOME": str(home)})
     assert names(found, "user") == ["a", "b"]
-    [b] = [held for held in found.skills if held.skill.name == "b"]
+    [b] = [held for held in found.skills if held.name == "b"]
     SkillFolder(tmp_path / "shelf", "/shown").document(b)
     assert (tmp_path / "shelf/b/x").read_text() == "1"
     assert any("c/shadow: plain-files" in note for note in found.notes)
@@ -129,7 +129,7 @@ def test_a_plug_in_that_is_installed_and_enabled_has_its_skills_under_its_own_na
     found = checkout_skills(tmp_path, {"HOME": str(home)})
     assert names(found, "plugin") == ["tdd:review"]
     assert names(found, "user") == ["review"]
-    [held] = [one for one in found.skills if one.skill.name == "tdd:review"]
+    [held] = [one for one in found.skills if one.name == "tdd:review"]
     assert held.source.name == OFFICIAL
     shelf = SkillFolder(tmp_path / "shelf", "/shown")
     assert shelf.document(held).startswith(b"---\nname: review")
@@ -175,8 +175,8 @@ def test_a_repository_may_bring_plug_ins(tmp_path: Path) -> None:
     )
     found = checkout_skills(repo, {})
     assert names(found, "plugin") == ["house:lint"]
-    [held] = [one for one in found.skills if one.skill.origin == "plugin"]
-    assert (held.source.name, held.skill.folder) == (".claude/plugins/house/skills", "lint")
+    [held] = [one for one in found.skills if one.origin == "plugin"]
+    assert (held.source.name, held.folder) == (".claude/plugins/house/skills", "lint")
 
 
 def test_where_there_are_too_many_those_of_plug_ins_are_left_out_first(tmp_path: Path) -> None:
