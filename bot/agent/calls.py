@@ -56,12 +56,13 @@ class CallRunner:
         self._turn = 0
         self._mask: Mask | None = None
         self._failed = False
-        self._repeats = RepeatGuard()
+        self._last_call: tuple[str, str, str] | None = None
+        self._times = 0
         self._denials = 0
         self._read: dict[str, None] = {}
         self._changed: dict[str, None] = {}
         self._repeatable: set[str] = set()
-        self._rereads = RereadCache()
+        self._reads: dict[tuple[str, str], tuple[int, str]] = {}
         self._read_only = frozenset(spec.name for spec in context.toolbox.specs if not spec.writes)
 
     @property
@@ -75,8 +76,8 @@ class CallRunner:
         return frozenset(self._repeatable)
 
     def forget_reads(self) -> None:
-        """Clear the cache of reads after a compaction."""
-        self._rereads.forget_reads()
+        """After a compaction no result stands above any more."""
+        self._reads.clear()
 
     def run(self, turn: int, calls: Sequence[ToolCall], mask: Mask | None) -> CallResults:
         """Run the calls in order; after the first stop, answer the rest without running them."""
@@ -130,12 +131,10 @@ class CallRunner:
         """Wait for the call and record its result."""
         journal = self._context.journal
         executed, duration = pending()
-        times = self._repeats.count(call, _comparable(executed))
+        times = self._count_repeats(call, _comparable(executed))
         result = executed.result
         if executed.ran and not result.is_error and result.name in self._read_only:
-            result = replace(
-                result, content=self._rereads.content_or_reference(self._turn, call, result.content)
-            )
+            result = replace(result, content=self._content_or_reference(call, result.content))
         if times == REPEATS_BEFORE_NOTICE:
             result = replace(result, content=result.content + REPEAT_NOTICE)
         if executed.permission is not None:
@@ -151,6 +150,22 @@ class CallRunner:
         self._count_command(metadata)
         self._failed |= result.is_error or bool(metadata.get("exit_code"))
         return result, executed.denied, self._stop_after(executed, times)
+
+    def _count_repeats(self, call: ToolCall, content: str) -> int:
+        """Return how often in a row the same call had the same result, 1 for the first time."""
+        key = (call.name, call.arguments, content)
+        self._times = self._times + 1 if key == self._last_call else 1
+        self._last_call = key
+        return self._times
+
+    def _content_or_reference(self, call: ToolCall, content: str) -> str:
+        """Return `content`, or a reference to the earlier turn in which a read-only call had the same long result."""
+        key = (call.name, call.arguments)
+        first_turn, earlier = self._reads.get(key, (0, ""))
+        if earlier == content and len(content) > MIN_CACHED_LENGTH:
+            return f"(Unchanged: the same as this call's result in turn {first_turn}, which stands above.)"
+        self._reads[key] = self._turn, content
+        return content
 
     def _record_files(self, metadata: Mapping[str, Any]) -> None:
         """Record the files that a tool reported as read or changed."""
@@ -218,37 +233,3 @@ def _comparable(executed: CallExecution) -> str:
     """Return the result without the name of its spill file, which differs each time."""
     spill = str(executed.outcome.metadata.get("spill", ""))
     return executed.result.content.replace(f"{OUTPUT_NAME}/{os.path.basename(spill)}", OUTPUT_NAME)
-
-
-class RepeatGuard:
-    """Counts how often in a row the same call had the same result."""
-
-    def __init__(self) -> None:
-        self._last: tuple[str, str, str] | None = None
-        self._times = 0
-
-    def count(self, call: ToolCall, content: str) -> int:
-        """Return the length of the current series of equal results, 1 for the first."""
-        key = (call.name, call.arguments, content)
-        self._times = self._times + 1 if key == self._last else 1
-        self._last = key
-        return self._times
-
-
-class RereadCache:
-    """Results of read-only calls in this conversation, by tool and arguments. A compaction clears it."""
-
-    def __init__(self) -> None:
-        self._results: dict[tuple[str, str], tuple[int, str]] = {}
-
-    def content_or_reference(self, turn: int, call: ToolCall, content: str) -> str:
-        """Return `content`, or a reference to the earlier turn that has the same long result."""
-        key = (call.name, call.arguments)
-        first_turn, earlier = self._results.get(key, (0, ""))
-        if earlier == content and len(content) > MIN_CACHED_LENGTH:
-            return f"(Unchanged: the same as this call's result in turn {first_turn}, which stands above.)"
-        self._results[key] = turn, content
-        return content
-
-    def forget_reads(self) -> None:
-        self._results.clear()
