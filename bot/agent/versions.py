@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bot.agent.journal_file import JournalFile
+from bot.agent.journal_file import JournalFile, JournalLine
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import FilesChanged, FileVersion, Response, Result
 from bot.contracts.messages import ToolCall
@@ -91,7 +91,7 @@ def versions(journal: JournalFile) -> Versions:
             # A move's source first: its last version is what the new file is made of.
             hashed = [file for file in changed_files(record.metadata) if "after_hash" in file]
             for file in sorted(hashed, key=lambda file: "moved_to" not in file):
-                history.add_edit(file, record.name, record.turn, line.at, (record.call_id, line.agent))
+                history.add_edit(file, _origin(line, record, record.name))
         elif isinstance(record, FilesChanged):
             by = (
                 tools.get((line.agent, record.turn, record.call_id), "a command")
@@ -99,15 +99,20 @@ def versions(journal: JournalFile) -> Versions:
                 else "the run before"
             )
             for changed in record.files:
-                history.add_scanned(changed, by, record.turn, line.at, (record.call_id, line.agent))
+                history.add_scanned(changed, _origin(line, record, by))
     return history.versions
+
+
+def _origin(line: JournalLine, record: Result | FilesChanged, by: str) -> dict[str, Any]:
+    """Return the fields of a version that say where it comes from."""
+    return {"by": by, "turn": record.turn, "at": line.at, "call_id": record.call_id, "agent": line.agent}
 
 
 class _History:
     def __init__(self) -> None:
         self.versions: dict[str, list[Version]] = {}
 
-    def add_edit(self, file: Mapping[str, Any], by: str, turn: int, at: float, call: tuple[str, str]) -> None:
+    def add_edit(self, file: Mapping[str, Any], origin: Mapping[str, Any]) -> None:
         path = file["path"]
         mode = _number(file, "mode")
         states = self._before(path, file.get("before_hash"), mode=mode)
@@ -120,20 +125,16 @@ class _History:
                 path,
                 len(states),
                 file["after_hash"],
-                by,
-                turn,
-                at,
-                str(file.get("diff", "")),
-                _number(file, "additions") or 0,
-                _number(file, "removals") or 0,
-                parent,
+                diff=str(file.get("diff", "")),
+                additions=_number(file, "additions") or 0,
+                removals=_number(file, "removals") or 0,
+                parent=parent,
                 mode=mode,
-                call_id=call[0],
-                agent=call[1],
+                **origin,
             )
         )
 
-    def add_scanned(self, file: FileVersion, by: str, turn: int, at: float, call: tuple[str, str]) -> None:
+    def add_scanned(self, file: FileVersion, origin: Mapping[str, Any]) -> None:
         # A scan says nothing of a file that was not there, nor of one that it had not read before.
         states = self._before(file.path, file.before or "", file.before_content)
         states.append(
@@ -141,15 +142,11 @@ class _History:
                 file.path,
                 len(states),
                 file.after,
-                by,
-                turn,
-                at,
                 content=file.content,
                 mode=file.mode,
                 link=file.link,
                 oversize=file.oversize,
-                call_id=call[0],
-                agent=call[1],
+                **origin,
             )
         )
 
