@@ -12,8 +12,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from enum import Enum
 from pathlib import Path
@@ -25,7 +24,6 @@ from bot.contracts.journal import RECORDS, Header, Record
 from bot.contracts.messages import PARTS
 
 __all__ = [
-    "BusyError",
     "Journal",
     "JournalError",
     "JournalFile",
@@ -40,10 +38,6 @@ _TAGS: Mapping[type, str] = {cls: tag for tags in (RECORDS, PARTS) for tag, cls 
 
 class JournalError(AgentError):
     """The journal cannot be written: a full disk, a missing folder."""
-
-
-class BusyError(AgentError):
-    """A conversation is already active in the journal."""
 
 
 class Journal:
@@ -63,7 +57,6 @@ class Journal:
         self._clock = clock
         self._opened = clock()
         self._lock = threading.Lock()
-        self._active: set[str] = set()
         self._encoder = _Encoder(redact)
         self._empty = True
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -104,22 +97,6 @@ class Journal:
             finally:
                 os.close(fd)
 
-    @contextmanager
-    def exclusive(self, agent: str = "") -> Iterator[None]:
-        """Lock the journal's one conversation, or that of `agent`. Raises `BusyError`."""
-        with self._lock:
-            if agent in self._active:
-                raise BusyError(
-                    f"busy: a conversation{f' of {agent}' if agent else ''} is being held in {self.path} already. "
-                    "Wait for its end, or begin another with a journal of its own."
-                )
-            self._active.add(agent)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._active.remove(agent)
-
     def of(self, agent: str) -> SubJournal:
         """Return this journal for the lines of the subagent `agent`."""
         return SubJournal(self, agent)
@@ -147,10 +124,6 @@ class SubJournal:
 
     def write(self, record: Record) -> None:
         self._journal.write(record, self._agent)
-
-    def exclusive(self) -> AbstractContextManager[None]:
-        """See `Journal.exclusive`: several subagents may run in parallel, each of them once."""
-        return self._journal.exclusive(self._agent)
 
 
 class _Encoder:

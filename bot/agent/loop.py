@@ -29,16 +29,8 @@ __all__ = [
 
 def run_loop(context: ConversationContext, first: str, images: Sequence[Image] = ()) -> LoopEnd:
     """Run the conversation that `first` starts or continues until the model is done or something stops it.
-    `images` go with `first`.
-
-    Raises `BusyError` if another conversation with the same name is active in the journal.
-    """
-    with context.journal.exclusive():
-        return _run_conversation(Conversation(context), first, images)
-
-
-def _run_conversation(conversation: Conversation, first: str, images: Sequence[Image]) -> LoopEnd:
-    context = conversation.context
+    `images` go with `first`. The journal is that of one conversation."""
+    conversation = Conversation(context)
     try:
         stop = _run_turns(conversation, first, images)
         usage, cost = conversation.totals

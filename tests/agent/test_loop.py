@@ -5,18 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bot.agent.calls import REPEAT_NOTICE
 from bot.agent.finish import Stop
-from bot.agent.journal import BusyError, Journal
-from bot.agent.loop import ConversationContext, Hooks, TurnInfo, run_loop
-from bot.agent.toolbox import Permission, Toolbox
+from bot.agent.loop import Hooks, TurnInfo
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import (
@@ -33,7 +29,7 @@ from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
 from tests.support.scripted import INFO, ScriptedProvider, call, says
-from tests.support.sessions import Bench, header, results_of
+from tests.support.sessions import Bench, results_of
 
 
 def answered(bench: Bench) -> None:
@@ -445,47 +441,6 @@ def test_a_hand_over_beside_a_failed_call_does_not_end_the_session(tmp_path: Pat
     script = [says(call("nothing", "{}", "a"), echo("one", "last")), says("Done.")]
     bench = Bench(script, tmp_path, hooks=Hooks(is_handover=hand_over))
     assert bench.run("please").turns == 2
-
-
-def test_a_session_holds_one_conversation_and_a_second_is_refused(tmp_path: Path) -> None:
-    refused: list[str] = []
-
-    def begin_another(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        with pytest.raises(BusyError) as caught:
-            run_loop(session_of(bench), "me too")
-        refused.append(str(caught.value))
-        return ToolOutcome("")
-
-    bench = Bench([says(call("again", "{}", "a")), says("Done.")], tmp_path, tools={"again": begin_another})
-    assert bench.run().stop is StopReason.END_TURN
-    assert refused[0].startswith("busy: a conversation is being held")
-    assert [line.text for line in bench.journal().records(UserText)] == ["do it"]
-
-
-def test_a_conversation_that_broke_leaves_the_session_free(tmp_path: Path) -> None:
-    def broken(info: TurnInfo) -> None:
-        raise RuntimeError("a bug of the host's")
-
-    with Journal(tmp_path / "j", str) as journal:
-        journal.write(header())
-        session = ConversationContext(
-            ScriptedProvider([says("Done."), says("Done.")]),
-            "",
-            Toolbox((), {}, lambda tool, arguments: Permission(True)),
-            journal,
-            RunLimits(),
-            CancelToken(),
-        )
-        with pytest.raises(RuntimeError):
-            run_loop(session._replace(hooks=Hooks(turn_done=broken)), "first")
-        assert run_loop(session, "second").stop is StopReason.END_TURN
-
-
-def session_of(bench: Bench) -> ConversationContext:
-    toolbox = Toolbox((), {}, lambda tool, arguments: Permission(True))
-    return ConversationContext(
-        ScriptedProvider([]), "", toolbox, bench.open_journal, RunLimits(), CancelToken()
-    )
 
 
 def refused_by_a_person(said: str) -> ToolOutcome:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.journal import BusyError, JournalError
+from bot.agent.journal import JournalError
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git, GitError
 from bot.cli import clean, main
@@ -30,7 +30,7 @@ def test_bad_input_stays_bad_input() -> None:
     assert UsageError("--out x cannot be written: Permission denied").exit_code is ExitCode.USAGE
 
 
-@pytest.mark.parametrize("error", [BusyError, FolderBusy, JournalError, CapacityError, WorkspaceError])
+@pytest.mark.parametrize("error", [FolderBusy, JournalError, CapacityError, WorkspaceError])
 def test_what_the_machine_could_not_do_exits_with_75(error: type[AgentError]) -> None:
     assert error("x").exit_code is ExitCode.UNAVAILABLE
 
