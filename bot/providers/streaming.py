@@ -113,7 +113,7 @@ class StreamingProvider:
                 complete = self._attempt(params, reader, cancel, deadline)
                 if complete is not None:
                     first = round(self._first - began, 3) if self._first else 0.0
-                    return self._check_window(replace(complete, first_token=first))
+                    return replace(complete, first_token=first)
                 failure = FailedAttempt("the request was canceled")
             except self._errors as error:
                 failure = failure_of(error, self._wire.endpoint, self._wire.info.name)
@@ -173,17 +173,6 @@ class StreamingProvider:
     def _too_long(self) -> AttemptError:
         limit = f"{self._policy.deadline:.0f} s, the limit of one request"
         return AttemptError(FailedAttempt(f"{self._wire.endpoint} was still answering after {limit}"))
-
-    def _check_window(self, complete: Complete) -> Complete | Failed:
-        """Fail if the prompt exceeds the window and the response is empty: some servers cut a long conversation
-        silently."""
-        usage, info = complete.usage, self._wire.info
-        prompt_tokens = usage.input + usage.cache_read + usage.cache_write
-        if not info.known or prompt_tokens <= info.context_window or complete.message.parts:
-            return complete
-        window = info.context_window
-        message = f"{self._wire.endpoint} took {prompt_tokens} tokens, over the window of {window}, and said nothing"
-        return Failed(message, partial=None, usage=usage, overflow=True)
 
 
 def _check_type(stream: Stream, endpoint: Endpoint) -> None:

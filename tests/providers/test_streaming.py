@@ -10,11 +10,11 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Usage
-from bot.contracts.model import Complete, Retrying
+from bot.contracts.model import Retrying
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider
-from tests.support.model_script import Hangup, Raw, Say, Status, Tokens, Turn
+from tests.support.model_script import Hangup, Raw, Say, Status, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
     MODELS,
@@ -140,15 +140,6 @@ def test_no_attempt_begins_that_the_deadline_would_not_let_end(model: str) -> No
         provider.close()
     assert "1000 s, the limit of one request" in failed(end).message
     assert 1 <= len(retries) < 9
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_an_empty_answer_to_more_than_the_window_is_an_overflow(model: str) -> None:
-    end, _ = run(model, [Turn((), tokens=Tokens(2_000_000, 0))])
-    end = failed(end)
-    assert end.overflow
-    assert "2000000 tokens" in end.message
-    assert isinstance(run(model, [Turn((Say("Hi"),), tokens=Tokens(2_000_000, 5))])[0], Complete)
 
 
 @pytest.mark.parametrize("model", MODELS)
