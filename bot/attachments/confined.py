@@ -5,11 +5,13 @@ The process is as hostile as the file: its output is limited, and the caller val
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from bot.contracts.errors import NoSandboxError
 from bot.workspace import start
@@ -21,34 +23,51 @@ class RejectedFile(Exception):
     """Why a file is rejected, as a clause."""
 
 
-class Program(NamedTuple):
-    """`argv` is the script and its arguments, `parts` are the mounted files. Its output is limited to
-    `max_output` bytes and its time to `seconds`."""
-
-    argv: tuple[str, ...]
-    parts: tuple[tuple[Path, str], ...]
-    max_output: int
-    seconds: float
+PROGRAM = Path(__file__).resolve().with_name("read_inside.py")
 
 
-def run_confined(confinement: Confinement, folder: Path, program: Program, data: bytes) -> bytes:
-    """Return the output of `program` for `data`, which it reads from standard input after an eight-byte length.
-    `folder` is empty and replaces the work tree. Raises `RejectedFile`."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    empty = folder.resolve()
-    mounts = Mounts(empty, str(empty), program=(*start.host_program(), *program.parts))
-    argv = [start.interpreter(), "-I", "-S", *program.argv]
-    try:
-        process = HostProcess(confinement, argv, mounts, {})
-        output, stdin = process.pipes
+class ConfinedReader:
+    """`folder` is empty and used only here: it replaces the work tree of the process, which may take `seconds`."""
+
+    def __init__(self, confinement: Confinement, folder: Path, seconds: float = 30.0) -> None:
+        self.confinement = confinement
+        self._folder = folder
+        self._seconds = seconds
+
+    def run(
+        self, arguments: tuple[str, ...], packages: tuple[Path, ...], data: bytes, max_output: int
+    ) -> bytes:
+        """Return the output of `read_inside.py` for `data`, which it reads from standard input after an eight-byte
+        length: at most `max_output` bytes. `packages` are the folders that it may import. Raises `RejectedFile`."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        empty = self._folder.resolve()
+        parts = ((part, str(part)) for part in (PROGRAM, *packages))
+        mounts = Mounts(empty, str(empty), program=(*start.host_program(), *parts))
+        argv = [start.interpreter(), "-I", "-S", str(PROGRAM), *arguments]
         try:
-            return _exchange(output, stdin, data, time.monotonic() + program.seconds, program.max_output)
-        finally:
-            os.close(output)
-            os.close(stdin)
-            process.kill()
-    except (WorkspaceError, NoSandboxError) as error:
-        raise RejectedFile("the sandbox to read it in did not work") from error
+            process = HostProcess(self.confinement, argv, mounts, {})
+            output, stdin = process.pipes
+            try:
+                return _exchange(output, stdin, data, time.monotonic() + self._seconds, max_output)
+            finally:
+                os.close(output)
+                os.close(stdin)
+                process.kill()
+        except (WorkspaceError, NoSandboxError) as error:
+            raise RejectedFile("the sandbox to read it in did not work") from error
+
+
+def split_output(output: bytes, max_head: int, reasons: Mapping[str, str]) -> tuple[dict[str, Any], bytes]:
+    """Return the header and the contents, which are as hostile as the file. Raises `RejectedFile` for a rejected one,
+    and any of `MALFORMED` for what is no output of ours."""
+    head, _, contents = output.partition(b"\n")
+    header = json.loads(head[:max_head] or b"{}")
+    if "no" in header:
+        raise RejectedFile(reasons.get(header["no"], reasons["damaged"]))
+    return header, contents
+
+
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def _exchange(output: int, stdin: int, data: bytes, deadline: float, max_output: int) -> bytes:

@@ -1,13 +1,12 @@
 """Attached files other than pictures: fetch them, unpack them in the sandbox, and write them where the model can read
 them.
 
-`unpack_inside.py` unpacks an archive or reads a PDF's text in the sandbox; its output is validated here.
+`read_inside.py` unpacks an archive or reads a PDF's text in the sandbox; its output is validated here.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -17,12 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.attachments import unpack_inside
-from bot.attachments.confined import Program, RejectedFile, run_confined
+from bot.attachments import read_inside
+from bot.attachments.confined import MALFORMED, ConfinedReader, RejectedFile, split_output
 from bot.attachments.fetch import Fetcher, file_name
 from bot.contracts.journal import AttachedFile
 from bot.contracts.plain_text import quoted
-from bot.workspace.sandbox.confinement import Confinement
 
 MAX_ATTACHED = 8
 MAX_RUN_BYTES = 128 * 1024 * 1024
@@ -101,9 +99,7 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-_SECONDS = 30.0
 _MAX_HEAD = 4 * 1024 * 1024
-_PROGRAM = Path(__file__).resolve().with_name("unpack_inside.py")
 _REASONS = {
     "encrypted": "it is encrypted",
     "outside": "its path leads out of the archive",
@@ -112,9 +108,9 @@ _REASONS = {
     "special": "it is not a regular file",
     "twice": "another file is at its path",
     "damaged": "it is damaged, or packed in an unknown way",
-    "files": f"it holds more than {unpack_inside.MAX_FILES:,} files",
-    "size": f"it unpacks to more than {unpack_inside.MAX_BYTES // (1024 * 1024)} MB",
-    "ratio": f"it unpacks to more than {unpack_inside.MAX_RATIO} times its size",
+    "files": f"it holds more than {read_inside.MAX_FILES:,} files",
+    "size": f"it unpacks to more than {read_inside.MAX_BYTES // (1024 * 1024)} MB",
+    "ratio": f"it unpacks to more than {read_inside.MAX_RATIO} times its size",
 }
 
 
@@ -139,13 +135,8 @@ def kind_of(data: bytes) -> str:
     return "tar" if data[257:262] == b"ustar" else ""
 
 
-class Unpacker:
-    """`folder` is empty and used only here: it replaces the work tree of the process."""
-
-    def __init__(self, confinement: Confinement, folder: Path, seconds: float = _SECONDS) -> None:
-        self._confinement = confinement
-        self._folder = folder
-        self._seconds = seconds
+class Unpacker(ConfinedReader):
+    """Unpacks archives in the sandbox."""
 
     def __call__(self, data: bytes, name: str) -> Unpacked:
         """Return the files of `data`; if it is no archive, itself as `name`, and for a PDF also its text.
@@ -153,52 +144,40 @@ class Unpacker:
         kind = kind_of(data)
         if kind == "pdf":
             return self._with_text(data, name)
-        return self._run(data, kind, name.removesuffix(".gz")) if kind else Unpacked({name: data})
+        return self._unpack(data, kind, name.removesuffix(".gz")) if kind else Unpacked({name: data})
 
     def _with_text(self, data: bytes, name: str) -> Unpacked:
+        spec = find_spec("pypdf")  # never imported: no PDF is read outside the sandbox
         try:
-            text = self._run(data, "pdf", f"{name}.txt")
+            if spec is None or spec.origin is None:
+                raise RejectedFile("pypdf, which reads it, is not installed")
+            text = self._unpack(data, "pdf", f"{name}.txt", Path(spec.origin).resolve().parent)
         except RejectedFile as error:
             return Unpacked({name: data}, (f"its text: {error}",))
         return Unpacked({name: data, **text.files}, text.left)
 
-    def _run(self, data: bytes, kind: str, name: str) -> Unpacked:
-        if not self._confinement.confines:
+    def _unpack(self, data: bytes, kind: str, name: str, *packages: Path) -> Unpacked:
+        if not self.confinement.confines:
             raise RejectedFile("there is no sandbox to unpack it in")
-        reader = _pypdf() if kind == "pdf" else None
-        if kind == "pdf" and reader is None:
-            raise RejectedFile("pypdf, which reads it, is not installed")
-        argv = (str(_PROGRAM), kind, name, *([str(reader)] if reader else []))
-        parts = tuple((part, str(part)) for part in (_PROGRAM, reader) if part)
-        program = Program(argv, parts, _MAX_HEAD + unpack_inside.MAX_BYTES, self._seconds)
-        return _parse_output(run_confined(self._confinement, self._folder, program, data))
-
-
-def _pypdf() -> Path | None:
-    """Return pypdf's folder. It is never imported: no PDF is read outside the sandbox."""
-    spec = find_spec("pypdf")
-    return Path(spec.origin).resolve().parent if spec and spec.origin else None
+        arguments = (kind, name, *map(str, packages))
+        return _parse_output(self.run(arguments, packages, data, _MAX_HEAD + read_inside.MAX_BYTES))
 
 
 def _parse_output(output: bytes) -> Unpacked:
-    """Validate the output, which is as hostile as the archive: only valid paths, sizes and known reason codes
-    are accepted."""
-    head, _, data = output.partition(b"\n")
+    """Validate the output: only valid paths, sizes and known reason codes are accepted."""
     try:
-        fields = json.loads(head[:_MAX_HEAD] or b"{}")
-        if "no" in fields:
-            raise RejectedFile(_REASONS.get(fields["no"], _REASONS["damaged"]))
+        fields, data = split_output(output, _MAX_HEAD, _REASONS)
         files, offset = {}, 0
         for path, size in fields["files"]:
-            if unpack_inside.path_problem(path) or not 0 <= size <= len(data) - offset:
+            if read_inside.path_problem(path) or not 0 <= size <= len(data) - offset:
                 raise RejectedFile(_REASONS["damaged"])
             files[path] = data[offset : offset + size]
             offset += size
         left = tuple(
-            f"{quoted(path, unpack_inside.MAX_PATH)}: {_REASONS[reason]}" for path, reason in fields["left"]
+            f"{quoted(path, read_inside.MAX_PATH)}: {_REASONS[reason]}" for path, reason in fields["left"]
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except MALFORMED as error:
         raise RejectedFile(_REASONS["damaged"]) from error
-    if len(files) + len(left) > unpack_inside.MAX_FILES or not offset == len(data) <= unpack_inside.MAX_BYTES:
+    if len(files) + len(left) > read_inside.MAX_FILES or not offset == len(data) <= read_inside.MAX_BYTES:
         raise RejectedFile(_REASONS["damaged"])
     return Unpacked(files, left)

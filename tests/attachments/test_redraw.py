@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from PIL import Image, PngImagePlugin
 
-from bot.attachments import redraw, redraw_inside
+from bot.attachments import confined, read_inside, redraw
 from bot.attachments.confined import RejectedFile
+from bot.attachments.read_inside import MAX_AREA, MAX_JPEG, MAX_SIDE
 from bot.attachments.redraw import Redrawer, RedrawnPicture, kind_of
-from bot.attachments.redraw_inside import MAX_AREA, MAX_JPEG, MAX_SIDE
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
@@ -43,7 +43,7 @@ def test_each_kind_that_people_paste_becomes_one_that_every_model_takes(redrawn:
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16", "CMYK"])
 def test_each_mode_of_pixels_is_taken(mode: str) -> None:
     kind = "JPEG" if mode == "CMYK" else "PNG"
-    header, content = redraw_inside.answer(encoded(Image.new(mode, (9, 7)), kind), kind.lower())
+    header, [content] = read_inside.answer(encoded(Image.new(mode, (9, 7)), kind), kind.lower())
     assert header == {"type": "image/png", "width": 9, "height": 7, "animated": False}
     assert opened(content).size == (9, 7)
 
@@ -131,9 +131,11 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 
 def reason_of(data: bytes) -> str:
     """Why a picture is rejected, decoded here: the sandbox would make nothing else of it."""
-    header, content = redraw_inside.answer(data, kind_of(data))
+    header, contents = read_inside.answer(data, kind_of(data) or "jpeg")
     with pytest.raises(RejectedFile) as rejected:
-        redraw._parse_output(json.dumps(header).encode() + b"\n" + content)
+        if not kind_of(data):
+            Redrawer(Off(), Path("unused"))(data)
+        redraw._parse_output(json.dumps(header).encode() + b"\n" + b"".join(contents))
     return str(rejected.value)
 
 
@@ -164,9 +166,9 @@ def test_garbage_within_a_picture_never_does_more_than_fail(redrawn: Redrawer) -
 
 def a_program(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a picture that took the decoder over would have run in its place."""
-    program = folder / "redraw_inside.py"
+    program = folder / "read_inside.py"
     program.write_text(text)
-    monkeypatch.setattr(redraw, "_PROGRAM", program)
+    monkeypatch.setattr(confined, "PROGRAM", program)
 
 
 PROBE = """
@@ -199,9 +201,8 @@ def test_a_decoder_that_was_taken_over_sees_no_key_no_file_of_ours_and_no_networ
             str(tmp_path / "secret.txt"), os.getpid(), str(tmp_path / "written.txt"), listener.port,
         )  # fmt: skip
         a_program(tmp_path, probe, monkeypatch)
-        pillow = redraw._pillow()
-        assert pillow is not None
-        seen = json.loads(Redrawer(confinement, tmp_path / "empty")._run(plain(), "png", pillow))
+        reader = confined.ConfinedReader(confinement, tmp_path / "empty")
+        seen = json.loads(reader.run((), redraw._pillow(), plain(), 10_000))
         assert listener.requests == []
     assert not [name for name in seen["environment"] if "KEY" in name or "TOKEN" in name]
     # What is written inside is in memory that goes with it.

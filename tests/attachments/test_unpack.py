@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.attachments import files
+from bot.attachments import confined
 from bot.attachments.confined import RejectedFile
 from bot.attachments.files import Unpacked, Unpacker, kind_of
-from bot.attachments.unpack_inside import MAX_FILES, path_problem
+from bot.attachments.read_inside import MAX_FILES, path_problem
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from tests.attachments.archives import pdf, tarred, zipped
@@ -143,9 +143,9 @@ def said(**fields: object) -> str:
 def test_what_an_unpacker_that_was_taken_over_says_is_held_against_what_it_may_say(
     program: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "unpack_inside.py"
+    file = tmp_path / "read_inside.py"
     file.write_text(program)
-    monkeypatch.setattr(files, "_PROGRAM", file)
+    monkeypatch.setattr(confined, "PROGRAM", file)
     with pytest.raises(RejectedFile, match=why):
         Unpacker(bubblewrap(), tmp_path / "empty", 1 if "sleep" in program else 60)(zipped({"a": LOG}), "x")
 

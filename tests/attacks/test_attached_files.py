@@ -15,7 +15,7 @@ import pytest
 from bot.attachments.confined import RejectedFile
 from bot.attachments.fetch import FILE_LIMITS, Fetcher, site_of
 from bot.attachments.files import AttachedFiles, Unpacker, file_line
-from bot.attachments.unpack_inside import MAX_BYTES, MAX_FILES, _Rejected, unpack_archive
+from bot.attachments.read_inside import MAX_BYTES, MAX_FILES, _Rejected, unpack_archive
 from bot.workspace.sandbox.backends import bubblewrap
 from slash_forge import Forge
 from tests.attachments.archives import encrypted, tarred, zipped
