@@ -72,7 +72,7 @@ def bedrock(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessage
             f"bedrock/{info.name} needs credentials: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and "
             "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
         )
-    return _Bedrock(endpoint, info, {"aws_region": region, **client_options})
+    return _Cloud(endpoint, info, _BedrockClient, {"aws_region": region, "api_key": None, **client_options})
 
 
 def vertex(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
@@ -95,9 +95,8 @@ def vertex(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages
     )
     if not endpoint.key:
         _require_package("vertex", "google.auth")
-    return _Vertex(
-        endpoint, info, {"region": region, "project_id": project, "access_token": endpoint.key or None}
-    )
+    credentials = {"region": region, "project_id": project, "access_token": endpoint.key or None}
+    return _Cloud(endpoint, info, _VertexClient, credentials)
 
 
 def _require_package(extra: str, package: str) -> None:
@@ -130,9 +129,16 @@ class _VertexClient(_SignedRequests, AnthropicVertex):
 
 
 class _Cloud(AnthropicMessages):
-    """`credentials` are the options of the package's client that name region and credentials."""
+    """`client` is the package's class, and `credentials` are its options that name region and credentials."""
 
-    def __init__(self, endpoint: Endpoint, info: ModelInfo, credentials: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        info: ModelInfo,
+        client: type[_BedrockClient | _VertexClient],
+        credentials: Mapping[str, Any],
+    ) -> None:
+        self._client = client
         self._credentials = credentials
         # What finding and refreshing credentials may raise, beside the package's own errors.
         self.errors = (*AnthropicMessages.errors, *_credential_errors(), RuntimeError)
@@ -141,16 +147,9 @@ class _Cloud(AnthropicMessages):
     def headers(self, endpoint: Endpoint) -> dict[str, str] | None:
         return None  # the package's client signs what its cloud wants
 
-
-class _Bedrock(_Cloud):
-    def open(self, options: dict[str, Any]) -> Client:
-        return _BedrockClient(**{**options, "api_key": None, **self._credentials}, open_telemetry=False)
-
-
-class _Vertex(_Cloud):
     def open(self, options: dict[str, Any]) -> Client:
         del options["api_key"]
-        return _VertexClient(**options, **self._credentials, open_telemetry=False)
+        return self._client(**options, **self._credentials, open_telemetry=False)
 
 
 def _credential_errors() -> tuple[type[Exception], ...]:

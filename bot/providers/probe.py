@@ -15,6 +15,7 @@ import httpx2
 from bot.contracts.errors import UsageError
 from bot.contracts.model import Provider
 from bot.providers.endpoint import Endpoint, key_headers, messages_headers
+from bot.providers.failures import AnswerTooLong
 from bot.providers.http_client import ActiveConnection, open_client
 from bot.providers.presets import VENDORS, endpoint_of
 from bot.providers.streaming import StreamingProvider
@@ -112,7 +113,6 @@ def _models_url(provider: str, endpoint: Endpoint) -> str:
 
 
 PATIENCE = 5.0
-_MAX_BYTES = 16 * 1024 * 1024
 _MIN_WINDOW, _MAX_WINDOW = 1_024, 100_000_000
 _LISTING_VENDORS = frozenset({"openai", "openai-chat", "openrouter", "ollama", "vllm", "sglang", "llamacpp"})
 """The lists of the other providers have no window."""
@@ -144,7 +144,7 @@ def served_window(endpoint: Endpoint, model: str, vendor: str = "") -> int:
             endpoint, connection, key_headers(endpoint), patience=lambda: PATIENCE, idle=PATIENCE
         ) as client:
             return _READERS.get(vendor, _listed_window)(client, endpoint, model)
-    except (httpx2.HTTPError, httpx2.StreamError, ValueError, RecursionError):
+    except (httpx2.HTTPError, httpx2.StreamError, AnswerTooLong, ValueError, RecursionError):
         return 0
     finally:
         connection.close()
@@ -182,14 +182,7 @@ _READERS = {"ollama": _ollama_window, "llamacpp": _llamacpp_window}
 
 
 def _read(client: httpx2.Client, method: str, url: str, body: Mapping[str, Any] | None = None) -> Any:
-    with client.stream(method, url, json=body) as response:
-        response.raise_for_status()
-        data = b""
-        for piece in response.iter_bytes():
-            data += piece
-            if len(data) > _MAX_BYTES:
-                return {}
-    return json.loads(data)
+    return client.request(method, url, json=body).raise_for_status().json()
 
 
 def _rows(listed: Any, name: str) -> list[Mapping[str, Any]]:
