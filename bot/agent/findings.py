@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Side
@@ -29,57 +30,30 @@ REPORT_FINDING = ToolSpec(
         "removed lines only. A problem that no line of the diff shows takes line 0: the file as a whole. Two findings "
         "of one kind on the same lines are one."
     ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "minLength": 1, "description": "The file, as the diff names it"},
-            "line": {"type": "integer", "minimum": 0, "description": "The last line it is about"},
-            "start_line": {
-                "type": "integer",
-                "minimum": 0,
-                "description": "The first line, where it is about several of one hunk",
-            },
-            "side": {
-                "type": "string",
-                "enum": [side.value for side in Side],
-                "description": "RIGHT if left out",
-            },
-            "severity": {
-                "type": "string",
-                "enum": [severity.value for severity in Severity],
-                "description": (
-                    "critical: must not be merged (data loss, a hole, an outage); major: goes wrong in use; minor: "
-                    "of small reach; note: good to know"
-                ),
-            },
-            "kind": {
-                "type": "string",
-                "enum": [kind.value for kind in Kind],
-                "description": "What goes wrong",
-            },
-            "title": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_TITLE,
-                "description": "The problem, one line",
-            },
-            "body": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_BODY,
-                "description": "When it goes wrong and with what result, Markdown, a few sentences",
-            },
-            "suggestion": {
-                "type": "string",
-                "maxLength": MAX_SUGGESTION,
-                "description": (
-                    "What exactly the lines from start_line to line should become, whole lines with their indentation; "
-                    "only on the RIGHT, and only if that fixes the problem"
-                ),
-            },
-        },
-        "required": ["path", "line", "severity", "kind", "title", "body"],
-    },
+    parameters=schema.record(
+        ["path", "line", "severity", "kind", "title", "body"],
+        path=schema.text("The file, as the diff names it", minLength=1),
+        line=schema.whole("The last line it is about", minimum=0),
+        start_line=schema.whole("The first line, where it is about several of one hunk", minimum=0),
+        side=schema.text("RIGHT if left out", enum=[side.value for side in Side]),
+        severity=schema.text(
+            "critical: must not be merged (data loss, a hole, an outage); major: goes wrong in use; minor: "
+            "of small reach; note: good to know",
+            enum=[severity.value for severity in Severity],
+        ),
+        kind=schema.text("What goes wrong", enum=[kind.value for kind in Kind]),
+        title=schema.text("The problem, one line", minLength=1, maxLength=MAX_TITLE),
+        body=schema.text(
+            "When it goes wrong and with what result, Markdown, a few sentences",
+            minLength=1,
+            maxLength=MAX_BODY,
+        ),
+        suggestion=schema.text(
+            "What exactly the lines from start_line to line should become, whole lines with their indentation; "
+            "only on the RIGHT, and only if that fixes the problem",
+            maxLength=MAX_SUGGESTION,
+        ),
+    ),
 )
 
 

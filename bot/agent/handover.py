@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bot.agent.finish import Stop
+from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.plan import (
@@ -26,15 +27,12 @@ MAX_CHANGE_TITLE = 72
 DESCRIBE_CHANGE = ToolSpec(
     name="describe_change",
     description="Hand over your change; it ends the run.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "title": {"type": "string", "maxLength": MAX_CHANGE_TITLE, "description": "imperative"},
-            "summary": {"type": "string", "description": "cause and fix, Markdown"},
-            "notes": {"type": "string", "description": "risks"},
-        },
-        "required": ["title", "summary"],
-    },
+    parameters=schema.record(
+        ["title", "summary"],
+        title=schema.text("imperative", maxLength=MAX_CHANGE_TITLE),
+        summary=schema.text("cause and fix, Markdown"),
+        notes=schema.text("risks"),
+    ),
 )
 
 
@@ -61,52 +59,34 @@ SUBMIT_PLAN = ToolSpec(
         "Hand over the plan when you know enough; it ends the run. It is posted for people to approve, and what they "
         "approve is carried out step by step, as it stands here."
     ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "title": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_TITLE,
-                "description": "What the plan achieves, in the imperative, one line",
-            },
-            "steps": {
-                "type": "array",
-                "minItems": 1,
-                "maxItems": MAX_STEPS,
-                "description": "In the order in which they are to be done",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "text": {
-                            "type": "string",
-                            "minLength": 1,
-                            "maxLength": MAX_TEXT,
-                            "description": "What is done, exactly enough for somebody who did not read the code",
-                        },
-                        "paths": {
-                            "type": "array",
-                            "maxItems": MAX_PATHS,
-                            "items": {"type": "string"},
-                            "description": "Files it touches, relative to the repository root; new ones too",
-                        },
-                    },
-                    "required": ["text"],
-                },
-            },
-            "risks": {
-                "type": "string",
-                "maxLength": MAX_RISKS,
-                "description": "What may go wrong or is not known yet",
-            },
-            "estimate_turns": {
-                "type": "integer",
-                "minimum": 0,
-                "description": "About how many answers with tool calls carrying it out will take you",
-            },
-        },
-        "required": ["title", "steps"],
-    },
+    parameters=schema.record(
+        ["title", "steps"],
+        title=schema.text(
+            "What the plan achieves, in the imperative, one line", minLength=1, maxLength=MAX_TITLE
+        ),
+        steps=schema.array(
+            schema.record(
+                ["text"],
+                text=schema.text(
+                    "What is done, exactly enough for somebody who did not read the code",
+                    minLength=1,
+                    maxLength=MAX_TEXT,
+                ),
+                paths=schema.array(
+                    schema.text(),
+                    "Files it touches, relative to the repository root; new ones too",
+                    maxItems=MAX_PATHS,
+                ),
+            ),
+            "In the order in which they are to be done",
+            minItems=1,
+            maxItems=MAX_STEPS,
+        ),
+        risks=schema.text("What may go wrong or is not known yet", maxLength=MAX_RISKS),
+        estimate_turns=schema.whole(
+            "About how many answers with tool calls carrying it out will take you", minimum=0
+        ),
+    ),
 )
 
 
@@ -152,13 +132,7 @@ ASK_USER = ToolSpec(
         "Ask the requester one question, which ends the run: only if a wrong guess would waste the work. Otherwise "
         "choose, and say what you chose."
     ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "question": {"type": "string", "maxLength": MAX_QUESTION},
-        },
-        "required": ["question"],
-    },
+    parameters=schema.record(["question"], question=schema.text(maxLength=MAX_QUESTION)),
 )
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.loop import LoopEnd, run_loop
+from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import AgentStarted
@@ -53,14 +54,11 @@ def task_spec(types: Sequence[AgentType]) -> ToolSpec:
     return ToolSpec(
         name=NAME,
         description=(f"Give work to a subagent, which sees `prompt` alone and returns a text. {kinds}."),
-        parameters={
-            "type": "object",
-            "properties": {
-                "prompt": {"type": "string"},
-                "agent_type": {"type": "string", "enum": [one.name for one in types]},
-            },
-            "required": ["prompt", "agent_type"],
-        },
+        parameters=schema.record(
+            ["prompt", "agent_type"],
+            prompt=schema.text(),
+            agent_type=schema.text(enum=[one.name for one in types]),
+        ),
     )
 
 

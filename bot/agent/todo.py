@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 from bot.contracts.tools import ToolOutcome, ToolSpec
@@ -25,23 +26,12 @@ _BOXES: Mapping[str, str] = {"pending": "[ ]", "in_progress": "[>]", "completed"
 TODO = ToolSpec(
     name="todo",
     description="Your list of steps, whole each time.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "items": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "text": {"type": "string"},
-                        "status": {"type": "string", "enum": list(_BOXES)},
-                    },
-                    "required": ["text", "status"],
-                },
-            },
-        },
-        "required": ["items"],
-    },
+    parameters=schema.record(
+        ["items"],
+        items=schema.array(
+            schema.record(["text", "status"], text=schema.text(), status=schema.text(enum=list(_BOXES)))
+        ),
+    ),
 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.writes import (
@@ -36,31 +37,18 @@ PROPOSE_WRITE = ToolSpec(
         "reply takes comment_id and body; add_label and remove_label take label; close takes reason; edit takes "
         "title, body or both."
     ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "kind": {"type": "string", "enum": list(KINDS)},
-            "number": {"type": "integer", "minimum": 1, "description": "The issue or pull request"},
-            "body": {
-                "type": "string",
-                "maxLength": MAX_BODY,
-                "description": "Markdown, as people will read it: no HTML comments, no commands to bots",
-            },
-            "comment_id": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "For reply: the review comment that is answered",
-            },
-            "label": {"type": "string", "maxLength": MAX_LABEL},
-            "reason": {
-                "type": "string",
-                "enum": ["completed", "not_planned"],
-                "description": "For close; not_planned if left out",
-            },
-            "title": {"type": "string", "maxLength": MAX_TITLE, "description": "For edit: one line"},
-        },
-        "required": ["kind", "number"],
-    },
+    parameters=schema.record(
+        ["kind", "number"],
+        kind=schema.text(enum=list(KINDS)),
+        number=schema.whole("The issue or pull request", minimum=1),
+        body=schema.text(
+            "Markdown, as people will read it: no HTML comments, no commands to bots", maxLength=MAX_BODY
+        ),
+        comment_id=schema.whole("For reply: the review comment that is answered", minimum=1),
+        label=schema.text(maxLength=MAX_LABEL),
+        reason=schema.text("For close; not_planned if left out", enum=["completed", "not_planned"]),
+        title=schema.text("For edit: one line", maxLength=MAX_TITLE),
+    ),
 )
 
 WriteCheck = Callable[[Write, Sequence[Write]], str]

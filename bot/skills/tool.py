@@ -16,6 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
+from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.tools import ToolOutcome, ToolSpec
@@ -46,11 +47,7 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
     return ToolSpec(
         name=NAME,
         description=_DESCRIPTION.format(catalogue(skills)),
-        parameters={
-            "type": "object",
-            "properties": {"command": {"type": "string"}},
-            "required": ["command"],
-        },
+        parameters=schema.record(["command"], command=schema.text()),
     )
 
 
