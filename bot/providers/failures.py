@@ -65,9 +65,9 @@ def failure_of(error: Exception, endpoint: Endpoint, model: str) -> FailedAttemp
     # By attributes: the packages have classes of their own, and only one package is imported.
     status, body, response = (getattr(error, name, None) for name in ("status_code", "body", "response"))
     if isinstance(status, int) and status >= 300 and response is not None:
-        return _http_failure(status, body, response.headers, endpoint, model)
+        return _reported_failure(status, body, response.headers, endpoint, model)
     if body is not None:
-        return _stream_failure(body, endpoint, model)
+        return _reported_failure(None, body, {}, endpoint, model)
     return _connection_failure(error, endpoint)
 
 
@@ -81,38 +81,28 @@ def reported_error(data: Any) -> Any:
     return data if is_error or ("message" in data and "choices" not in data) else None
 
 
-def _http_failure(
-    status: int, body: Any, headers: Mapping[str, str], endpoint: Endpoint, model: str
+def _reported_failure(
+    status: int | None, body: Any, headers: Mapping[str, str], endpoint: Endpoint, model: str
 ) -> FailedAttempt:
+    """Return the failure that a server reported, with an HTTP status or, without one, inside a stream."""
     kind, message = _error_object(body)
-    retryable = is_retryable(status) and kind not in _NO_FUNDS and headers.get("x-should-retry") != "false"
-    wait = requested_wait(headers, datetime.now(UTC)) if retryable else None
-    if 300 <= status < 400:
-        message = f"it redirects to {headers.get('location', 'nowhere')}; set {endpoint.url_variable} to that"
-    overflow = is_overflow(status, kind, message)
-    sentence = _sentence(status, kind, message, endpoint, model)
-    return FailedAttempt(
-        sentence,
-        status,
-        retryable and not overflow,
-        wait,
-        overflow,
-        no_funds=kind in _NO_FUNDS or status == 402,
-    )
-
-
-def _stream_failure(body: Any, endpoint: Endpoint, model: str) -> FailedAttempt:
-    kind, message = _error_object(body)
-    code = body.get("code") if isinstance(body, dict) else None
-    status = code if isinstance(code, int) and 400 <= code < 600 else _STATUS_OF_KIND.get(kind)
-    overflow = is_overflow(status, kind, message)
-    retryable = not overflow and kind not in _NO_FUNDS and (status is None or is_retryable(status))
     if status is None:
-        message = f"{endpoint} reported an error: {_clean(message or kind, endpoint)}"
-    else:
-        message = _sentence(status, kind, message, endpoint, model)
-    no_funds = kind in _NO_FUNDS or status == 402
-    return FailedAttempt(message, status, retryable, overflow=overflow, no_funds=no_funds)
+        code = body.get("code") if isinstance(body, dict) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else _STATUS_OF_KIND.get(kind)
+    elif status < 400:
+        message = f"it redirects to {headers.get('location', 'nowhere')}; set {endpoint.url_variable} to that"
+    overflow, no_funds = is_overflow(status, kind, message), kind in _NO_FUNDS or status == 402
+    retryable = not overflow and not no_funds and headers.get("x-should-retry") != "false"
+    retryable = retryable and (status is None or is_retryable(status))
+    sentence = f"{endpoint} reported an error: {_clean(message or kind, endpoint)}"
+    return FailedAttempt(
+        sentence if status is None else _sentence(status, kind, message, endpoint, model),
+        status,
+        retryable,
+        requested_wait(headers, datetime.now(UTC)) if retryable else None,
+        overflow,
+        no_funds=no_funds,
+    )
 
 
 def _connection_failure(error: Exception, endpoint: Endpoint) -> FailedAttempt:
