@@ -62,11 +62,6 @@ class ActiveConnection:
             self._is_cut = True
             self._shut()
 
-    def shut(self) -> None:
-        """End the current read; the next request takes another connection."""
-        with self._lock:
-            self._shut()
-
     def close(self) -> None:
         with self._lock:
             self._release()
@@ -115,7 +110,7 @@ class _Limited(httpx2.SyncByteStream):
 
     def close(self) -> None:
         if self._last.endswith(_DONE):
-            limit = threading.Timer(_LINGER, self._connection.shut)
+            limit = threading.Timer(_LINGER, self._connection.cut)
             limit.start()
             with suppress(httpx2.HTTPError, AnswerTooLong):
                 next(self._pieces, None)

@@ -34,6 +34,7 @@ from bot.providers.encoding import (
     data_url,
     decode_extra,
     dumps_or_empty,
+    field,
     fitting_id,
     image_note,
     is_foreign,
@@ -248,10 +249,10 @@ class ResponsesReader(Reader):
 
     def _message_text(self, item: Mapping[str, Any]) -> str:
         content = item.get("content")
-        blocks = [mapping(block) for block in content] if isinstance(content, list) else []
-        refusals = [string(block.get("refusal")) for block in blocks if block.get("type") == "refusal"]
+        blocks = content if isinstance(content, list) else []
+        refusals = [string(field(block, "refusal")) for block in blocks if field(block, "type") == "refusal"]
         self._refusal = "".join(refusals) or self._refusal
-        return "".join(string(block.get("text")) + string(block.get("refusal")) for block in blocks)
+        return "".join(string(field(block, "text")) + string(field(block, "refusal")) for block in blocks)
 
     def _finish(self, kind: str, response: Mapping[str, Any]) -> None:
         self._count(mapping(response.get("usage")))
@@ -262,24 +263,18 @@ class ResponsesReader(Reader):
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if index not in self._open:
                 self._done({"output_index": index}, mapping(item))
-        self._end = string(mapping(response.get("incomplete_details")).get("reason")) or status
+        self._end = string(field(response, "incomplete_details", "reason")) or status
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         """`input_tokens` includes cached tokens, `output_tokens` the reasoning."""
-        input_details, output_details = (
-            mapping(usage.get("input_tokens_details")),
-            mapping(usage.get("output_tokens_details")),
-        )
-        read, written = (
-            count(input_details.get("cached_tokens")),
-            count(input_details.get("cache_write_tokens")),
-        )
+        read = count(field(usage, "input_tokens_details", "cached_tokens"))
+        written = count(field(usage, "input_tokens_details", "cache_write_tokens"))
         self.usage = Usage(
             max(0, count(usage.get("input_tokens")) - read - written),
             read,
             written,
             count(usage.get("output_tokens")),
-            count(output_details.get("reasoning_tokens")),
+            count(field(usage, "output_tokens_details", "reasoning_tokens")),
         )
 
 
@@ -289,5 +284,5 @@ def _index(data: Mapping[str, Any]) -> int:
 
 def _summary(item: Mapping[str, Any]) -> str:
     summary = item.get("summary")
-    pieces = [string(mapping(piece).get("text")) for piece in summary] if isinstance(summary, list) else []
+    pieces = [string(field(piece, "text")) for piece in summary] if isinstance(summary, list) else []
     return "\n\n".join(piece for piece in pieces if piece)

@@ -90,7 +90,6 @@ class StreamingProvider:
         self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
     ) -> Complete | Failed:
         params = self._wire.params(request)
-        self._wire.connection.arm()
         forget = cancel.on_fire(self._wire.connection.cut)
         try:
             return self._attempts(request, params, cancel, retrying)
@@ -141,7 +140,8 @@ class StreamingProvider:
         self, params: Params, reader: Reader, cancel: CancelToken, deadline: float
     ) -> Complete | None:
         """Send one request and return its response; `None` only when the token fired."""
-        if cancel.wait(0):
+        self._wire.connection.arm()
+        if cancel.fired:
             return None
         stream = self._wire.send(params)
         broken: Exception | None = None
