@@ -19,7 +19,7 @@ from bot.checkout.local import resolve
 from bot.contracts.errors import UsageError
 from bot.ecosystems.suite_files import role_of
 from bot.skills.discover import discover, documents
-from bot.skills.plugins import REPOSITORY_PLUGINS, commit_plugins, short_name, user_plugins
+from bot.skills.plugins import short_name, user_plugins
 from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Discovered, Level, Skill
 from bot.skills.sources import SkillSource, commit_folders, folder_source, is_ignored
@@ -74,10 +74,8 @@ def bundled() -> Discovered:
 def commit_skills(git: Git, commit: str) -> list[Discovered]:
     """Return the skills of a commit, which must be one of the base branch: its authors decide what the agent
     does. Raises `GitError`."""
-    nested = nested_folders(git, commit)
-    *sources, plugin_folder = commit_folders(git, commit, (*REPOSITORY_FOLDERS, *nested, REPOSITORY_PLUGINS))
-    own = [discover(source, "repository") for source in sources]
-    return [*(_scoped(one) for one in own), *commit_plugins(git, commit, plugin_folder)]
+    sources = commit_folders(git, commit, (*REPOSITORY_FOLDERS, *nested_folders(git, commit)))
+    return [_scoped(discover(source, "repository")) for source in sources]
 
 
 def nested_folders(git: Git, commit: str) -> list[str]:
@@ -209,12 +207,10 @@ def _uncommitted(folder: Path, committed: Sequence[Discovered]) -> Iterator[str]
     """Return notes on skills in the work tree that differ from HEAD."""
     if not (folder / ".git").exists():
         return  # within a repository: its own folders of skills are further up
-    sources = {
-        one.source.name: one.source for one in committed if not one.source.name.startswith(REPOSITORY_PLUGINS)
-    }
-    for name, head in sources.items():
+    for one in committed:
+        name = one.source.name
         current = _texts(folder_source(folder / name, name))
-        before = _texts(head)
+        before = _texts(one.source)
         for path, data in current.items():
             if path not in before:
                 yield f"{name}/{path} is not committed: no run has that skill yet"

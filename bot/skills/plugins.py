@@ -1,6 +1,6 @@
-"""Skills of Claude Code's plug-ins: `skills/NAME/SKILL.md` beside `.claude-plugin/plugin.json`. The user's are those
-that are installed for the user and enabled; a repository's are below `.claude/plugins`. Nothing else of a plug-in is
-used: no command, agent, hook or server, and no other folder of skills that its manifest names.
+"""Skills of the user's plug-ins for Claude Code, of those that are installed for the user and enabled:
+`skills/NAME/SKILL.md` beside `.claude-plugin/plugin.json`. Nothing else of a plug-in is used: no command, agent, hook
+or server, and no other folder of skills that its manifest names.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bot.checkout.git import Git
 from bot.skills.discover import discover
 from bot.skills.skill import CheckedSkill, Discovered
-from bot.skills.sources import Kind, SkillSource, commit_folders, folder_source
+from bot.skills.sources import SkillSource, folder_source
 
-REPOSITORY_PLUGINS = ".claude/plugins"
 _MANIFEST = ".claude-plugin/plugin.json"
 _MAX_MANIFEST = 1024 * 1024
 _MAX_PLUGINS = 50
@@ -31,21 +29,6 @@ def user_plugins(home: Path) -> list[Discovered]:
         )
         for folder in list(_installed(home / ".claude"))[:_MAX_PLUGINS]
     ]
-
-
-def commit_plugins(git: Git, commit: str, plugins: SkillSource) -> list[Discovered]:
-    """Return the skills of the plug-ins in `plugins`, a folder of `commit`. Raises `GitError`."""
-    paths = [
-        entry.path
-        for entry in plugins.entries
-        if re.fullmatch(f"[^/]+/{re.escape(_MANIFEST)}", entry.path)
-        and entry.kind is Kind.FILE
-        and entry.size <= _MAX_MANIFEST
-    ][:_MAX_PLUGINS]
-    manifests = plugins.read(paths, _MAX_MANIFEST)
-    folders = [f"{plugins.name}/{path.removesuffix(_MANIFEST)}skills" for path in paths]
-    sources = zip(commit_folders(git, commit, folders), paths, strict=True)
-    return [_plugin_skills(source, _object(manifests[path])) for source, path in sources]
 
 
 def short_name(folder: Path, home: Path) -> str:

@@ -66,11 +66,7 @@ def folder_source(root: Path, name: str, only: str = "", *, links: bool = False)
 def commit_folders(git: Git, commit: str, names: Sequence[str]) -> list[SkillSource]:
     """Return the folders `names` of a commit, none of them inside another, listed by one git, independent of the work
     tree. Raises `GitError`."""
-    lines = (
-        git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", *names).split(b"\0")
-        if names
-        else []
-    )
+    lines = git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", *names).split(b"\0")
     facts = {os.fsdecode(path): fact for fact, _, path in (line.partition(b"\t") for line in lines[:-1])}
 
     def source(name: str) -> SkillSource:

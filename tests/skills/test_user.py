@@ -1,4 +1,4 @@
-"""Skills of the person at the machine: their folders, their plug-ins, and those of a repository."""
+"""Skills of the person at the machine: their folders and their plug-ins."""
 
 from __future__ import annotations
 
@@ -153,30 +153,6 @@ def test_what_cannot_be_understood_means_no_plug_in(tmp_path: Path, file: str, c
     installed(home, {"tdd@o": [{"scope": "user", "installPath": plugin(home)}]}, {"tdd@o": True})
     write(home / ".claude", {file: content})
     assert names(checkout_skills(tmp_path, {"HOME": str(home)}), "plugin") == []
-
-
-def test_a_repository_may_bring_plug_ins(tmp_path: Path) -> None:
-    manifest = ".claude-plugin/plugin.json"
-    repo = make_repository(
-        tmp_path / "r",
-        {
-            f".claude/plugins/house/{manifest}": '{"name": "house"}',
-            ".claude/plugins/house/skills/lint/SKILL.md": text("lint"),
-            ".claude/plugins/house/commands/x/SKILL.md": text("x"),
-            ".claude/plugins/bare/skills/y/SKILL.md": text("y"),
-        },
-    )
-    write(
-        repo,
-        {
-            f".claude/plugins/late/{manifest}": '{"name": "late"}',
-            ".claude/plugins/late/skills/z/SKILL.md": text("z"),
-        },
-    )
-    found = checkout_skills(repo, {})
-    assert names(found, "plugin") == ["house:lint"]
-    [held] = [one for one in found.skills if one.origin == "plugin"]
-    assert (held.source.name, held.folder) == (".claude/plugins/house/skills", "lint")
 
 
 def test_where_there_are_too_many_those_of_plug_ins_are_left_out_first(tmp_path: Path) -> None:
