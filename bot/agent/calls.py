@@ -1,5 +1,4 @@
-"""Run the calls of a response in order, write them to the journal, detect repetition, and keep a long result from
-being repeated in the conversation."""
+"""Run the calls of a response in order, write them to the journal, and detect repetition."""
 
 from __future__ import annotations
 
@@ -31,9 +30,6 @@ REPEAT_NOTICE = (
     "\n\n(This is the third time in a row that the same call had the same result. Doing it again ends the "
     "run: try another way, or end your turn and say what blocks you.)"
 )
-MIN_CACHED_LENGTH = 2_000
-"""Characters. Shorter results are always repeated."""
-
 PendingCall = Callable[[], tuple[CallExecution, float]]
 """Waits for a started call: its execution and its duration in seconds."""
 
@@ -62,8 +58,6 @@ class CallRunner:
         self._read: dict[str, None] = {}
         self._changed: dict[str, None] = {}
         self._repeatable: set[str] = set()
-        self._reads: dict[tuple[str, str], tuple[int, str]] = {}
-        self._read_only = frozenset(spec.name for spec in context.toolbox.specs if not spec.writes)
 
     @property
     def files(self) -> Files:
@@ -74,10 +68,6 @@ class CallRunner:
     def repeatable(self) -> frozenset[str]:
         """Calls whose results the model can request again: views, searches, and the output of edits."""
         return frozenset(self._repeatable)
-
-    def forget_reads(self) -> None:
-        """After a compaction no result stands above any more."""
-        self._reads.clear()
 
     def run(self, turn: int, calls: Sequence[ToolCall], mask: Mask | None) -> CallResults:
         """Run the calls in order; after the first stop, answer the rest without running them."""
@@ -133,8 +123,6 @@ class CallRunner:
         executed, duration = pending()
         times = self._count_repeats(call, _comparable(executed))
         result = executed.result
-        if executed.ran and not result.is_error and result.name in self._read_only:
-            result = replace(result, content=self._content_or_reference(call, result.content))
         if times == REPEATS_BEFORE_NOTICE:
             result = replace(result, content=result.content + REPEAT_NOTICE)
         if executed.permission is not None:
@@ -157,15 +145,6 @@ class CallRunner:
         self._times = self._times + 1 if key == self._last_call else 1
         self._last_call = key
         return self._times
-
-    def _content_or_reference(self, call: ToolCall, content: str) -> str:
-        """Return `content`, or a reference to the earlier turn in which a read-only call had the same long result."""
-        key = (call.name, call.arguments)
-        first_turn, earlier = self._reads.get(key, (0, ""))
-        if earlier == content and len(content) > MIN_CACHED_LENGTH:
-            return f"(Unchanged: the same as this call's result in turn {first_turn}, which stands above.)"
-        self._reads[key] = self._turn, content
-        return content
 
     def _record_files(self, metadata: Mapping[str, Any]) -> None:
         """Record the files that a tool reported as read or changed."""

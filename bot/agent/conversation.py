@@ -135,7 +135,6 @@ class Conversation:
             self._history.drop(record.dropped)
         else:
             self._history.shorten(record.text, record.first_kept)
-        self._calls.forget_reads()
         self._size.reset(self._fixed + sum(map(tokens_of, self._history.view())))
         self.context.journal.write(record._replace(after=self._size.tokens))
         return None
