@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -342,12 +341,3 @@ def test_after_an_overflow_four_fifths_of_what_was_refused_are_taken_for_the_win
     assert not summaries.overflowed(1, 8_000), "once for one request"
     assert summaries.overflowed(2, 20_000)
     assert summaries.due(3, 6_401), "the window does not grow again"
-
-
-def test_a_call_is_never_parted_from_its_result(tmp_path: Path) -> None:
-    here = bench(tmp_path, [*echoes(30), says("Done.")])
-    ran(here)
-    for request in here.provider.requests:
-        for message, following in itertools.pairwise(request):
-            assert [one.id for one in message.calls] == [one.call_id for one in results_of(following)]
-        assert not request[-1].calls

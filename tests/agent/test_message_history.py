@@ -43,14 +43,6 @@ def test_results_without_a_call_are_refused() -> None:
         history.add_results(results("a"))
 
 
-def test_a_view_does_not_change_when_the_history_grows() -> None:
-    history = MessageHistory()
-    history.add_user("one")
-    view = history.view()
-    history.add_assistant(Message("assistant", (Text("two"),)), 1)
-    assert [message.text for message in view] == ["one"]
-
-
 def test_a_message_without_parts_is_not_kept() -> None:
     history = MessageHistory()
     history.add_user("go")

@@ -9,10 +9,8 @@ from typing import Any
 from bot.agent.journal import read_journal
 from bot.agent.todo import Todo
 from bot.contracts.cancel import CancelToken
-from bot.contracts.journal import BudgetChanged, SessionEnded
+from bot.contracts.journal import BudgetChanged
 from bot.contracts.messages import Usage
-from bot.contracts.outcome import StopReason
-from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
 from tests.support.scripted import call, says
 from tests.support.sessions import Bench
@@ -20,7 +18,7 @@ from tests.support.sessions import Bench
 TURNS = 6
 
 
-def bench(folder: Path, name: str, meet: threading.Barrier, limits: RunLimits, usage: Usage) -> Bench:
+def bench(folder: Path, name: str, meet: threading.Barrier, usage: Usage) -> Bench:
     """A session whose every call waits until the other session is in a call, too. Both use the same ids and names."""
     folder.mkdir()
     todo = Todo()
@@ -32,13 +30,13 @@ def bench(folder: Path, name: str, meet: threading.Barrier, limits: RunLimits, u
         return ToolOutcome(f"{name}: {mine.content}", metadata={"path": f"{name}.py"})
 
     script = [says(f"{name} {n}", call("meet", f'{{"n": {n}}}', f"c{n}"), usage=usage) for n in range(TURNS)]
-    return Bench([*script, says(f"{name} is done")], folder, tools={"meet": together}, limits=limits)
+    return Bench([*script, says(f"{name} is done")], folder, tools={"meet": together})
 
 
-def side_by_side(tmp_path: Path, **limits: RunLimits) -> list[tuple[Bench, Any]]:
+def side_by_side(tmp_path: Path) -> list[tuple[Bench, Any]]:
     meet = threading.Barrier(2)
-    north = bench(tmp_path / "north", "north", meet, limits.get("north", RunLimits()), Usage(10, 0, 0, 5))
-    south = bench(tmp_path / "south", "south", meet, limits.get("south", RunLimits()), Usage(1000, 7, 0, 3))
+    north = bench(tmp_path / "north", "north", meet, Usage(10, 0, 0, 5))
+    south = bench(tmp_path / "south", "south", meet, Usage(1000, 7, 0, 3))
     ends: dict[str, Any] = {}
     threads = [
         threading.Thread(target=lambda name=name, here=here: ends.update({name: here.run(f"do {name}")}))
@@ -62,12 +60,3 @@ def test_two_sessions_side_by_side_are_each_as_if_alone(tmp_path: Path) -> None:
         assert [line.turn for line in read_journal(here.path).records(BudgetChanged)] == list(
             range(1, TURNS + 2)
         )
-
-
-def test_a_cancel_or_a_spent_budget_of_one_is_not_the_others(tmp_path: Path) -> None:
-    (north, first), (_, second) = side_by_side(tmp_path, north=RunLimits(turns=TURNS))
-    assert (first.stop, second.stop) == (StopReason.TURNS, StopReason.END_TURN)
-    north.cancel.fire("signal")
-    third = Bench([says("Done.")], tmp_path, limits=RunLimits())
-    assert third.run().stop is StopReason.END_TURN
-    assert next(third.journal().records(SessionEnded)).stop_reason == "end_turn"

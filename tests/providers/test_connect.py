@@ -7,15 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode, UsageError
@@ -29,6 +24,7 @@ from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Say, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import MODELS, ask, completed, failed
+from tests.support.tls import make_authority
 
 
 @pytest.mark.parametrize(
@@ -171,33 +167,14 @@ def test_an_unreadable_certificate_file_is_named() -> None:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed certificate for localhost with its key, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path = tmp_path_factory.mktemp("tls") / "localhost.pem"
-    path.write_bytes(signed.public_bytes(serialization.Encoding.PEM) + private)
-    return path
+def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The certificate to trust, and that of a server on localhost with its key."""
+    return make_authority(tmp_path_factory.mktemp("tls"), ["localhost"])
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_certificate_nobody_vouches_for_is_refused(model: str, certificate: Path) -> None:
-    with ModelServer([Say("secret")], certificate=certificate) as server:
+def test_a_certificate_nobody_vouches_for_is_refused(model: str, authority: tuple[Path, Path]) -> None:
+    with ModelServer([Say("secret")], certificate=authority[1]) as server:
         url = f"https://localhost:{server.port}"
         provider = connect(
             model,
@@ -213,20 +190,20 @@ def test_a_certificate_nobody_vouches_for_is_refused(model: str, certificate: Pa
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_certificate_of_ones_own_is_trusted_when_named(model: str, certificate: Path) -> None:
-    with ModelServer([Say("ok")], certificate=certificate) as server:
+def test_a_certificate_of_ones_own_is_trusted_when_named(model: str, authority: tuple[Path, Path]) -> None:
+    with ModelServer([Say("ok")], certificate=authority[1]) as server:
         url = f"https://localhost:{server.port}"
         names = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL")
-        provider = connect(model, {**dict.fromkeys(names, url), "SSL_CERT_FILE": str(certificate)})
+        provider = connect(model, {**dict.fromkeys(names, url), "SSL_CERT_FILE": str(authority[0])})
         assert completed(provider.respond(ask(), CancelToken())).message.text == "ok"
         provider.close()
 
 
-def test_canceling_ends_a_stalled_stream_under_tls_at_once(certificate: Path) -> None:
+def test_canceling_ends_a_stalled_stream_under_tls_at_once(authority: tuple[Path, Path]) -> None:
     cancel = CancelToken()
-    with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=1500)], certificate=certificate) as server:
+    with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=1500)], certificate=authority[1]) as server:
         url = f"https://localhost:{server.port}"
-        provider = connect("openai/x", {"OPENAI_BASE_URL": url, "SSL_CERT_FILE": str(certificate)})
+        provider = connect("openai/x", {"OPENAI_BASE_URL": url, "SSL_CERT_FILE": str(authority[0])})
         timer = threading.Timer(1.0, cancel.fire, ["signal"])
         timer.start()
         started = time.monotonic()
@@ -253,9 +230,9 @@ def test_canceling_ends_a_tls_handshake_that_gets_no_answer(monkeypatch: pytest.
     assert end.canceled
 
 
-def test_a_plain_http_endpoint_trusts_no_certificate_at_all(certificate: Path) -> None:
+def test_a_plain_http_endpoint_trusts_no_certificate_at_all(authority: tuple[Path, Path]) -> None:
     """The context made for http has no authorities in it: should TLS be spoken after all, it fails closed."""
-    with ModelServer([Say("secret")], certificate=certificate) as server:
+    with ModelServer([Say("secret")], certificate=authority[1]) as server:
         endpoint = read_endpoint({}, "U", "K", "http://127.0.0.1:1")
         client = open_client(endpoint, ActiveConnection(), {}, patience=lambda: 1.0, idle=1.0)
         with pytest.raises(httpx2.ConnectError, match="certificate verify failed"):
@@ -283,26 +260,6 @@ def test_one_vendors_package_is_imported_and_neither_the_other_nor_github_nor_gi
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [package]
-
-
-def test_every_default_is_a_listed_model() -> None:
-    assert all(model_info(name).known for name in DEFAULTS.values())
-
-
-@pytest.mark.parametrize(
-    "name", ["gpt-5-2025-08-07", "claude-haiku-4-5-20251001", "anthropic/claude-opus-5-5"]
-)
-def test_snapshots_and_makers_prefixes_are_the_listed_model(name: str) -> None:
-    info = model_info(name)
-    assert info.known
-    assert info.name == name
-
-
-def test_an_unknown_model_is_a_careful_guess() -> None:
-    info = model_info("model-of-next-year")
-    assert not info.known
-    assert info.context_window <= 128_000
-    assert info.output_price > 0
 
 
 def test_an_unknown_model_on_the_own_machine_costs_nothing() -> None:

@@ -19,8 +19,6 @@ from pydantic import TypeAdapter
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, Text, Thinking, ToolCall, ToolResult
-from bot.contracts.model import ModelRequest
-from bot.contracts.tools import ToolSpec
 from bot.providers.connect import connect
 from tests.support.model_script import Call, Say, Think, Turn
 from tests.support.model_server import ModelServer
@@ -150,27 +148,6 @@ def test_the_headers_are_those_of_the_vendors_own_package(model: str) -> None:
     assert set(theirs) - telemetry <= set(ours)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_a_server_of_ones_own_needs_no_key(model: str) -> None:
-    with ModelServer([Say("ok")]) as server:
-        environment = {name: value for name, value in server.environment().items() if name.endswith("_URL")}
-        provider = connect(model, environment)
-        completed(provider.respond(ask(), CancelToken()))
-        provider.close()
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_tool_choice_none_changes_nothing_else(model: str) -> None:
-    request = ask(user("hello"))
-    masked = ModelRequest(request.system, request.tools, request.messages, "none")
-    _, plain = run(model, [Say("ok")], request)
-    _, none = run(model, [Say("ok")], masked)
-    masked_values = raw_values(none[0].body)
-    # Anthropic's cache would hold no messages: the toolbox refuses there.
-    assert masked_values.pop("tool_choice", None) == (None if model == MESSAGES else '"none"')
-    assert masked_values == raw_values(plain[0].body)
-
-
 def test_thinking_goes_back_as_it_came_signed_and_redacted() -> None:
     turn = Turn(
         (Think("Let me\nsee… ", "sig+/="), Think(redacted="opaque=="), Think("", "empty-text"), Say("So."))
@@ -226,13 +203,6 @@ def test_results_go_into_one_message_each_for_chat_with_errors_named() -> None:
         {"role": "tool", "tool_call_id": "b", "content": "Error: no such file"},
         {"role": "tool", "tool_call_id": "c", "content": "error: unknown"},
     ]
-
-
-def test_an_assistant_message_with_nothing_to_send_is_left_out() -> None:
-    for model in MODELS:
-        body = sent(model, user("q"), assistant(), assistant(Text("")), user("go on"))
-        rows = body.get("messages") or body["input"]
-        assert "assistant" not in [message["role"] for message in rows]
 
 
 @pytest.mark.parametrize(
@@ -340,32 +310,6 @@ def test_white_space_at_the_end_of_the_models_last_words_is_taken_off_for_messag
     calls = assistant(Text("So. \n"), ToolCall("a", "bash", "{}"))
     body = sent(MESSAGES, user("q"), calls, results(ToolResult("a", "bash", "ok")))
     assert body["messages"][1]["content"][0]["text"] == "So. \n", "what is followed by a call stays as it was"
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_a_schema_goes_out_whole(model: str) -> None:
-    """Nested objects, enums, what is required: a model leaves out what it is not told of."""
-    schema = {
-        "type": "object",
-        "properties": {
-            "mode": {"type": "string", "enum": ["a", "b"]},
-            "edits": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"old": {"type": "string", "minLength": 1}},
-                    "required": ["old"],
-                    "additionalProperties": False,
-                },
-            },
-        },
-        "required": ["mode", "edits"],
-    }
-    _, requests = run(model, [Say("ok")], ask(tools=(ToolSpec("edit", "Edit.", schema),)))
-    tool = requests[0].json["tools"][0]
-    tool = tool.get("function", tool)
-    assert (tool.get("parameters") or tool["input_schema"]) == schema
-    assert (tool["name"], tool["description"]) == ("edit", "Edit.")
 
 
 def test_the_same_session_makes_the_same_bytes_in_another_process_with_another_seed() -> None:
