@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bot.agent.findings import REPORT_FINDING, AnchoredFinding, ReportFinding
-from bot.agent.toolbox import CallExecution, Permission, Toolbox
+from bot.agent.findings import AnchoredFinding, ReportFinding
+from bot.agent.toolbox import CallExecution
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import ToolCall
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Kind, Severity
+from tests.support.sessions import execute
 
 
 def take(finding: Finding, cancel: CancelToken) -> AnchoredFinding | str:
@@ -25,8 +24,7 @@ def take(finding: Finding, cancel: CancelToken) -> AnchoredFinding | str:
 def call(report: ReportFinding, **given: Any) -> CallExecution:
     arguments = {"path": "a.py", "line": 3, "severity": "major", "title": "T", "body": "B"}
     arguments |= {"kind": "crash", **given}
-    toolbox = Toolbox([report.spec], {REPORT_FINDING.name: report}, lambda tool, values: Permission(True))
-    return toolbox.execute(ToolCall("a", "report_finding", json.dumps(arguments)), CancelToken())
+    return execute(report, **arguments)
 
 
 def test_a_finding_is_kept_as_it_was_judged() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.recorded_calls import recorded_calls
-from bot.contracts.journal import Record, Response, Result
+from bot.contracts.journal import Response, Result
 from bot.contracts.messages import ToolCall
-from tests.support.sessions import header
+from tests.support.sessions import journal_of
 
 TURN_1 = Response(
     1,
@@ -19,22 +18,13 @@ TURN_1 = Response(
 RESULTS = (Result(1, "c1", "bash", "ok"), Result(1, "c2", "edit", "edited"))
 
 
-def journal(folder: Path, *records: Record) -> JournalFile:
-    path = folder / "journal.jsonl"
-    with Journal(path, str) as writer:
-        writer.write(header())
-        for record in records:
-            writer.write(record)
-    return read_journal(path)
-
-
 def test_calls_come_in_order_with_their_results(tmp_path: Path) -> None:
-    calls = recorded_calls(journal(tmp_path, TURN_1, *RESULTS))
+    calls = recorded_calls(journal_of(tmp_path, TURN_1, *RESULTS))
     assert [(call.call.id, call.result) for call in calls] == [("c1", RESULTS[0]), ("c2", RESULTS[1])]
 
 
 def test_a_call_during_which_the_run_died_has_no_result(tmp_path: Path) -> None:
-    _, second = recorded_calls(journal(tmp_path, TURN_1, RESULTS[0]))
+    _, second = recorded_calls(journal_of(tmp_path, TURN_1, RESULTS[0]))
     assert second.result is None
     assert not second.handed_over
 
@@ -42,5 +32,5 @@ def test_a_call_during_which_the_run_died_has_no_result(tmp_path: Path) -> None:
 def test_calls_with_the_same_id_in_two_turns_keep_their_own_results(tmp_path: Path) -> None:
     turns = [Response(n, (ToolCall("c", "bash", "{}"),), "tool_use", "") for n in (1, 2)]
     results = [Result(n, "c", "bash", f"result {n}") for n in (1, 2)]
-    calls = recorded_calls(journal(tmp_path, turns[0], results[0], turns[1], results[1]))
+    calls = recorded_calls(journal_of(tmp_path, turns[0], results[0], turns[1], results[1]))
     assert [call.result for call in calls] == results

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from bot.agent.todo import MAX_ITEMS, MAX_TEXT, REMINDER_ROUNDS, Todo
-from bot.agent.toolbox import CallExecution, Permission, Toolbox
-from bot.contracts.cancel import CancelToken
+from bot.agent.toolbox import CallExecution
 from bot.contracts.messages import ToolCall
+from tests.support.sessions import execute
 
 LOOK = (ToolCall("b", "view", "{}"),)
 
 
+def give(todo: Todo, *items: dict[str, str]) -> CallExecution:
+    return execute(todo, items=list(items))
+
+
 def item(text: str, status: str = "pending") -> dict[str, str]:
     return {"text": text, "status": status}
-
-
-def give(todo: Todo, *items: dict[str, str]) -> CallExecution:
-    toolbox = Toolbox([todo.spec], {"todo": todo}, lambda name, values: Permission(True))
-    return toolbox.execute(ToolCall("a", "todo", json.dumps({"items": list(items)})), CancelToken())
 
 
 def test_the_list_comes_back_whole_and_the_last_one_counts() -> None:

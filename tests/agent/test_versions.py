@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.versions import OUTSIDE, apply_diff, apply_verified, changed_files, version_content, versions
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import FilesChanged, FileVersion, Record, Response, Result
 from bot.contracts.messages import ToolCall
 from bot.toolhost.diff import compare
-from tests.support.sessions import header
+from tests.support.sessions import journal_of
 
 
 def sha256(data: bytes) -> str:
@@ -38,15 +37,6 @@ def found(path: str, before: bytes | None, after: bytes | None, **more: Any) -> 
     return FileVersion(path, hashes[0], hashes[1], content=after, **more)
 
 
-def journal(folder: Path, *records: Record, secret: str = "\0") -> JournalFile:
-    path = folder / "journal.jsonl"
-    with Journal(path, lambda text: text.replace(secret, "*")) as writer:
-        writer.write(header())
-        for record in records:
-            writer.write(record)
-    return read_journal(path)
-
-
 def edit(turn: int, *files: dict[str, Any], tool: str = "edit") -> Result:
     metadata = files[0] if len(files) == 1 else {"files": list(files)}
     return Result(turn, f"c{turn}", tool, "done", metadata=metadata)
@@ -64,7 +54,7 @@ BASE = {"a.txt": b"one\ntwo\n"}
 
 def test_edits_and_commands_make_versions_in_their_order(tmp_path: Path) -> None:
     history = versions(
-        journal(
+        journal_of(
             tmp_path,
             edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n")),
             *bash(2, found("a.txt", b"1\ntwo\n", b"1\n2\n"), found("new.txt", None, b"n\n")),
@@ -82,7 +72,7 @@ def test_edits_and_commands_make_versions_in_their_order(tmp_path: Path) -> None
 
 
 def test_a_file_that_is_created_was_absent_before(tmp_path: Path) -> None:
-    history = versions(journal(tmp_path, edit(1, change("a.txt", None, "one\n"))))
+    history = versions(journal_of(tmp_path, edit(1, change("a.txt", None, "one\n"))))
     assert [v.what for v in history["a.txt"]] == ["absent", "+1 -0"]
     # Even where the base has one: a command may have removed it before.
     assert [version_content(history, v, BASE.get) for v in history["a.txt"]] == [None, b"one\n"]
@@ -93,7 +83,7 @@ def test_a_version_has_the_mode_that_the_file_had(tmp_path: Path) -> None:
     gone = change("run.sh", "one\n", None, mode=0o755)
     made = change("new.sh", None, "one\n", mode=0o700)
     history = versions(
-        journal(tmp_path, edit(1, gone), edit(2, made), edit(3, change("old.sh", "a\n", "b\n")))
+        journal_of(tmp_path, edit(1, gone), edit(2, made), edit(3, change("old.sh", "a\n", "b\n")))
     )
     assert history["run.sh"][0].mode == 0o755
     assert history["new.sh"][1].mode == 0o700
@@ -103,14 +93,14 @@ def test_a_version_has_the_mode_that_the_file_had(tmp_path: Path) -> None:
 def test_a_moved_file_is_made_of_what_it_was_under_its_old_name(tmp_path: Path) -> None:
     moved = change("b.txt", "one\ntwo\n", "1\ntwo\n", before_hash=None, moved_from="a.txt")
     gone = change("a.txt", "one\ntwo\n", None, diff="", moved_to="b.txt")
-    history = versions(journal(tmp_path, edit(1, moved, gone, tool="patch")))
+    history = versions(journal_of(tmp_path, edit(1, moved, gone, tool="patch")))
     assert version_content(history, history["b.txt"][1], BASE.get) == b"1\ntwo\n"
     assert [version_content(history, v, BASE.get) for v in history["a.txt"]] == [BASE["a.txt"], None]
 
 
 def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path) -> None:
     history = versions(
-        journal(
+        journal_of(
             tmp_path,
             edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n")),
             edit(2, change("a.txt", "other\n", "another\n")),
@@ -122,7 +112,11 @@ def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path
 
 
 def test_a_diff_that_was_masked_gives_no_version(tmp_path: Path) -> None:
-    masked = journal(tmp_path, edit(1, change("a.txt", "one\ntwo\n", "hunter2\ntwo\n")), secret="hunter2")
+    masked = journal_of(
+        tmp_path,
+        edit(1, change("a.txt", "one\ntwo\n", "hunter2\ntwo\n")),
+        redact=lambda text: text.replace("hunter2", "*"),
+    )
     history = versions(masked)
     with pytest.raises(UsageError, match=r"Version 1 of a.txt cannot be worked out: its diff was masked"):
         version_content(history, history["a.txt"][1], BASE.get)
@@ -131,7 +125,7 @@ def test_a_diff_that_was_masked_gives_no_version(tmp_path: Path) -> None:
 def test_a_file_too_large_to_record_and_a_link_give_no_version(tmp_path: Path) -> None:
     large = FileVersion("a.txt", sha256(BASE["a.txt"]), sha256(b"x"), oversize=True)
     link = FileVersion("l", None, sha256(b"target"), link="target")
-    history = versions(journal(tmp_path, *bash(1, large, link)))
+    history = versions(journal_of(tmp_path, *bash(1, large, link)))
     with pytest.raises(UsageError, match="too large to record"):
         version_content(history, history["a.txt"][1], BASE.get)
     with pytest.raises(UsageError, match="is a link to target"):
@@ -139,14 +133,14 @@ def test_a_file_too_large_to_record_and_a_link_give_no_version(tmp_path: Path) -
 
 
 def test_the_base_of_another_repository_is_not_taken(tmp_path: Path) -> None:
-    history = versions(journal(tmp_path, edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n"))))
+    history = versions(journal_of(tmp_path, edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n"))))
     with pytest.raises(UsageError, match="is of another repository"):
         version_content(history, history["a.txt"][0], lambda path: b"something else\n")
 
 
 def test_a_thousand_versions_are_worked_out_one_from_the_other(tmp_path: Path) -> None:
     edits = [edit(n, change("a.txt", f"{n}\n", f"{n + 1}\n")) for n in range(1200)]
-    history = versions(journal(tmp_path, *edits))
+    history = versions(journal_of(tmp_path, *edits))
     assert version_content(history, history["a.txt"][-1], {"a.txt": b"0\n"}.get) == b"1200\n"
 
 

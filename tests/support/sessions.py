@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,12 +12,13 @@ from bot.agent.compaction import SummaryCompaction
 from bot.agent.journal import Journal, JournalFile, read_journal
 from bot.agent.loop import ConversationContext, Hooks, LoopEnd, run_loop
 from bot.agent.masking import Masking, no_mask
-from bot.agent.toolbox import Permission, Toolbox
+from bot.agent.toolbox import CallExecution, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
-from bot.contracts.journal import SCHEMA_VERSION, Header
-from bot.contracts.messages import Image, Message, ToolResult
+from bot.contracts.journal import SCHEMA_VERSION, Header, Record
+from bot.contracts.messages import Image, Message, ToolCall, ToolResult
 from bot.contracts.request import Actor, Request, RunLimits, Tier
 from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.session.tools.result_tools import ResultTool
 from tests.support.scripted import INFO, ScriptedProvider, Turn
 
 Run = Callable[[Mapping[str, Any], CancelToken], ToolOutcome]
@@ -123,3 +125,19 @@ class Bench:
 
 def results_of(message: Message) -> tuple[ToolResult, ...]:
     return tuple(part for part in message.parts if isinstance(part, ToolResult))
+
+
+def execute(tool: ResultTool, **arguments: Any) -> CallExecution:
+    """A call of `tool` with these arguments, by a toolbox that has nothing else."""
+    toolbox = Toolbox([tool.spec], {tool.spec.name: tool}, lambda name, values: Permission(True))
+    return toolbox.execute(ToolCall("a", tool.spec.name, json.dumps(arguments)), CancelToken())
+
+
+def journal_of(folder: Path, *records: Record, redact: Callable[[str], str] = str) -> JournalFile:
+    """A journal with these lines, as it is read again."""
+    path = folder / "journal.jsonl"
+    with Journal(path, redact) as writer:
+        writer.write(header())
+        for record in records:
+            writer.write(record)
+    return read_journal(path)
