@@ -3,96 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bot.attachments.confined import RejectedFile
-from bot.attachments.fetch import FILE_LIMITS, Fetcher, FetchLimits, site_of
-from bot.attachments.files import MAX_ATTACHED, AttachedFiles, Unpacked
-from bot.attachments.selector import MAX_NAMED, AttachmentSelector, SelectionRules
-from bot.contracts.request import Actor, Request, Thread, Tier
-from bot.github.client import connect
-from bot.github.retry import Pace
-from bot.session.context.attachments import Attachments, has_attachments
-from bot.session.event.attachments import _Reader, collect_attachments
-from slash_forge import Forge
+from bot.attachments.fetch import FetchLimits
+from bot.attachments.files import MAX_ATTACHED
+from bot.attachments.selector import MAX_NAMED
+from bot.contracts.request import Tier
+from bot.session.context.attachments import has_attachments
+from tests.attachments.conftest import LOG, World
 from tests.support.loopback import Listener, Response
-
-REPO = "octo/hello"
-LOG = b"12:00 started\n"
-
-
-@dataclass
-class World:
-    """ann may write, eve is a stranger."""
-
-    forge: Forge
-    folder: Path
-    token: str
-
-    def attached(self, name: str = "app.log", login: str = "ann", data: bytes = LOG) -> str:
-        return self.forge.attach_file(REPO, login, name, data)
-
-    def request(self, body: str, login: str = "ann") -> Request:
-        number = self.forge.create_issue(REPO, login, "It is wrong", body)
-        thread = Thread(number, "It is wrong", body, login, "")
-        actor = Actor("ann", self.forge.add_user("ann"), Tier.MAINTAINER)
-        return Request("fix", "this issue", actor, REPO, "main", "", thread=thread)
-
-    def look(self, request: Request, limits: FetchLimits = FILE_LIMITS, **terms: Any) -> Attachments:
-        """The sandbox has tests of its own: here nothing is unpacked."""
-        site = site_of(self.forge.url)
-        github = connect(self.token, self.forge.api_url, pace=Pace(0, sleep=lambda _: None))
-        given = SelectionRules(
-            **{"tiers": {Tier.MAINTAINER}, "requester": Tier.MAINTAINER, "blind": True, **terms}
-        )
-        fetcher = Fetcher(site, limits)
-        files = AttachedFiles(self.folder / "attachments", fetcher, as_it_is)
-        return collect_attachments(
-            request,
-            AttachmentSelector(
-                site, _Reader(github, request, ()), fetcher, not_drawn, files=files, rules=given
-            ),
-        )
-
-    def fetched(self) -> list[str]:
-        return [e.path for e in self.forge.requests if e.path.startswith("/user-attachments")]
-
-
-def as_it_is(data: bytes, name: str) -> Unpacked:
-    if data == b"broken":
-        raise RejectedFile("it is broken")
-    return Unpacked({name: data}, ("`../x`: odd",) if name.endswith(".zip") else ())
-
-
-def not_drawn(data: bytes) -> Any:
-    raise RejectedFile("it is no picture")
-
-
-@pytest.fixture(scope="module")
-def forge() -> Iterator[Forge]:
-    with Forge() as forge:
-        for login in ("octo", "ann", "eve"):
-            forge.add_user(login)
-        forge.create_repository("octo", "hello")
-        forge.grant(REPO, "ann", "write")
-        forge.commit(REPO, {"a.txt": "1\n"})
-        yield forge
-
-
-@pytest.fixture
-def world(forge: Forge, tmp_path: Path) -> World:
-    forge.requests.clear()
-    permissions = {"issues": "read", "pull_requests": "read", "metadata": "read"}
-    return World(forge, tmp_path, forge.token(permissions=permissions, repo=REPO))
 
 
 def test_a_maintainers_file_is_put_where_the_model_reads_and_listed(world: World) -> None:
-    body = f"See [app.log]({world.attached()}), or bare: {world.attached('b.zip')}."
+    body = f"See [app.log]({world.file()}), or bare: {world.file('b.zip')}."
     seen = world.look(world.request(body))
     log, packed = seen.files
     assert Path(log.path, "app.log").read_bytes() == LOG
@@ -106,7 +32,7 @@ def test_a_maintainers_file_is_put_where_the_model_reads_and_listed(world: World
 
 
 def test_a08_a_strangers_file_is_fetched_only_where_the_policy_says_outsider(world: World) -> None:
-    request = world.request(f"[x]({world.attached(login='eve')})", "eve")
+    request = world.request(f"[x]({world.file(login='eve')})", "eve")
     seen = world.look(request)
     assert (seen.files, world.fetched()) == ((), [])
     words = "it is by eve, and the policy's `attachments` shows those of maintainer"
@@ -127,19 +53,19 @@ def test_a08_a_strangers_file_is_fetched_only_where_the_policy_says_outsider(wor
 def test_a08_of_a_quotation_of_code_or_from_another_host_nothing_is_fetched(
     world: World, body: str, why: str
 ) -> None:
-    seen = world.look(world.request(body.format(world.attached())))
+    seen = world.look(world.request(body.format(world.file())))
     assert [why in line for line in seen.omitted] == ([True] if why else [])
     assert (seen.files, world.forge.requests) == ((), [])
 
 
 def test_one_file_in_two_places_is_fetched_once(world: World) -> None:
-    address = world.attached()
+    address = world.file()
     assert len(world.look(world.request(f"{address} {address}")).files) == 1
     assert len(world.fetched()) == 1
 
 
 def test_more_than_there_is_room_for_are_named_up_to_a_number(world: World) -> None:
-    body = " ".join(world.attached() for _ in range(MAX_ATTACHED + 40))
+    body = " ".join(world.file() for _ in range(MAX_ATTACHED + 40))
     seen = world.look(world.request(body))
     assert len(seen.files) == len(world.fetched()) == MAX_ATTACHED
     assert len(seen.omitted) == MAX_NAMED + 1
@@ -149,17 +75,17 @@ def test_more_than_there_is_room_for_are_named_up_to_a_number(world: World) -> N
 
 def test_too_many_bytes_are_not_taken(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.attachments.files.MAX_RUN_BYTES", 20)
-    seen = world.look(world.request(f"{world.attached()} {world.attached()}"))
+    seen = world.look(world.request(f"{world.file()} {world.file()}"))
     assert len(seen.files) == 1
     assert "all together are over" in seen.omitted[0]
     assert [path.name for path in (world.folder / "attachments").iterdir()] == ["1"]
-    assert "it is over" in world.look(world.request(world.attached()), FetchLimits(each=9)).omitted[0]
+    assert "it is over" in world.look(world.request(world.file()), FetchLimits(each=9)).omitted[0]
 
 
 def test_what_cannot_be_had_is_said_and_the_next_one_comes(world: World) -> None:
-    gone = world.attached().replace("files/", "files/9")
-    broken = world.attached(data=b"broken")
-    seen = world.look(world.request(f"{gone} {broken} {world.attached()}"))
+    gone = world.file().replace("files/", "files/9")
+    broken = world.file(data=b"broken")
+    seen = world.look(world.request(f"{gone} {broken} {world.file()}"))
     assert ["GitHub does not show it to us (404)" in seen.omitted[0], "it is broken" in seen.omitted[1]] == [
         True,
         True,
@@ -169,7 +95,7 @@ def test_what_cannot_be_had_is_said_and_the_next_one_comes(world: World) -> None
 
 def test_a_full_disk_leaves_nothing_half_written(world: World) -> None:
     (world.folder / "attachments").write_text("in the way")
-    seen = world.look(world.request(world.attached()))
+    seen = world.look(world.request(world.file()))
     assert "it could not be written (" in seen.omitted[0]
 
 
@@ -177,10 +103,10 @@ def test_a08_a_redirect_to_another_host_is_not_followed(world: World) -> None:
     with Listener(lambda _: Response(200, LOG)) as elsewhere:
         headers = {"Location": f"{elsewhere.url}/app.log"}
         world.forge.fail_next("GET", "/user-attachments", 302, headers=headers, body=b"")
-        seen = world.look(world.request(world.attached()))
+        seen = world.look(world.request(world.file()))
         assert "a host that is not known to be its own" in seen.omitted[0]
         assert elsewhere.requests == []
 
 
 def test_a_request_with_a_file_is_told_at_a_glance(world: World) -> None:
-    assert has_attachments(replace(world.request(""), instruction=world.attached()))
+    assert has_attachments(replace(world.request(""), instruction=world.file()))

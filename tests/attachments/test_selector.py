@@ -8,90 +8,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bot.attachments.fetch import PICTURE_LIMITS, Fetcher, FetchError, FetchLimits, site_of
-from bot.attachments.files import AttachedFiles, Unpacked
-from bot.attachments.redraw import RedrawnPicture
-from bot.attachments.selector import MAX_NAMED, MAX_PICTURES, AttachmentSelector, SelectionRules
+from bot.attachments.selector import MAX_NAMED, MAX_PICTURES
 from bot.contracts.pulls import Comment, ReviewThread, Side
-from bot.contracts.request import Actor, Request, Thread, Tier, Trigger
-from bot.github.client import connect
-from bot.github.retry import Pace
+from bot.contracts.request import Actor, Thread, Tier, Trigger
 from bot.session.context.attachments import Attachments, has_attachments
-from bot.session.event.attachments import _Reader, collect_attachments
-from slash_forge import Forge
+from tests.attachments.conftest import PICTURE, REPO, World
 from tests.attachments.pictures import plain
 
-REPO = "octo/hello"
-PICTURE = plain()
 WRITERS = frozenset({Tier.MAINTAINER})
-
-
-@dataclass
-class World:
-    """ann may write, bob may triage, eve is a stranger; an issue of ann's, a pull request of bob's."""
-
-    forge: Forge
-    issue: int
-    pull: int
-    token: str
-
-    def attached(self, login: str = "ann", data: bytes = PICTURE) -> str:
-        return self.forge.attach(REPO, login, data)
-
-    def request(self, body: str = "", login: str = "ann", **more: Any) -> Request:
-        """A request about a new issue of `login`'s that says `body`."""
-        number = self.forge.create_issue(REPO, login, "It is wrong", body)
-        thread = Thread(number, "It is wrong", body, login, "")
-        actor = Actor("ann", self.forge.add_user("ann"), Tier.MAINTAINER)
-        return Request("fix", "this issue", actor, REPO, "main", "", thread=thread, **more)
-
-    def look(
-        self, request: Request, limits: FetchLimits = PICTURE_LIMITS, bots: tuple[int, ...] = (), **terms: Any
-    ) -> Attachments:
-        """The sandbox has tests of its own: here what was fetched is the picture."""
-        site = site_of(self.forge.url)
-        github = connect(self.token, self.forge.api_url, pace=Pace(0, sleep=lambda _: None))
-        given = SelectionRules(**{"tiers": WRITERS, "requester": request.actor.tier, **terms})
-        reader, fetcher = _Reader(github, request, bots), Fetcher(site, limits)
-        files = AttachedFiles(Path("not/used"), fetcher, lambda data, name: Unpacked({}))
-        looker = AttachmentSelector(site, reader, fetcher, drawn, files=files, rules=given)
-        return collect_attachments(request, looker)
-
-    def fetched(self) -> list[str]:
-        return [e.path for e in self.forge.requests if e.path.startswith(("/user-attachments", "/storage"))]
-
-
-def drawn(data: bytes) -> RedrawnPicture:
-    return RedrawnPicture("image/png", data, 40, 20)
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[World]:
-    with Forge() as forge:
-        for login in ("octo", "ann", "bob", "eve"):
-            forge.add_user(login)
-        forge.create_repository("octo", "hello")
-        forge.grant(REPO, "ann", "write")
-        forge.grant(REPO, "bob", "triage")
-        forge.commit(REPO, {"a.txt": "".join(f"{n}\n" for n in range(9))})
-        forge.commit(REPO, {"a.txt": "".join(f"{n}!\n" for n in range(9))}, branch="change")
-        pull = forge.open_pull(REPO, "bob", "change", title="Words")
-        permissions = {"issues": "read", "pull_requests": "read", "metadata": "read"}
-        token = forge.token(permissions=permissions, repo=REPO)
-        yield World(forge, forge.create_issue(REPO, "ann", "It is wrong"), pull, token)
-
-
-@pytest.fixture
-def world(shared: World) -> World:
-    shared.forge.requests.clear()
-    return shared
 
 
 def text_of(seen: Attachments) -> str:
@@ -100,7 +30,7 @@ def text_of(seen: Attachments) -> str:
 
 
 def test_a_maintainers_picture_is_shown_and_the_text_says_which_it_is(world: World) -> None:
-    body = f"Look: ![a wrong sum]({world.attached()}) There."
+    body = f"Look: ![a wrong sum]({world.picture()}) There."
     seen = world.look(world.request(body))
     [image] = seen.images
     assert (image.media_type, image.data, image.name) == ("image/png", PICTURE, "picture 1")
@@ -111,7 +41,7 @@ def test_a_maintainers_picture_is_shown_and_the_text_says_which_it_is(world: Wor
 
 @pytest.mark.parametrize(("tiers", "number"), [(WRITERS, 0), ({Tier.CONTRIBUTOR}, 1), ({Tier.OUTSIDER}, 0)])
 def test_who_wrote_the_text_decides_and_not_who_asked(world: World, tiers: set[Tier], number: int) -> None:
-    seen = world.look(world.request(f"![x]({world.attached('bob')})", "bob"), tiers=tiers)
+    seen = world.look(world.request(f"![x]({world.picture('bob')})", "bob"), tiers=tiers)
     assert len(seen.images) == number
     assert len(world.fetched()) == number
     if not number:
@@ -121,7 +51,7 @@ def test_who_wrote_the_text_decides_and_not_who_asked(world: World, tiers: set[T
 
 def test_a_login_that_passed_to_another_account_counts_for_nothing(world: World) -> None:
     """GitHub's word on a text and on what an account may must be of one id."""
-    request = world.request(f"![x]({world.attached()})")
+    request = world.request(f"![x]({world.picture()})")
     issue = f"/issues/{request.thread and request.thread.number}$"
     text = request.thread and request.thread.body
     body = {"user": {"login": "ann", "id": 1, "type": "User"}, "body": text, "body_html": ""}
@@ -133,7 +63,7 @@ def test_a_login_that_passed_to_another_account_counts_for_nothing(world: World)
 
 def test_a_bot_is_nobody_unless_it_is_listed_by_id(world: World) -> None:
     number = world.forge.add_user("helper[bot]", kind="Bot")
-    request = world.request(f"![x]({world.attached()})", "helper[bot]")
+    request = world.request(f"![x]({world.picture()})", "helper[bot]")
     assert world.look(request, tiers={Tier.BOT}).images == ()
     assert len(world.look(request, tiers={Tier.BOT}, bots=(number,)).images) == 1
     assert world.look(request, bots=(number,)).images == ()
@@ -144,7 +74,7 @@ def test_a_private_repositorys_picture_is_fetched_at_its_signed_address_without_
 ) -> None:
     world.forge.make_private(REPO)
     try:
-        seen = world.look(world.request(f"![x]({world.attached()})"))
+        seen = world.look(world.request(f"![x]({world.picture()})"))
     finally:
         world.forge._state.repositories[REPO].private = False
     assert len(seen.images) == 1
@@ -157,7 +87,7 @@ def test_a_private_repositorys_picture_is_fetched_at_its_signed_address_without_
 def test_each_kind_of_text_is_read_where_it_stands(world: World) -> None:
     """Ids of comments, reviews and review comments are of different name spaces."""
     forge, number = world.forge, world.pull
-    addresses = [world.attached(data=plain(n, 9)) for n in range(1, 5)]
+    addresses = [world.picture(data=plain(n, 9)) for n in range(1, 5)]
     said = [f"![x]({address})" for address in addresses]
     comment, _ = forge.comment(REPO, number, "ann", said[0])
     command, _ = forge.comment(REPO, number, "ann", f"/agent fix {said[3]}")
@@ -188,13 +118,13 @@ def test_each_kind_of_text_is_read_where_it_stands(world: World) -> None:
 
 
 def test_what_a_dispatch_asks_is_answered_for_by_whoever_started_it(world: World) -> None:
-    request = replace(world.request(), instruction=f"![x]({world.attached()})")
+    request = replace(world.request(), instruction=f"![x]({world.picture()})")
     assert len(world.look(request).images) == 1
     assert world.look(replace(request, actor=Actor("s", 0, Tier.SCHEDULE))).images == ()
 
 
 def test_one_picture_in_two_places_is_one_and_each_place_is_judged(world: World) -> None:
-    address = world.attached()
+    address = world.picture()
     by_ann, by_eve = (
         world.request(f"![x]({address}) ![y]({address})"),
         world.request(f"![x]({address})", "eve"),
@@ -204,33 +134,33 @@ def test_one_picture_in_two_places_is_one_and_each_place_is_judged(world: World)
 
 
 def test_a_quoted_picture_may_be_another_persons(world: World) -> None:
-    seen = world.look(world.request(f"> ![x]({world.attached('eve')})\n\nI see it too."))
+    seen = world.look(world.request(f"> ![x]({world.picture('eve')})\n\nI see it too."))
     assert "it stands in a quotation" in text_of(seen)
     assert world.forge.requests == []
 
 
 def test_an_address_that_is_in_the_text_no_more_is_not_fetched(world: World) -> None:
     request = world.request("nothing")
-    thread = replace(request.thread, body=f"![x]({world.attached()})")  # type: ignore[type-var]
+    thread = replace(request.thread, body=f"![x]({world.picture()})")  # type: ignore[type-var]
     seen = world.look(replace(request, thread=thread))
     assert "it is not in the text any more" in text_of(seen)
     assert world.fetched() == []
 
 
 def test_a_model_that_cannot_see_gets_the_word_and_nobody_is_asked(world: World) -> None:
-    seen = world.look(world.request(f"![alt]({world.attached()})"), blind=True)
+    seen = world.look(world.request(f"![alt]({world.picture()})"), blind=True)
     assert text_of(seen).endswith(") [image not shown: this model cannot see images]")
     assert world.forge.requests == []
 
 
 def test_where_the_policy_shows_nobodys_nobody_is_asked(world: World) -> None:
-    seen = world.look(world.request(f"![alt]({world.attached()})"), tiers=frozenset())
+    seen = world.look(world.request(f"![alt]({world.picture()})"), tiers=frozenset())
     assert "the policy's `attachments` allows nobody's" in text_of(seen)
     assert world.forge.requests == []
 
 
 def test_more_than_there_is_room_for_are_named(world: World) -> None:
-    body = " ".join(f"![{n}]({world.attached(data=plain(n + 1, 5))})" for n in range(MAX_PICTURES + 2))
+    body = " ".join(f"![{n}]({world.picture(data=plain(n + 1, 5))})" for n in range(MAX_PICTURES + 2))
     seen = world.look(world.request(body))
     assert len(seen.images) == MAX_PICTURES
     assert text_of(seen).count(f"there is room for {MAX_PICTURES}") == 2
@@ -247,7 +177,7 @@ def test_a_text_of_thousands_of_images_grows_by_little_and_asks_nobody(world: Wo
 
 
 def test_too_many_bytes_are_not_taken(world: World) -> None:
-    one, two = world.attached(data=bytes(600)), world.attached(data=bytes(601))
+    one, two = world.picture(data=bytes(600)), world.picture(data=bytes(601))
     seen = world.look(world.request(f"![x]({one}) ![y]({two})"), FetchLimits(each=600, together=10_000))
     assert len(seen.images) == 1
     assert ") [image not shown: it is over" in text_of(seen)
@@ -258,7 +188,7 @@ def test_too_many_bytes_are_not_taken(world: World) -> None:
 
 def test_what_takes_too_long_is_left(world: World) -> None:
     ticks = iter(range(0, 10_000, 50))
-    seen = world.look(world.request(f"![x]({world.attached()})"), clock=lambda: next(ticks), seconds=40)
+    seen = world.look(world.request(f"![x]({world.picture()})"), clock=lambda: next(ticks), seconds=40)
     assert "there was no time left for it" in text_of(seen)
 
 
@@ -276,7 +206,7 @@ def test_what_github_does_not_give_is_said_and_the_run_goes_on(
     world: World, path: str, status: int, said: str
 ) -> None:
     world.forge.fail_next("GET", path, status)
-    seen = world.look(world.request(f"![x]({world.attached()})"))
+    seen = world.look(world.request(f"![x]({world.picture()})"))
     assert seen.images == ()
     assert f"[image not shown: {said}" in text_of(seen)
     assert world.forge.faults_waiting == 0
@@ -284,7 +214,7 @@ def test_what_github_does_not_give_is_said_and_the_run_goes_on(
 
 def test_a_connection_that_breaks_is_no_trouble_either(world: World) -> None:
     world.forge.drop_next("GET", "/user-attachments|/storage")
-    seen = world.look(world.request(f"![x]({world.attached()})"))
+    seen = world.look(world.request(f"![x]({world.picture()})"))
     assert "GitHub did not send it (" in text_of(seen)
     assert "token=" not in text_of(seen)
 
@@ -333,7 +263,7 @@ def test_a_server_that_sends_byte_by_byte_does_not_keep_us(world: World) -> None
 
 def test_what_is_packed_for_the_way_is_not_unpacked(world: World) -> None:
     packed = gzip.compress(bytes(5_000_000))
-    request = world.request(f"![x]({world.attached()})")
+    request = world.request(f"![x]({world.picture()})")
     headers = {"Content-Encoding": "gzip", "Content-Type": "image/png"}
     world.forge.fail_next("GET", "/user-attachments|/storage", 200, headers=headers, body=packed)
     [image] = world.look(request).images
