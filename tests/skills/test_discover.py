@@ -16,19 +16,8 @@ from bot.skills.find import SkillSet, Wanted, checkout_skills, choose_skills, co
 from bot.skills.skill import Level, Skill
 from bot.skills.sources import SkillSource, commit_folders, folder_source
 from bot.skills.tool import catalogue
-from tests.skills.corpus import skill
+from tests.skills.corpus import skill, text, write
 from tests.support.repositories import commit_all, git, make_repository
-
-
-def text(name: str, use: str = "Says hello.") -> str:
-    return skill(f"name: {name}\ndescription: {use}\n")
-
-
-def write(root: Path, files: dict[str, str]) -> Path:
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(content)
-    return root
 
 
 def names(place: SkillSource) -> list[str]:

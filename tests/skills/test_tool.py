@@ -15,7 +15,7 @@ from bot.skills.find import choose_skills
 from bot.skills.grants import ActiveGrants
 from bot.skills.sources import folder_source
 from bot.skills.tool import MAX_BODY, MAX_LISTED, SkillFolder, SkillTool
-from tests.skills.corpus import skill
+from tests.skills.corpus import text, write
 
 SHOWN = "/run/slash-agent/skills"
 
@@ -25,11 +25,7 @@ class Bench:
 
     def __init__(self, folder: Path, files: dict[str, str], model: str = "anthropic/some-model") -> None:
         self.source = folder / "source"
-        for name, content in files.items():
-            path = self.source / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content.encode())
-        place = folder_source(self.source, "skills")
+        place = folder_source(write(self.source, files), "skills")
         self.found = choose_skills([discover(place, "repository")])
         self.grants = ActiveGrants("/srv")
         self.shelf = folder / "shelf"
@@ -44,10 +40,6 @@ class Bench:
         return "\n".join(self.tool.after_results())
 
 
-def text(name: str, body: str = "Do it.\n", more: str = "") -> str:
-    return skill(f"name: {name}\ndescription: Says hello.\n{more}", body)
-
-
 @pytest.mark.parametrize(
     "written, shown",
     [
@@ -60,13 +52,19 @@ def text(name: str, body: str = "Do it.\n", more: str = "") -> str:
     ],
 )
 def test_files_of_a_skill_are_where_its_text_names_them(tmp_path: Path, written: str, shown: str) -> None:
-    files = {"a/SKILL.md": text("a", f"{written}\n"), "a/scripts/run.py": "print()\n", "a/FORMS.md": "x\n"}
+    files = {
+        "a/SKILL.md": text("a", body=f"{written}\n"),
+        "a/scripts/run.py": "print()\n",
+        "a/FORMS.md": "x\n",
+    }
     body = Bench(tmp_path, files).load("a").splitlines()[1]
     assert body == shown.format(f"{SHOWN}/a")
 
 
 def test_the_result_is_a_line_and_the_body_comes_after_the_results(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, {"a/SKILL.md": text("a", "# Steps\n1. Look.\n"), "a/scripts/run.py": "print()\n"})
+    bench = Bench(
+        tmp_path, {"a/SKILL.md": text("a", body="# Steps\n1. Look.\n"), "a/scripts/run.py": "print()\n"}
+    )
     outcome = bench.call("a")
     assert outcome.content == "Loaded the skill a; its instructions follow."
     assert "Look" not in str(outcome.metadata)
@@ -91,7 +89,9 @@ def test_a_loaded_skill_is_not_put_to_the_model_twice(tmp_path: Path) -> None:
 
 
 def test_a_shorter_conversation_keeps_the_skill_that_is_being_followed_word_for_word(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, {"a/SKILL.md": text("a", "First.\n"), "b/SKILL.md": text("b", "Second.\n")})
+    bench = Bench(
+        tmp_path, {"a/SKILL.md": text("a", body="First.\n"), "b/SKILL.md": text("b", body="Second.\n")}
+    )
     bench.load("a")
     body = bench.load("b")
     assert bench.tool.carried() == (body, ["a"])
@@ -114,9 +114,9 @@ def test_a_name_that_is_no_skill_is_answered_with_those_there_are(tmp_path: Path
 
 
 def test_the_body_is_read_when_it_is_called_and_the_catalogue_stays(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, {"a/SKILL.md": text("a", "Old.\n"), "b/SKILL.md": text("b")})
+    bench = Bench(tmp_path, {"a/SKILL.md": text("a", body="Old.\n"), "b/SKILL.md": text("b")})
     before = bench.tool.spec
-    (bench.source / "a/SKILL.md").write_text(text("a", "New.\n", more="license: changed\n"))
+    (bench.source / "a/SKILL.md").write_text(text("a", body="New.\n", more="license: changed\n"))
     (bench.source / "c").mkdir()
     (bench.source / "c/SKILL.md").write_text(text("c"))
     assert "New." in bench.load("a")
@@ -146,7 +146,7 @@ def test_a_huge_body_is_cut_with_a_way_to_go_on(tmp_path: Path) -> None:
 
 
 def bench_body(tmp_path: Path, body: str) -> str:
-    return Bench(tmp_path, {"a/SKILL.md": text("a", body)}).load("a")
+    return Bench(tmp_path, {"a/SKILL.md": text("a", body=body)}).load("a")
 
 
 def test_many_files_are_listed_up_to_a_limit(tmp_path: Path) -> None:

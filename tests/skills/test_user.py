@@ -11,21 +11,10 @@ import pytest
 
 from bot.skills.find import SkillSet, checkout_skills
 from bot.skills.tool import SkillFolder
-from tests.skills.corpus import skill
+from tests.skills.corpus import text, write
 from tests.support.repositories import make_repository
 
 OFFICIAL = "~/.claude/plugins/cache/official/tdd/1.0/skills"
-
-
-def text(name: str, use: str = "Says hello.") -> str:
-    return skill(f"name: {name}\ndescription: {use}\n")
-
-
-def write(root: Path, files: Mapping[str, str]) -> Path:
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(content)
-    return root
 
 
 def plugin(home: Path, folder_name: str = "tdd", **manifest: Any) -> str:
