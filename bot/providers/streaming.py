@@ -141,7 +141,7 @@ class StreamingProvider:
     ) -> Complete | None:
         """Send one request and return its response; `None` only when the token fired."""
         self._wire.connection.arm()
-        if cancel.fired:
+        if cancel.wait(0):
             return None
         stream = self._wire.send(params)
         broken: Exception | None = None
