@@ -6,13 +6,11 @@ import difflib
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, Provider
 from bot.providers.endpoint import Endpoint
-from bot.providers.lifecycle import CLOSED_PROVIDERS, refuse_ended
 from bot.providers.models import (
     CHAT_EFFORTS,
     DEFAULTS,
@@ -48,29 +46,22 @@ def default_model(environment: Mapping[str, str]) -> str:
     raise MissingKeyError(sentence, *keys)
 
 
-def check_model(model: str, environment: Mapping[str, str], today: date | None = None) -> None:
-    """Raise the `UsageError` of `connect` as far as it needs no package. `today` is the date in UTC by default."""
-    _, _, vendor = _split(model)
+def check_model(model: str, environment: Mapping[str, str]) -> None:
+    """Raise the `UsageError` of `connect` as far as it needs no package."""
+    _, vendor = _split(model)
     if vendor.format not in ("bedrock", "vertex"):
-        refuse_ended(model, _endpoint(model, vendor, environment), today or datetime.now(UTC).date())
+        _endpoint(model, vendor, environment)
 
 
-def connect(
-    model: str,
-    environment: Mapping[str, str],
-    *,
-    policy: RetryPolicy = DEFAULT_POLICY,
-    today: date | None = None,
-) -> Provider:
+def connect(model: str, environment: Mapping[str, str], *, policy: RetryPolicy = DEFAULT_POLICY) -> Provider:
     """Return the provider for `model`, given as `provider/name`. Sends nothing yet.
 
     Imports the vendor's package, which takes up to a second: call it on a thread of its own.
 
-    Raises `UsageError` for an invalid name, an unknown provider, a model that its vendor ended, a missing key or
-    address, or a missing extra. A base URL of the user's own needs no key, since local servers need none.
+    Raises `UsageError` for an invalid name, an unknown provider, a missing key or address, or a missing extra. A base
+    URL of the user's own needs no key, since local servers need none.
     """
-    check_model(model, environment, today)
-    _, name, vendor = _split(model)
+    name, vendor = _split(model)
     if vendor.format in ("bedrock", "vertex"):
         wire = _cloud(vendor, name, environment)
     else:
@@ -143,10 +134,8 @@ def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> Wire:
     return anthropic_clouds.vertex(info, environment)
 
 
-def _split(model: str) -> tuple[str, str, Vendor]:
+def _split(model: str) -> tuple[str, Vendor]:
     provider, slash, name = model.partition("/")
-    if provider in CLOSED_PROVIDERS:
-        raise UsageError(CLOSED_PROVIDERS[provider])
     known = ", ".join(VENDORS)
     if not slash or not name.strip():
         suggestion = full_name_of(model)
@@ -160,7 +149,7 @@ def _split(model: str) -> tuple[str, str, Vendor]:
             f"Known are {known}. A server that speaks OpenAI's or Anthropic's API is reached through one of them "
             f"and its base URL variable."
         )
-    return provider, name.strip(), vendor
+    return name.strip(), vendor
 
 
 def _example() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import date
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Hangup, Raw, Say, Status, Think, Turn
 from tests.support.provider_runs import MODELS, ask, completed, failed, run
 
-TODAY = date(2026, 11, 27)
 KEYS = {
     "ANTHROPIC_API_KEY": "k",
     "OPENAI_API_KEY": "k",
@@ -33,7 +31,7 @@ KEYS = {
 
 def params(model: str, *, environment: dict[str, str] = KEYS, **fields: Any) -> dict[str, Any]:
     """The body of a request with `fields`, which is not sent."""
-    provider = connect(model, environment, today=TODAY)
+    provider = connect(model, environment)
     assert isinstance(provider, StreamingProvider)
     request = ask()
     fields = {"system": request.system, "tools": request.tools, "messages": request.messages, **fields}
@@ -84,7 +82,7 @@ def test_an_effort_is_sent_as_the_nearest_lower_level_or_left_out_and_said(
 ) -> None:
     assert sent_effort(params(model, effort=wanted)) == level
     assert sent_effort(params(model)) == ""
-    provider = connect(model, KEYS, today=TODAY)
+    provider = connect(model, KEYS)
     notes = effort_notes(provider.info, wanted)
     provider.close()
     assert len(notes) == (level != wanted)

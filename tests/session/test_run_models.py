@@ -89,7 +89,7 @@ def test_a_fallback_that_cannot_be_asked_is_named_before_the_first_request(stage
     )
     came = played(stage, [DONE], [], policy)
     notes = " ".join(came.outcome.notes)
-    assert "GitHub Models was closed on 2026-07-30" in notes
+    assert "There is no provider 'github'" in notes
     assert "gemini/gemini-3-pro, which is left out" in notes and "GEMINI_API_KEY" in notes
     assert "There is no provider 'nobody'" in notes
     # A server of one's own may not know the field.
