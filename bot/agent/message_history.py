@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, count
 
 from bot.contracts.messages import Image, Message, Part, Text, ToolCall, ToolResult
 
@@ -107,18 +106,12 @@ class MessageHistory:
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
                 if not part.id or part.id in self._ids:
-                    part = replace(part, id=self._new_id(f"call_{turn}_{index}"))
+                    # A continued conversation may have that name already.
+                    name = f"call_{turn}_{index}"
+                    part = replace(part, id=f"{name}_{len(self._ids)}" if name in self._ids else name)
                 self._ids.add(part.id)
             parts.append(part)
         return replace(message, parts=tuple(parts))
-
-    def _new_id(self, preferred: str) -> str:
-        """Return `preferred`, or with a number if a continued conversation uses it already."""
-        return next(
-            name
-            for name in chain((preferred,), (f"{preferred}_{n}" for n in count(2)))
-            if name not in self._ids
-        )
 
 
 def _without_results(message: Message, calls: frozenset[str]) -> Message:
