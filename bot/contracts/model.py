@@ -21,10 +21,10 @@ class ModelInfo:
 
     `known` is false for a guess. `vision`: it accepts images. `thinking`: how reasoning is requested, `off` for
     not at all. `streams_tools`: it can stream a call's arguments as they are generated, unchecked.
-    `min_cacheable`: the shortest prefix in tokens that is cached. `allowed_tools`: it accepts a list of the
-    tools allowed now, beside all tools. `forced_choice`: it can be forced to call a tool. `timeout`: seconds until
-    the first byte of a response. `efforts`: those of `EFFORTS` that it accepts. `hour_cache`: a prefix can be cached
-    for an hour, at twice the input price. `output_capped`: the policy set `max_output`, so every request has it.
+    `allowed_tools`: it accepts a list of the tools allowed now, beside all tools. `forced_choice`: it can be forced
+    to call a tool. `timeout`: seconds until the first byte of a response. `efforts`: those of `EFFORTS` that it
+    accepts. `hour_cache`: a prefix can be cached for an hour, at twice the input price. `output_capped`: the policy
+    set `max_output`, so every request has it.
     """
 
     name: str
@@ -38,7 +38,6 @@ class ModelInfo:
     vision: bool = False
     thinking: ThinkingKind = "off"
     streams_tools: bool = False
-    min_cacheable: int = 1024
     allowed_tools: bool = False
     forced_choice: bool = False
     timeout: int = 900

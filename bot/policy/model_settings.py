@@ -48,7 +48,6 @@ class ModelFacts:
     vision: Truth | None = key(None, "Whether the model accepts images.")
     thinking: ThinkingKind | None = key(None, "How requests turn on thinking.")
     streams_tools: Truth | None = key(None, "Whether the model streams tool calls.")
-    min_cacheable: _Size | None = key(None, "The shortest prefix that is cached, in tokens.")
     allowed_tools: Truth | None = key(None, "Whether a request may name the tools that are allowed now.")
     forced_choice: Truth | None = key(None, "Whether a request may force a tool.")
     timeout: Annotated[int, whole(1, 7_200)] | None = key(

@@ -115,20 +115,6 @@ _EFFORTS = {
 }
 # Chat Completions refuses tools together with an effort for all newer ones.
 CHAT_EFFORTS = frozenset({"gpt-5.1", "gpt-5", "gpt-5-mini", "gpt-5-nano", "o3", "o4-mini"})
-# The shortest prefix that is kept, in tokens, where it is not 1,024.
-_CACHEABLE = {
-    **dict.fromkeys(("claude-opus-4-5", "claude-opus-4-6", "claude-haiku-4-5"), 4096),
-    "claude-sonnet-4-6": 2048,
-    **dict.fromkeys(
-        (
-            name
-            for name in _ANTHROPIC
-            if re.fullmatch(r"claude-[a-z]+-5(-[125])?", name) and name != "claude-sonnet-5"
-        ),
-        512,
-    ),
-}
-
 DEFAULTS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.2-sol"}
 
 
@@ -171,7 +157,6 @@ def _with_abilities(info: ModelInfo, listed: str) -> ModelInfo:
         vision=True,
         thinking=thinking,
         streams_tools=is_claude and thinking == "adaptive",
-        min_cacheable=_CACHEABLE.get(listed, 1024),
         allowed_tools=not is_claude,
         forced_choice=not is_claude,
         efforts=_EFFORTS.get(listed, _ALL if thinking == "adaptive" else ()),

@@ -35,7 +35,6 @@ models:
     vision: true
     thinking: "budget"
     streams_tools: true
-    min_cacheable: 2048
     allowed_tools: false
     forced_choice: false
 """
@@ -88,7 +87,6 @@ READ = [
                 "vision": True,
                 "thinking": "budget",
                 "streams_tools": True,
-                "min_cacheable": 2048,
                 "allowed_tools": False,
                 "forced_choice": False,
             }
