@@ -144,7 +144,7 @@ class _Cloud(AnthropicMessages):
         self.errors = (*AnthropicMessages.errors, *_credential_errors(), RuntimeError)
         super().__init__(endpoint, info)
 
-    def headers(self, endpoint: Endpoint) -> dict[str, str] | None:
+    def headers(self, endpoint: Endpoint) -> None:
         return None  # the package's client signs what its cloud wants
 
     def open(self, options: dict[str, Any]) -> Client:

@@ -10,10 +10,8 @@ from itertools import islice
 from typing import Any
 
 import anthropic.resources.messages  # noqa: F401 - else the first request waits for it
-import httpx2
 from anthropic import Anthropic, AnthropicBedrock, AnthropicError, AnthropicVertex
 
-from bot.contracts.errors import UsageError
 from bot.contracts.messages import (
     Image,
     Message,
@@ -44,7 +42,7 @@ from bot.providers.encoding import (
 from bot.providers.endpoint import Endpoint, messages_headers
 from bot.providers.failures import StreamError
 from bot.providers.models import effort_of
-from bot.providers.wire import Params, Stream, Wire, client_options
+from bot.providers.wire import Params, Stream, Wire
 
 Client = Anthropic | AnthropicBedrock | AnthropicVertex
 
@@ -66,18 +64,10 @@ class AnthropicMessages(Wire):
     idle = 90.0
     errors = (*Wire.errors, AnthropicError)
 
-    def __init__(self, endpoint: Endpoint, info: ModelInfo) -> None:
-        super().__init__(endpoint, info, self.headers(endpoint))
-        try:
-            self.client = self.open(client_options(endpoint, self.http))
-        except httpx2.InvalidURL as error:
-            raise UsageError(f"{endpoint.url_variable} is not a valid URL: {error}") from error
-
-    def headers(self, endpoint: Endpoint) -> dict[str, str] | None:
+    def headers(self, endpoint: Endpoint) -> Mapping[str, str] | None:
         return messages_headers(endpoint)
 
     def open(self, options: dict[str, Any]) -> Client:
-        """Return the package's client."""
         # People set the URL with or without the version.
         options["base_url"] = options["base_url"].rstrip("/").removesuffix("/v1")
         return Anthropic(**options, open_telemetry=False)

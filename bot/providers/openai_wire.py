@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-import httpx2
 from openai import OpenAI, OpenAIError
 
-from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.encoding import clean
 from bot.providers.endpoint import Endpoint, key_headers
-from bot.providers.wire import Wire, client_options
+from bot.providers.wire import Wire
 
 
 class OpenAIWire(Wire):
@@ -21,12 +20,11 @@ class OpenAIWire(Wire):
     idle = 300.0
     errors = (*Wire.errors, OpenAIError)
 
-    def __init__(self, endpoint: Endpoint, info: ModelInfo) -> None:
-        super().__init__(endpoint, info, key_headers(endpoint))
-        try:
-            self.client = OpenAI(**client_options(endpoint, self.http))
-        except httpx2.InvalidURL as error:
-            raise UsageError(f"{endpoint.url_variable} is not a valid URL: {error}") from error
+    def headers(self, endpoint: Endpoint) -> Mapping[str, str]:
+        return key_headers(endpoint)
+
+    def open(self, options: dict[str, Any]) -> OpenAI:
+        return OpenAI(**options)
 
 
 def refusal_words(refusal: str) -> str:

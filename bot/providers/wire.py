@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Protocol
+from collections.abc import Mapping
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
+from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.assembly import Reader
 from bot.providers.endpoint import Endpoint
@@ -23,15 +24,8 @@ Params = Mapping[str, Any]
 package would walk through every message and tool again for each request, 10 ms a turn."""
 
 
-class Stream(Protocol):
-    """A package's stream of events."""
-
-    @property
-    def response(self) -> httpx2.Response: ...
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-    def close(self) -> None: ...
+Stream = Any
+"""A package's stream of events, with its `response` and `close()`."""
 
 
 class Wire(ABC):
@@ -43,20 +37,33 @@ class Wire(ABC):
     """The longest pause in seconds inside an answer."""
     errors: tuple[type[Exception], ...] = (httpx2.HTTPError, httpx2.StreamError, ValueError, RecursionError)
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        info: ModelInfo,
-        headers: Mapping[str, str] | None,
-    ) -> None:
-        """`headers` are those of `open_client`."""
+    client: Any
+    """The package's client."""
+
+    def __init__(self, endpoint: Endpoint, info: ModelInfo) -> None:
         self.endpoint = endpoint
         self.info = info
         self.writer = f"{self.format}/{info.name}"
         self.connection = ActiveConnection()
         self.http = open_client(
-            endpoint, self.connection, headers, patience=lambda: self.info.timeout, idle=self.idle
+            endpoint,
+            self.connection,
+            self.headers(endpoint),
+            patience=lambda: self.info.timeout,
+            idle=self.idle,
         )
+        try:
+            self.client = self.open(client_options(endpoint, self.http))
+        except httpx2.InvalidURL as error:
+            raise UsageError(f"{endpoint.url_variable} is not a valid URL: {error}") from error
+
+    @abstractmethod
+    def headers(self, endpoint: Endpoint) -> Mapping[str, str] | None:
+        """Return the headers of `open_client`."""
+
+    @abstractmethod
+    def open(self, options: dict[str, Any]) -> Any:
+        """Return the package's client."""
 
     @abstractmethod
     def params(self, request: ModelRequest) -> Params:
