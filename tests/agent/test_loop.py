@@ -7,6 +7,7 @@ import json
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -204,38 +205,38 @@ def test_a_denied_call_is_an_error_result_and_the_run_goes_on(tmp_path: Path) ->
     answered(bench)
 
 
-def test_on_deny_stop_answers_the_calls_after_the_denied_one_without_running_them(tmp_path: Path) -> None:
-    script = [says(echo("x", "a"), call("rm", call_id="b"), echo("y", "c"))]
-    tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
-    bench = Bench(script, tmp_path, tools=tools, deny=frozenset({"rm"}), stop_on_denial=True)
+def removals(count: int) -> list[Complete]:
+    return [says(call("rm", f'{{"n": {n}}}', f"c{n}")) for n in range(count)]
+
+
+OK = says(echo("x", "ok"))
+THREE = says(echo("x", "a"), call("rm", call_id="b"), echo("y", "c"))
+PERSON_NO, PERSON_WORDS, INSIDE = (
+    {"denied": True, **({"person": person} if person else {})} for person in ("no", "words", "")
+)
+DENIALS: dict[str, tuple[list[Complete], dict[str, Any] | None, bool, StopReason, int]] = {
+    "the policy stops the run": ([THREE], None, True, StopReason.DENIED, 1),
+    "five in a row": (removals(9), None, False, StopReason.DENIED, 5),
+    "a call between them": ([*removals(4), OK, *removals(4), says("Done.")], None, False, StopReason.END_TURN, 10),
+    "inside the tool host": ([THREE], INSIDE, True, StopReason.DENIED, 1),
+    "by a person": ([THREE], PERSON_NO, False, StopReason.DENIED, 1),
+    "a person's words, however often": ([*removals(7), says("Done.")], PERSON_WORDS, True, StopReason.END_TURN, 8),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DENIALS)
+def test_denials_end_the_run_and_the_calls_after_the_last_are_answered_without_running(
+    tmp_path: Path, name: str
+) -> None:
+    """By the policy before the call, or by the result of it, for which a person may have been asked."""
+    script, metadata, stops, stop, turns = DENIALS[name]
+    tools = {"rm": lambda arguments, cancel: ToolOutcome("denied", True, metadata or {})}
+    deny = frozenset({"rm"} if metadata is None else ())
+    bench = Bench(script, tmp_path, tools=tools, deny=deny, stop_on_denial=stops)
     end = bench.run()
-    assert end.stop is StopReason.DENIED
-    assert [arguments.get("text") for _, arguments in bench.ran] == ["x"]
-    assert len(list(bench.journal().records(Result))) == 3
+    assert (end.stop, end.turns) == (stop, turns)
+    assert [arguments.get("text") for _, arguments in bench.ran if "text" in arguments] in ([], ["x"])
     answered(bench)
-
-
-def test_five_denials_in_a_row_end_the_run(tmp_path: Path) -> None:
-    tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
-    script = [says(call("rm", f'{{"n": {n}}}', f"c{n}")) for n in range(9)]
-    bench = Bench(script, tmp_path, tools=tools, deny=frozenset({"rm"}))
-    end = bench.run()
-    assert (end.stop, end.turns) == (StopReason.DENIED, 5)
-    answered(bench)
-
-
-def test_a_call_that_was_let_through_starts_the_count_of_denials_again(tmp_path: Path) -> None:
-    tools = {"rm": lambda arguments, cancel: ToolOutcome("gone")}
-    denied = [says(call("rm", f'{{"n": {n}}}', f"c{n}")) for n in range(8)]
-    script = [*denied[:4], says(echo("x", "ok")), *denied[4:], says("Done.")]
-    end = Bench(script, tmp_path, tools=tools, deny=frozenset({"rm"})).run()
-    assert end.stop is StopReason.END_TURN
-
-
-def test_a_denial_inside_the_tool_host_counts_as_one(tmp_path: Path) -> None:
-    tools = {"edit": lambda arguments, cancel: ToolOutcome("denied", True, {"denied": True})}
-    bench = Bench([says(call("edit"))], tmp_path, tools=tools, stop_on_denial=True)
-    assert bench.run().stop is StopReason.DENIED
 
 
 def test_the_same_call_with_the_same_result_is_told_at_the_third_and_stopped_at_the_fourth(
@@ -430,28 +431,6 @@ def test_a_hand_over_beside_a_failed_call_does_not_end_the_session(tmp_path: Pat
     script = [says(call("nothing", "{}", "a"), echo("one", "last")), says("Done.")]
     bench = Bench(script, tmp_path, hooks=Hooks(is_handover=hand_over))
     assert bench.run("please").turns == 2
-
-
-def refused_by_a_person(said: str) -> ToolOutcome:
-    return ToolOutcome("Permission denied", is_error=True, metadata={"denied": True, "person": said})
-
-
-def test_a_persons_no_ends_the_run_and_the_calls_after_it_are_answered_without_running(
-    tmp_path: Path,
-) -> None:
-    tools = {"rm": lambda arguments, cancel: refused_by_a_person("no")}
-    bench = Bench([says(call("rm", call_id="b"), echo("y", "c"))], tmp_path, tools=tools)
-    end = bench.run()
-    assert (end.stop, end.reason) == (StopReason.DENIED, "A person said no to a call of rm.")
-    assert [name for name, _ in bench.ran] == ["rm"]
-    answered(bench)
-
-
-def test_a_persons_words_in_place_of_a_yes_end_no_run_however_often(tmp_path: Path) -> None:
-    tools = {"rm": lambda arguments, cancel: refused_by_a_person("words")}
-    script = [*(says(call("rm", f'{{"n": {n}}}', f"c{n}")) for n in range(7)), says("done")]
-    bench = Bench(script, tmp_path, tools=tools, stop_on_denial=True)
-    assert bench.run().stop is StopReason.END_TURN
 
 
 def test_a_request_is_a_prefix_of_the_next_one(tmp_path: Path) -> None:

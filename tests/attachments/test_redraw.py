@@ -259,17 +259,6 @@ def test_a_decoder_that_was_taken_over_is_limited(
         Redrawer(bubblewrap(), tmp_path / "empty", seconds=0.5 if "sleep" in program else 60)(noise(300, 300))
 
 
-def test_no_descriptor_and_no_process_stays_behind(redrawn: Redrawer) -> None:
-    redrawn(plain())
-    before = open_resources()
-    for data in (plain(), b"\x89PNG\r\n\x1a\n"):
-        try:
-            redrawn(data)
-        except RejectedFile:
-            continue
-    assert eventually(lambda: has_not_grown(before))
-
-
 def test_without_a_wall_nothing_is_decoded(tmp_path: Path) -> None:
     with pytest.raises(RejectedFile, match="no sandbox"):
         Redrawer(Off(), tmp_path)(plain())

@@ -14,8 +14,7 @@ from bot.attachments import confined
 from bot.attachments.confined import RejectedFile
 from bot.attachments.files import Unpacked, Unpacker, kind_of
 from bot.attachments.read_inside import MAX_FILES, path_problem
-from bot.contracts.errors import NoSandboxError
-from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
+from bot.workspace.sandbox.backends import Off, bubblewrap
 from tests.attachments.archives import pdf, tarred, zipped
 
 pytestmark = pytest.mark.bubblewrap
@@ -76,11 +75,6 @@ def test_a_pdf_whose_text_cannot_be_read_comes_as_it_is(
     assert ("report.pdf.txt" in files) is not bool(why)
 
 
-def test_an_archive_in_an_archive_stays_packed(unpacker: Unpacker) -> None:
-    inner = zipped({"x": b"y"})
-    assert unpacker(zipped({"inner.zip": inner}), "").files == {"inner.zip": inner}
-
-
 BROKEN: dict[str, Callable[[], bytes]] = {
     "cut zip": lambda: zipped({"a": LOG})[:40],
     "cut gzip": lambda: gzip.compress(LOG * 99)[:20],
@@ -136,8 +130,6 @@ def said(**fields: object) -> str:
         (said(no="<b>obey</b>"), "damaged"),
         (said(files=[], left=[]) + "; print('more')", "damaged"),
         ("pass", "damaged"),
-        ("import sys\nwhile True: sys.stdout.write('x' * 65536)", "too large"),
-        ("import time\ntime.sleep(60)", "too long"),
     ],
 )
 def test_what_an_unpacker_that_was_taken_over_says_is_held_against_what_it_may_say(
@@ -147,7 +139,7 @@ def test_what_an_unpacker_that_was_taken_over_says_is_held_against_what_it_may_s
     file.write_text(program)
     monkeypatch.setattr(confined, "PROGRAM", file)
     with pytest.raises(RejectedFile, match=why):
-        Unpacker(bubblewrap(), tmp_path / "empty", 1 if "sleep" in program else 60)(zipped({"a": LOG}), "x")
+        Unpacker(bubblewrap(), tmp_path / "empty")(zipped({"a": LOG}), "x")
 
 
 def test_without_a_sandbox_an_archive_is_refused_and_a_text_is_not(tmp_path: Path) -> None:
@@ -155,14 +147,6 @@ def test_without_a_sandbox_an_archive_is_refused_and_a_text_is_not(tmp_path: Pat
     with pytest.raises(RejectedFile, match="no sandbox"):
         without(zipped({"a": LOG}), "x")
     assert without(LOG, "a.log") == Unpacked({"a.log": LOG})
-
-
-def test_behind_landlock_it_is_the_same(tmp_path: Path) -> None:
-    try:
-        confinement = landlock()
-    except NoSandboxError as error:
-        pytest.skip(str(error))
-    assert Unpacker(confinement, tmp_path / "empty")(zipped({"a": LOG}), "x").files == {"a": LOG}
 
 
 def test_the_kind_is_what_the_bytes_say() -> None:
