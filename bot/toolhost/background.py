@@ -1,4 +1,4 @@
-"""Commands that run in the background while the model continues: a server, a watcher, a long build.
+"""Commands, above all those that run in the background while the model continues: a server, a watcher, a long build.
 
 Each has a thread that reads its output and waits for its end. All of them end with the workspace at the latest.
 """
@@ -31,10 +31,12 @@ _KILL_LIMIT = 3 * TERM_GRACE
 
 
 class Job:
-    """One background command. `next_start` is where its next output begins; `ended` is `None` while it runs;
-    `failure` is why it could not be started, or watched to its end (a full disk)."""
+    """One command; `number` is 0 in the foreground. `next_start` is where its next output begins; `ended` is `None`
+    while it runs; `failure` is why it could not be started, or watched to its end (a full disk). `stop` ends it."""
 
-    def __init__(self, number: int, command: str, spill: Spill, timeout: float) -> None:
+    def __init__(
+        self, number: int, command: str, spill: Spill, timeout: float, stop: Cancellation | None = None
+    ) -> None:
         self.number = number
         self.command = command
         self.spill = spill
@@ -44,7 +46,7 @@ class Job:
         self.ended: CommandResult | None = None
         self.failure = ""
         self.over = Cancellation()
-        self._stop = Cancellation()
+        self._stop = stop or Cancellation()
 
     @property
     def runs(self) -> bool:
@@ -62,11 +64,17 @@ class Job:
             poll.register(flag.fileno(), select.POLLIN)
         poll.poll(max(seconds, 0) * 1000)
 
-    def run(self, command: Command, monitor: ProcessMonitor, usage: CommandUsage) -> None:
-        """The body of its thread."""
+    def run(
+        self,
+        command: Command,
+        monitor: ProcessMonitor,
+        usage: CommandUsage,
+        lasting: Callable[[], object] = bool,
+    ) -> None:
+        """Run it to its end: in the background on a thread of its own. For `lasting` see `shell.run_command`."""
         try:
             self.ended = shell.run_command(
-                command, self.spill, cancelled=self._stop, monitor=monitor, usage=usage
+                command, self.spill, cancelled=self._stop, monitor=monitor, usage=usage, lasting=lasting
             )
             self.spill.finish()
         except OSError as error:

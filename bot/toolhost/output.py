@@ -62,7 +62,7 @@ def present(spill: Spill, start: Start | None = None) -> OutputExcerpt:
     return excerpt
 
 
-def with_notes(excerpt: OutputExcerpt, notes: Sequence[str], nothing: str = "(no output)\n") -> str:
+def with_notes(excerpt: OutputExcerpt, notes: Sequence[str], nothing: str) -> str:
     """The text with `notes` beneath it, each in brackets on a line of its own."""
     text = _ended(excerpt.text) if excerpt.text.strip() else nothing
     return text + "\n".join(f"[{note}]" for note in notes)

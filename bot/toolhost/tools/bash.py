@@ -10,10 +10,9 @@ from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import DEFAULT_TIMEOUT, MAX_TIMEOUT
-from bot.toolhost import output, shell
-from bot.toolhost.background import MOST, NO_LIMIT
+from bot.toolhost.background import MOST, NO_LIMIT, Job
 from bot.toolhost.context import Context, text_argument
-from bot.toolhost.exit_messages import ending, on_one_line
+from bot.toolhost.exit_messages import on_one_line
 from bot.toolhost.files import inside, mention_files
 from bot.toolhost.spill import Spill
 from bot.toolhost.subreaper import Command
@@ -59,33 +58,19 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
             context.echo(line)
 
     with Spill(context.spill, context.seq) as spill:
-        ended = shell.run_command(
-            Command(["bash", "-c", command, "bash"], cwd, environment, timeout),
-            spill,
-            cancelled=context.cancelled,
-            monitor=context.monitor,
-            usage=context.command_usage(),
-            lasting=lasting,
-        )
-        spill.finish()
-        excerpt = output.present(spill)
-        limit, hints = bash_output.reached(ended, spill, context)
-    mention_files(context, cwd, command, excerpt.text)
-    notes = [*ending(ended, timeout), *hints, *_carry_over(cwd, folder_note.take(), context)]
-    metadata = {
-        "command": command,
-        "exit_code": ended.exit_code,
-        "duration": round(ended.duration, 4),
-        "timed_out": ended.timed_out,
-        "limit": limit,
-        "spill": str(spill.path),
-        "truncated": excerpt.truncated,
-        "bytes": spill.total,
-        "running": len(context.jobs.running()),
-    }
-    if context.cwd is not None and _is_outside(context.cwd, context):
-        metadata["outside"] = True
-    return ToolOutcome(output.with_notes(excerpt, notes), is_error=ended.stopped, metadata=metadata)
+        job = Job(0, command, spill, timeout, context.cancelled)
+        argv = ["bash", "-c", command, "bash"]
+        usage = context.command_usage()
+        job.run(Command(argv, cwd, environment, timeout), context.monitor, usage, lasting)
+        if job.failure:
+            raise OSError(job.failure)
+        outcome = bash_output.new_output(job, context)
+    mention_files(context, cwd, command, outcome.content)
+    notes = _carry_over(cwd, folder_note.take(), context)
+    content = "\n".join([outcome.content, *(f"[{note}]" for note in notes)])
+    outside = context.cwd is not None and _is_outside(context.cwd, context)
+    metadata = {**outcome.metadata, "command": command, **({"outside": True} if outside else {})}
+    return ToolOutcome(content, outcome.is_error, metadata)
 
 
 def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:

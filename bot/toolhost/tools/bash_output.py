@@ -37,17 +37,18 @@ def _from_line(job: Job, line: int) -> list[str]:
 
 
 def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOutcome:
-    """The output since the last call."""
+    """The output since the last call, and the command's state."""
     ended = job.ended  # read before its output: the output of an ended command is complete
     runs = job.runs
     excerpt = output.present(job.spill, job.next_start)
     job.next_start = Start(job.spill.size, job.spill.newlines)
     limit, hints = "", list[str]()
     if not runs and ended is not None:
-        limit, hints = reached(ended, job.spill, context)
-    content = output.with_notes(excerpt, [*notes, *_state(job), *hints], nothing="(no new output)\n")
+        limit, hints = _reached(ended, job.spill, context)
+    nothing = "(no new output)\n" if job.number else "(no output)\n"
+    content = output.with_notes(excerpt, [*notes, *_state(job), *hints], nothing)
     metadata = {
-        "background": job.number,
+        **({"background": job.number} if job.number else {}),
         "exit_code": None if runs or ended is None else ended.exit_code,
         "duration": round(time.monotonic() - job.began if ended is None else ended.duration, 4),
         "timed_out": ended is not None and ended.timed_out,
@@ -57,14 +58,11 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
         "bytes": job.spill.total,
         "running": len(context.jobs.running()),
     }
-    return ToolOutcome(
-        content,
-        is_error=ended is not None and (ended.timed_out or ended.limit is not None),
-        metadata=metadata,
-    )
+    stopped = ended is not None and ended.stopped and not (job.number and ended.cancelled)
+    return ToolOutcome(content, is_error=stopped, metadata=metadata)
 
 
-def reached(ended: CommandResult, spill: Spill, context: Context) -> tuple[str, list[str]]:
+def _reached(ended: CommandResult, spill: Spill, context: Context) -> tuple[str, list[str]]:
     """The limit that a command reached, empty for none, and notes about it that `ending` does not have."""
     if ended.limit is not None:
         return ended.limit.name, []
@@ -101,6 +99,6 @@ def _state(job: Job) -> list[str]:
         return [f"running for {now - job.began:.1f} s{silent}"]
     if job.ended is None:
         return [f"it was killed, since its output could not be kept: {job.failure}"]
-    if job.ended.cancelled:
+    if job.number and job.ended.cancelled:
         return [f"killed after {job.ended.duration:.1f} s"]
     return ending(job.ended, job.timeout, job.number)
