@@ -88,12 +88,6 @@ def test_everything_that_is_wrong_is_told_at_once(bench: Bench) -> None:
     assert message.endswith("Send the whole patch again, corrected.")
 
 
-def test_what_is_applied_already_is_told_so(bench: Bench) -> None:
-    fill(bench, {"a.txt": "zero\nnew\n"})
-    message = refuse(bench, "*** Update File: a.txt", "@@", "-old", "+new")
-    assert "what it makes of them is, at line 2: it may be applied already" in message
-
-
 def test_the_result_names_the_files_and_lines(bench: Bench) -> None:
     fill(bench, {"a.txt": "".join(f"line {n}\n" for n in range(1, 21)), "b.txt": "b\n", "c.txt": "c\n"})
     said = apply(
@@ -194,51 +188,7 @@ def test_a_file_that_a_search_showed_is_patched_where_the_lines_are_there_once(b
     apply(bench, *section)
 
 
-# Sections in any order, parts of lines, and unified diffs.
-
-
-def test_sections_may_come_in_any_order(bench: Bench) -> None:
-    fill(bench, {"a.py": "class A:\n    a = 1\n    b = 2\nclass B:\n    c = 3\n"})
-    apply(
-        bench, "*** Update File: a.py", "@@ class B:", "-    c = 3", "+    c = 4", "@@ class A:", "-    b = 2",
-        "+    b = 3", "@@", "-    a = 1", "+    a = 0", "+    z = 0",
-    )  # fmt: skip
-    assert (
-        bench.root / "a.py"
-    ).read_text() == "class A:\n    a = 0\n    z = 0\n    b = 3\nclass B:\n    c = 4\n"
-
-
-def test_two_sections_with_one_line_are_refused(bench: Bench) -> None:
-    fill(bench, {"a.txt": "one\ntwo\nthree\n"})
-    message = refuse(bench, "*** Update File: a.txt", "@@", " one", "-two", "+2", "@@", "-two", " three")
-    assert (
-        "its lines are at line 2, but not below the line after @@ and apart from earlier sections" in message
-    )
-
-
-def test_lines_that_are_above_their_anchor_only_are_refused(bench: Bench) -> None:
-    fill(bench, {"a.txt": "one\ntwo\nthree\n"})
-    message = refuse(bench, "*** Update File: a.txt", "@@ two", "-one", "+1")
-    assert "its lines are at line 1, but not below the line after @@" in message
-
-
-@pytest.mark.parametrize("anchor", ["def f", "class Missing", "def first"])
-def test_lines_that_are_there_once_are_found_whatever_stands_after_the_at_signs(
-    bench: Bench, anchor: str
-) -> None:
-    text = "def first():\n    x = 1\ndef f_second():\n    y = 2\n"
-    fill(bench, {"a.py": text})
-    apply(bench, "*** Update File: a.py", f"@@ {anchor}", "-    y = 2", "+    y = 3")
-    assert (bench.root / "a.py").read_text() == text.replace("2", "3")
-
-
-def test_a_part_of_a_line_is_an_anchor_if_it_is_there_once(bench: Bench) -> None:
-    text = "def first(a: int) -> int:\n    x\ndef second(a: int) -> int:\n    x\n"
-    fill(bench, {"a.py": text})
-    message = refuse(bench, "*** Update File: a.py", "@@ -> int", "-    x", "+    y")
-    assert "this section fits at several places (lines 2, 4)" in message
-    apply(bench, "*** Update File: a.py", "@@ def second", "-    x", "+    y")
-    assert (bench.root / "a.py").read_text() == text[:-2] + "y\n"
+# Unified diffs.
 
 
 UNIFIED = """\
@@ -285,65 +235,6 @@ def test_a_unified_diff_that_fits_is_applied(bench: Bench, patch: str) -> None:
     }
 
 
-def test_a_hunk_of_a_unified_diff_that_does_not_fit_is_named(bench: Bench) -> None:
-    fill(bench, {"a.txt": "one\ntwo\n"})
-    before = snapshot(bench.root)
-    message = bench.refusal("patch", patch="--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-tow\n+2\n")
-    assert "- line 3, a.txt: its lines are not in the file. Closest is line 1" in message
-    assert snapshot(bench.root) == before
-
-
-# Anchors that repeat those of the section before.
-
-
-def test_two_sections_under_one_heading(bench: Bench) -> None:
-    text = "class A:\n    a = 1\n    b = 2\n    c = 3\n\nclass B:\n    d = 3\n"
-    fill(bench, {"a.py": text})
-    apply(
-        bench, "*** Update File: a.py", "@@ class A:", "-    a = 1", "+    a = 2",
-        "@@ class A:", "     b = 2", "-    c = 3", "+    c = 4", "@@ class B:", "-    d = 3", "+    d = 4",
-    )  # fmt: skip
-    assert (bench.root / "a.py").read_text() == text.replace("a = 1", "a = 2").replace("= 3", "= 4")
-
-
-def test_a_heading_that_comes_again_below_is_not_guessed_at(bench: Bench) -> None:
-    """The lines are behind the last section and behind the second place of the heading too."""
-    fill(bench, {"a.py": "def f():\n    a\n    x\ndef f():\n    b\n    x\n"})
-    message = refuse(
-        bench, "*** Update File: a.py", "@@ def f():", "-    a", "+    A", "@@ def f():", "-    x", "+    X"
-    )
-    assert "fits at several places (lines 3, 6)" in message
-
-
-def test_a_section_may_go_on_from_the_outer_heading_of_the_last(bench: Bench) -> None:
-    text = "class A:\n    def f():\n        a\n    def g():\n        a\n"
-    fill(bench, {"a.py": text})
-    apply(
-        bench, "*** Update File: a.py", "@@ class A:", "@@     def f():", "-        a", "+        b",
-        "@@ class A:", "@@     def g():", "-        a", "+        c",
-    )  # fmt: skip
-    assert (bench.root / "a.py").read_text() == text.replace("a\n    def g", "b\n    def g").replace(
-        "        a", "        c"
-    )
-
-
-def test_an_anchor_that_the_section_before_passed_already_is_gone_on_from(bench: Bench) -> None:
-    """As git writes it: the first hunk's last lines of context hold the heading that the second one begins under."""
-    text = "def f():\n    a\n\ndef g():\n    x\n    b\n    c\n    d\n\ndef h():\n    x\n"
-    fill(bench, {"a.py": text})
-    apply(
-        bench, "*** Update File: a.py", "@@ def f():", "-    a", "+    A", " ", " def g():", "     x",
-        "@@ def g():", "     c", "-    d", "+    D",
-    )  # fmt: skip
-    assert (bench.root / "a.py").read_text() == text.replace("    a", "    A").replace("    d", "    D")
-
-
-def test_under_such_an_anchor_lines_that_occur_twice_are_refused(bench: Bench) -> None:
-    fill(bench, {"a.py": "def f():\n    a\n\ndef g():\n    x\n    b\n    x\n"})
-    sections = ("@@ def f():", "-    a", "+    A", "@@ def f():", "@@ def f():", "-    x", "+    X")
-    assert "there is no line" in refuse(bench, "*** Update File: a.py", *sections)
-
-
 # The result repeats little of what was sent.
 
 
@@ -372,12 +263,6 @@ def test_a_link_is_patched_through_and_never_deleted_or_moved(bench: Bench) -> N
     (bench.root / "link.txt").symlink_to("real.txt")
     for operation in (("*** Delete File: link.txt",), ("*** Update File: link.txt", "*** Move to: x.txt")):
         assert "it is a link. Name the file it leads to, real.txt" in refuse(bench, *operation)
-
-
-def test_a_binary_file_is_left_alone(bench: Bench) -> None:
-    bench.write("a.bin", b"\0\1")
-    bench.context.assume_read = True
-    assert "cannot be changed as text" in refuse(bench, "*** Delete File: a.bin")
 
 
 def test_a_moved_file_keeps_its_mode(bench: Bench) -> None:
