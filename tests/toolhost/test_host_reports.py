@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -226,30 +227,16 @@ def test_a_report_that_policy_names_and_nobody_wrote_is_said(bench: Bench) -> No
     assert tests["source"] == "unittest's output"
 
 
-def _fifo(path: Path) -> None:
-    os.mkfifo(path)
+PLANTED: dict[str, Callable[[Path], object]] = {
+    "is not a regular file": os.mkfifo,
+    "is a link": lambda path: path.symlink_to("/etc/passwd"),
+    "is larger than 64 MiB": lambda path: (path.touch(), os.truncate(path, 100 * files.MIB)),
+}
 
 
-def _link(path: Path) -> None:
-    path.symlink_to("/etc/passwd")
-
-
-def _large(path: Path) -> None:
-    with path.open("wb") as file:
-        file.truncate(100 * files.MIB)
-
-
-def _folder_link(path: Path) -> None:
-    path.symlink_to("/etc")
-
-
-@pytest.mark.parametrize(
-    ("plant", "why"),
-    [(_fifo, "is not a regular file"), (_link, "is a link"), (_large, "is larger than 64 MiB")],
-    ids=["fifo", "link", "large"],
-)
-def test_what_is_no_report_is_named_and_not_opened(bench: Bench, plant: Any, why: str) -> None:
-    plant(bench.root / "junit.xml")
+@pytest.mark.parametrize("why", PLANTED)
+def test_what_is_no_report_is_named_and_not_opened(bench: Bench, why: str) -> None:
+    PLANTED[why](bench.root / "junit.xml")
     tests = after(bench)["tests"]
     assert (tests["source"], tests["whole"]) == ("", False)
     assert f"junit.xml {why}" in tests["note"]
