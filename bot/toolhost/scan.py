@@ -29,8 +29,6 @@ _QUICK = 5_000
 """The number of files that are checked in about 15 ms."""
 
 _TOTAL_LIMIT = 64 * 1024 * 1024
-_FRAME_LIMIT = 4 * 1024 * 1024
-_BATCH = 5000
 
 
 RACY = 20_000_000
@@ -74,9 +72,9 @@ class Scanner:
                 racy = now - stamp[1] < RACY
                 self._known[path] = _Known(stamp, self._digest(path, stamp) if racy else None, racy)
 
-    def changes(self) -> Iterator[list[dict[str, Any]]]:
-        """Yield the files that differ from their known state, in batches for one frame, and update that state. Raises
-        `OSError` if git cannot list them, or could not at the start."""
+    def changes(self) -> Iterator[dict[str, Any]]:
+        """Yield the files that differ from their known state, and update that. Raises `OSError` if git cannot list
+        files, or could not at the start."""
         if self._failure is not None:
             raise self._failure
         moved, gone, now = self._moved()
@@ -85,23 +83,16 @@ class Scanner:
         ]
         base = {path: sha256(content) for path, content in self._base_contents(unread)}
         self.note_for_people = ""
-        batch: list[dict[str, Any]] = []
-        size = total = 0
+        total = 0
         for entry, content in self._entries(moved, gone, base, now):
             if content is not None and total + len(content) > _TOTAL_LIMIT:
                 content, entry["oversize"] = None, True
                 self.note_for_people = (
                     f"over {_TOTAL_LIMIT >> 20} MiB changed at once: the contents of some files are missing"
                 )
-            length = len(content or b"")
-            if (batch and size + length > _FRAME_LIMIT) or len(batch) >= _BATCH:
-                yield batch
-                batch, size = [], 0
             entry["content"] = None if content is None else base64.b64encode(content).decode("ascii")
-            batch.append(entry)
-            size, total = size + length, total + length
-        if batch:
-            yield batch
+            total += len(content or b"")
+            yield entry
 
     def touched(self, wanted: Callable[[str], bool]) -> list[str]:
         """Files of `wanted` names that were written, created or removed since they were known, by their stat data

@@ -165,13 +165,11 @@ class Server:
 
     def _scan(self, message: Message) -> None:
         try:
-            for batch in self._scanner.changes():
-                wire.send(
-                    self._outgoing,
-                    {"type": "changes", "id": message["id"], "files": batch, "done": False, "note": ""},
-                )
+            for entry in self._scanner.changes():
+                frame = {"type": "changes", "id": message["id"], "files": [entry], "done": False, "note": ""}
+                wire.send(self._outgoing, frame)
                 if self._diagnosing is not None:
-                    self._diagnosing.changed_meanwhile([entry["path"] for entry in batch])
+                    self._diagnosing.changed_meanwhile(entry["path"])
             note = self._scanner.note_for_people
         except OSError as error:
             note = f"the work tree could not be scanned: {error}"

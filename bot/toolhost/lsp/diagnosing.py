@@ -86,9 +86,9 @@ class Diagnosing:
         metadata = {**outcome.metadata, "diagnostics": report.record()}
         return outcome._replace(content=content, metadata=metadata)
 
-    def changed_meanwhile(self, names: Sequence[str]) -> None:
-        """Record files that changed without a report by a call; they are checked with the next result."""
-        self._pending = {name: name for name in names} | self._pending
+    def changed_meanwhile(self, name: str) -> None:
+        """Record a file that changed without a report by a call; it is checked with the next result."""
+        self._pending.setdefault(name, name)
 
     def _diagnose(self, tool: str, outcome: ToolOutcome, *, more_edits: bool) -> Report | None:
         if tool == "view" and not outcome.is_error:
@@ -100,7 +100,8 @@ class Diagnosing:
                 return None
         if tool in _SHELL and self._files:
             # Before the first read, a command's changes are reported with the next result, after the scan.
-            self.changed_meanwhile(self._scanner.touched(is_checked))
+            for name in self._scanner.touched(is_checked):
+                self.changed_meanwhile(name)
         names = {name: old for name, old in self._pending.items() if is_checked(name)}
         self._pending = {}
         return self._report(names) if names else None

@@ -126,20 +126,18 @@ def _working_folder(context: Context) -> Path:
 
 def _carry_over(before: Path, left: str | None, context: Context) -> list[str]:
     """Store the shell's last folder; return a note if it changed. `left` is the result of `FolderNote.take`."""
-    there = context.cwd is None or os.path.isdir(before)
-    if there and left is None:
+    if left is None and os.path.isdir(before):
         return [f"the working folder is still {before}"]
-    if there and left == str(before):
-        return []
     folder = Path(left or before)
-    if not left or not os.path.isdir(folder):
-        where = folder if left != "" and len(str(folder)) < _LONGEST_SHOWN else "in which it ended"
-        if not there:
-            context.cwd = None
-        return [f"the working folder {where} is gone; the next command runs in {context.cwd or context.root}"]
-    context.cwd = folder
-    outside = ", outside the repository" if _is_outside(folder, context) else ""
-    return [f"working folder is now {folder}{outside}"]
+    if left and os.path.isdir(folder):
+        if folder == before:
+            return []
+        context.cwd = folder
+        return [f"working folder is now {folder}{', outside the repository' * _is_outside(folder, context)}"]
+    if not os.path.isdir(before):
+        context.cwd = None
+    where = folder if left != "" and len(str(folder)) < _LONGEST_SHOWN else "in which it ended"
+    return [f"the working folder {where} is gone; the next command runs in {context.cwd or context.root}"]
 
 
 def _is_outside(folder: Path, context: Context) -> bool:
