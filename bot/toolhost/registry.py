@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
-from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.toolhost.context import Context
 
 Run = Callable[[Mapping[str, Any], Context], ToolOutcome]
@@ -18,9 +17,3 @@ def tool(name: str) -> Run:
     """Its module is imported when it is first named."""
     run: Run = importlib.import_module(f"bot.toolhost.tools.{name}").run
     return run
-
-
-def import_tools_of_models() -> None:
-    """Import what a model calls, so that its first call does not wait for it."""
-    for spec in TOOL_SPECS:
-        tool(spec.name)

@@ -20,7 +20,7 @@ from bot.toolhost.context import Answer, Context
 from bot.toolhost.lsp.diagnosing import Diagnosing
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.records import Records
-from bot.toolhost.registry import import_tools_of_models, tool
+from bot.toolhost.registry import tool
 from bot.toolhost.scan import Scanner
 
 _LAST_SECONDS = 3.0
@@ -68,7 +68,6 @@ class Server:
         retry_at_capacity(listener.start)
         try:
             if not self._checks:
-                import_tools_of_models()
                 if options := self._diagnostics:
                     self._diagnosing = Diagnosing(self._context, self._scanner, options)
                 self._scanner.take_base()
