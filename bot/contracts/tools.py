@@ -28,6 +28,13 @@ class ToolOutcome(NamedTuple):
     metadata: Mapping[str, Any] = {}
 
 
+class Answer(NamedTuple):
+    """The supervisor's answer to a permission question. `reason` goes to the model when `allow` is false."""
+
+    allow: bool
+    reason: str = ""
+
+
 class ToolFailure(Exception):
     """A tool cannot carry out its call. The message goes to the model as an error result: what happened, to what,
     and the next step that would work."""

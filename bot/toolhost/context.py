@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from bot.contracts.tools import ToolFailure
+from bot.contracts.tools import Answer, ToolFailure
 from bot.toolhost.background import Jobs
 from bot.toolhost.listing import scratch_repository
 from bot.toolhost.open_watch import OpenWatch
@@ -18,14 +18,6 @@ from bot.toolhost.programs import Cancellation
 from bot.toolhost.records import Records
 from bot.toolhost.resource_limits import effective_limits
 from bot.toolhost.usage import CommandUsage, DiskUse
-
-
-class Answer(NamedTuple):
-    """The supervisor's answer to a permission question. `reason` goes to the model when `allow` is false."""
-
-    allow: bool
-    reason: str = ""
-
 
 Ask = Callable[[str, Sequence[tuple[str, str]], str], Answer]
 """`ask(tool, files, diff)`: one question for all that a call would do. `files` are pairs of a path relative to the root

@@ -14,9 +14,9 @@ from typing import Any
 
 from bot.contracts import wire
 from bot.contracts.capacity import retry_at_capacity
-from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
 from bot.toolhost import descendants
-from bot.toolhost.context import Answer, Context
+from bot.toolhost.context import Context
 from bot.toolhost.lsp.diagnosing import Diagnosing
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.records import Records

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FileVersion
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import Answer, ToolOutcome
 from bot.contracts.wire import WireError
 from bot.workspace import frames, start
-from bot.workspace.frames import Answer, Channel, Facts, Question
+from bot.workspace.frames import Channel, Facts, Question
 from bot.workspace.process import HostEndedError, HostProcess, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement

@@ -58,13 +58,6 @@ class Question(NamedTuple):
     diff: str
 
 
-class Answer(NamedTuple):
-    """`reason` is shown to the model when `allow` is false."""
-
-    allow: bool
-    reason: str = ""
-
-
 def facts(frame: _Frame) -> Facts:
     """Parse the frame `ready`. Raises `WireError`, like all parsers here, for any other frame."""
     _shape(frame, "ready", {"facts": dict})

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
 from bot.toolhost import registry
-from bot.toolhost.context import Answer, Context
+from bot.toolhost.context import Context
 from bot.toolhost.records import Records
 
 _PATH = os.environ["PATH"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.toolhost.context import Answer
+from bot.contracts.tools import Answer
 from bot.toolhost.files import LARGE
 from bot.toolhost.records import Records
 from tests.toolhost.conftest import Bench

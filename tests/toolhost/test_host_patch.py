@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.contracts.tools import Answer
 from bot.toolhost import transaction
-from bot.toolhost.context import Answer
 from bot.toolhost.transaction import Step
 from tests.toolhost.conftest import Bench
 from tests.toolhost.patch_scenarios import SCENARIOS, Tree

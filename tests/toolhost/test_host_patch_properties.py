@@ -15,9 +15,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bot.agent.versions import apply_diff
-from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
 from bot.toolhost import registry
-from bot.toolhost.context import Answer, Context
+from bot.toolhost.context import Context
 from bot.toolhost.patch.grammar import Section, parse
 from bot.toolhost.patch.locate import Placement, locate
 from bot.toolhost.patch.overlay import Draft

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from bot.contracts.tools import Answer as Permission
 from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.registry import servers as known_servers
-from bot.toolhost.context import Answer as Permission
 from bot.toolhost.context import Context
 from bot.toolhost.lsp.client import LanguageServer
 from bot.toolhost.lsp.diagnosing import Diagnosing

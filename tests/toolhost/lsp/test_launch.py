@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.contracts.tools import Answer
 from bot.ecosystems.language_server import Launch
-from bot.toolhost.context import Answer, Context
+from bot.toolhost.context import Context
 from bot.toolhost.lsp.launch import Settings, refusal
 from bot.toolhost.records import Records
 
