@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from bot.contracts.evidence import TestChanges, TestCounts
@@ -50,17 +51,9 @@ class SuiteResult:
         return frozenset(name for name, times in self.tests.items() if times.failed)
 
 
-@dataclass(slots=True)
-class _Changes:
-    """Names by kind of change, one entry per test."""
-
-    broken: list[str] = field(default_factory=list)
-    mended: list[str] = field(default_factory=list)
-    appeared: list[str] = field(default_factory=list)
-    vanished: list[str] = field(default_factory=list)
-    flaky: list[str] = field(default_factory=list)
-    newly_flaky: list[str] = field(default_factory=list)
-    new_failing: list[str] = field(default_factory=list)
+_KINDS = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky", "new_failing")
+_Changes = dict[str, list[str]]
+"""Names by kind of change, one entry per test."""
 
 
 def compare_tests(
@@ -75,15 +68,15 @@ def compare_tests(
     notes."""
     if before is None and after is None:
         return None
-    changes, notes = _Changes(flaky=sorted(flaky)), [note]
+    changes, notes = _Changes({kind: [] for kind in _KINDS}, flaky=sorted(flaky)), [note]
     if reason := _incomparable(before, after):
         notes.append(reason)
     elif before is not None and after is not None:
-        changes.newly_flaky = [name for name in changes.flaky if _passed(before, name)]
+        changes["newly_flaky"] = [name for name in changes["flaky"] if _passed(before, name)]
         if before.whole and after.whole:
             _sort_changes(before.tests, after.tests, frozenset(flaky), changes)
             if confirmed is not None:
-                changes.mended = [name for name in changes.mended if name in confirmed]
+                changes["mended"] = [name for name in changes["mended"] if name in confirmed]
         else:
             notes.append(_sort_failing(before, after, frozenset(flaky), changes))
     for when, report in (("before", before), ("after", after)):
@@ -167,35 +160,27 @@ def _sort_changes(
         lost_passes, lost_failures = before_counts.passed - passed, before_counts.failed - failed
         new_passes, new_failures = after_counts.passed - passed, after_counts.failed - failed
         worse, better = min(lost_passes, new_failures), min(lost_failures, new_passes)
-        changes.broken += [name] * worse
-        changes.mended += [name] * better
-        appeared, vanished = (
-            new_passes - better + new_failures - worse,
-            lost_passes - worse + lost_failures - better,
-        )
-        changes.new_failing += [name] * (new_failures - worse)
-        changes.appeared += [name] * appeared
-        changes.vanished += [name] * vanished
+        changes["broken"] += [name] * worse
+        changes["mended"] += [name] * better
+        changes["new_failing"] += [name] * (new_failures - worse)
+        changes["appeared"] += [name] * (new_passes - better + new_failures - worse)
+        changes["vanished"] += [name] * (lost_passes - worse + lost_failures - better)
 
 
 def _sort_failing(before: SuiteResult, after: SuiteResult, flaky: Collection[str], changes: _Changes) -> str:
     """Compare runs if a runner names only failing tests; return a note about the limits of that."""
     new = after.failed - before.failed - frozenset(flaky)
     known_names = before.tests.keys() if before.whole else new
-    changes.broken = sorted(name for name in new if name in known_names)
+    changes["broken"] = sorted(name for name in new if name in known_names)
     if before.whole:
-        changes.appeared = sorted(new - before.tests.keys())
-        changes.new_failing = changes.appeared
+        changes["appeared"] = changes["new_failing"] = sorted(new - before.tests.keys())
     no_longer_failing = sorted(before.failed - after.failed - frozenset(flaky))
     note = f"{after.source if not after.whole else before.source} names only tests that fail"
     if no_longer_failing:
-        named = ", ".join(no_longer_failing[:_MOST_IN_NOTE]) + (
-            f" and {len(no_longer_failing) - _MOST_IN_NOTE} more"
-            if len(no_longer_failing) > _MOST_IN_NOTE
-            else ""
-        )
+        more = len(no_longer_failing) - _MOST_IN_NOTE
+        named = ", ".join(no_longer_failing[:_MOST_IN_NOTE]) + (f" and {more} more" if more > 0 else "")
         note += f"; of those that failed before it does not name {named} any more: fixed, or not run"
-    elif changes.broken and not before.whole:
+    elif changes["broken"] and not before.whole:
         note += ", so one that is new may be among the broken ones"
     return note
 
@@ -203,11 +188,7 @@ def _sort_failing(before: SuiteResult, after: SuiteResult, flaky: Collection[str
 def _test_changes(
     before: SuiteResult | None, after: SuiteResult | None, changes: _Changes, notes: Sequence[str]
 ) -> TestChanges:
-    names = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky", "new_failing")
-    names_by_kind: dict[str, list[str]] = {name: getattr(changes, name) for name in names}
-    limited = {
-        name: tuple(dict.fromkeys(names_found))[:MOST_NAMES] for name, names_found in names_by_kind.items()
-    }
+    limited = {kind: tuple(dict.fromkeys(names))[:MOST_NAMES] for kind, names in changes.items()}
     failing = dict.fromkeys((*limited["broken"], *limited["new_failing"]))
     reasons = after.reasons if after else {}
     source = next((one.source for one in (after, before) if one is not None and one.source), "")
@@ -215,7 +196,7 @@ def _test_changes(
         before=before.counts if before else None,
         after=after.counts if after else None,
         **limited,  # type: ignore[arg-type]  # no name of a boolean field is in it
-        counts=tuple((name, len(names_found)) for name, names_found in names_by_kind.items() if names_found),
+        counts=tuple((kind, len(names)) for kind, names in changes.items() if names),
         source=source,
         note="; ".join(note for note in notes if note)[:_NOTE_LIMIT],
         reasons=tuple((name, reasons[name]) for name in failing if name in reasons)[:MOST_EXPLAINED],
@@ -225,7 +206,5 @@ def _test_changes(
 def count_names(names: Mapping[str, Sequence[str]]) -> dict[str, NameCounts]:
     """Return the counts of each name, from the names of each state."""
     counters = [Counter(names.get(state, ())) for state in ("passed", "failed", "skipped")]
-    names_seen: dict[str, None] = {}
-    for counter in counters:
-        names_seen.update(dict.fromkeys(counter))
-    return {name: NameCounts(*(counter[name] for counter in counters)) for name in names_seen}
+    every_name = dict.fromkeys(chain.from_iterable(counters))
+    return {name: NameCounts(*(counter[name] for counter in counters)) for name in every_name}
