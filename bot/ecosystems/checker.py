@@ -140,7 +140,7 @@ class Checker:
 
     `folder` is the project, empty for the repository. `file` is its configuration if that is not the usual one, and
     replaces the last argument. `excluded_folders` are nested projects, which the option `exclude_option` excludes.
-    `environment` are extra variables. The code `unbuilt` means that another project must be built first."""
+    `environment` are extra variables."""
 
     name: str
     program: str
@@ -157,7 +157,6 @@ class Checker:
     hides: str = ""
     display_command: tuple[str, ...] = ()
     exclude_option: str = ""
-    unbuilt: str = ""
     environment: tuple[tuple[str, str], ...] = ()
     projects: Callable[[Checker, Tree], Iterator[Checker]] = everywhere
     manifest: str = ""

@@ -242,7 +242,6 @@ CHECKERS: tuple[Checker, ...] = (
         unit="utf-16",
         settings=("**/tsconfig*.json", "package.json"),
         hides=r"TS1\d{3}",
-        unbuilt="TS6305",
         projects=_typescript_projects,
         manifest="tsconfig.json",
         known_as=("tsc", "typescript"),

@@ -92,7 +92,6 @@ def has_error(problems: Iterable[Problem], pattern: str) -> bool:
 MOST_PROBLEMS = 100
 """The most problems of each kind and tool in a result."""
 
-UNBUILT = "some import a project that is not built, so how they use it is not known: build it in `setup:`"
 _NAMED = 5
 _VERSIONS = 3
 
@@ -129,9 +128,6 @@ def _compare_complete(projects: Sequence[ProjectRuns], change: Change) -> Checke
         "gone with the change: {}": [one.checker.project for one in projects if not one.after],
     }
     notes_after = [text.format(list_folders(folders)) for text, folders in notes.items() if folders]
-    unbuilt = projects[0].checker.unbuilt
-    if unbuilt and any(problem.code == unbuilt for one in projects for problem in problems_of(one.before)):
-        row = replace(row, before=_with_notes(row.before, UNBUILT))
     return replace(
         row,
         after=_with_notes(row.after, *doubts, *notes_after),
