@@ -27,7 +27,6 @@ PREFIX = "agent/"
 
 _OURS = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _HEADS = "refs/heads/"
-_PULL = re.compile(r"refs/pull/(\d+)/head")
 
 
 class BranchMovedError(PublishError):
@@ -40,12 +39,10 @@ class ProtectedBranchError(PublishError):
 
 @dataclass(frozen=True, slots=True)
 class Refs:
-    """`default` is the default branch's name; `heads` maps branch names to commits. `newest_pull` is the highest number
-    of a pull request, 0 for none."""
+    """`default` is the default branch's name; `heads` maps branch names to commits."""
 
     default: str
     heads: dict[str, str]
-    newest_pull: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +57,16 @@ class Remote:
 
     def refs(self, *patterns: str) -> Refs:
         """Return the default branch and the branches that match one of git's glob `patterns`."""
-        wanted = ["HEAD", "refs/pull/*/head", *(f"{_HEADS}{pattern}" for pattern in patterns)]
+        wanted = ["HEAD", *(f"{_HEADS}{pattern}" for pattern in patterns)]
         listing = self._drive("", "reading branches", ["ls-remote", "--symref", self.url, *wanted])
-        default, heads, newest_pull = "", dict[str, str](), 0
+        default, heads = "", dict[str, str]()
         for line in listing.split("\n"):
             value, _, name = line.partition("\t")
             if value.startswith(f"ref: {_HEADS}") and name == "HEAD":
                 default = value.removeprefix(f"ref: {_HEADS}")
             elif name.startswith(_HEADS):
                 heads[name.removeprefix(_HEADS)] = value
-            elif pull := _PULL.fullmatch(name):
-                newest_pull = max(newest_pull, int(pull[1]))
-        return Refs(default, heads, newest_pull)
+        return Refs(default, heads)
 
     def fetch(self, sha: str, depth: int = 1) -> None:
         """Fetch the commit `sha` with a history of `depth` commits."""
@@ -210,7 +205,7 @@ def _server_words(output: str, hidden: list[str]) -> str:
 
 _FILE_LIMIT = 256 << 10
 # The folders in which GitHub looks for a template, in its order.
-_TEMPLATE_FOLDERS = (".github", "", "docs")
+_TEMPLATE_FOLDERS = (".github/", "", "docs/")
 TEMPLATE_NAME = re.compile(r"pull_request_template(\.md|\.txt)?", re.IGNORECASE)
 
 
@@ -230,18 +225,11 @@ def read_base_file(git: Git, sha: str, path: str) -> str | None:
 
 def read_template(git: Git, sha: str) -> str:
     """Return the repository's pull-request template at the base commit, or an empty string."""
+    folders = [folder or "./" for folder in _TEMPLATE_FOLDERS]
+    listing = git.run("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders)
+    paths = sorted(listing.decode(errors="replace").split("\0"))
     for folder in _TEMPLATE_FOLDERS:
-        treeish = f"{sha}:{folder}"
-        names = _names(git, treeish) if not folder or _is_folder(git, sha, folder) else []
-        for name in sorted(names):
-            if TEMPLATE_NAME.fullmatch(name):
-                return read_base_file(git, sha, f"{folder}/{name}".lstrip("/")) or ""
+        for path in paths:
+            if path.startswith(folder) and TEMPLATE_NAME.fullmatch(path.removeprefix(folder)):
+                return read_base_file(git, sha, path) or ""
     return ""
-
-
-def _is_folder(git: Git, sha: str, folder: str) -> bool:
-    return git.run("ls-tree", "-z", "--full-tree", sha, "--", folder).startswith(b"040000 tree")
-
-
-def _names(git: Git, tree: str) -> list[str]:
-    return git.run("ls-tree", "-z", "--name-only", tree).decode(errors="replace").split("\0")

@@ -425,7 +425,7 @@ def test_the_file_list_is_the_gates_and_not_the_bundles(world: World) -> None:
 
 
 def test_a_whole_publishing_asks_little(published_change: Published) -> None:
-    assert len(published_change.asked) <= 5, published_change.asked
+    assert len(published_change.asked) <= 6, published_change.asked
 
 
 def test_where_the_repositorys_rules_cannot_be_read_either_the_thread_is_told_of_both(world: World) -> None:

@@ -206,8 +206,7 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
         never=proposal.never,
         is_same=lambda tip: bool(context.request.task) and same_change(context, tip, proposal.commit.sha),
     )
-    thread = context.request.thread
-    if target.branch not in heads and proposal.refs.newest_pull > (thread.number if thread else 0):
+    if target.branch not in heads:
         owned += _own_pulls(context, [target.branch])
     for own in owned:
         pull, published_here = own.pull, own.fields.get("change", own.recorded) == proposal.commit.change
