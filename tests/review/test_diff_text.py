@@ -140,29 +140,20 @@ REMOVAL = "@@ -90,3 +91,2 @@\n g\n-h\n i\n"
 WHOLE = parse_diff(changed("f", FIRST, SECOND, REMOVAL) + changed("g", FIRST) + added("new", 3))
 
 
-def test_only_hunks_that_the_new_commits_touch_are_left() -> None:
-    since = parse_diff(changed("f", "@@ -49,3 +49,4 @@\n x\n y\n+D\n e\n"))
-    assert paths(WHOLE, since) == {"f": [50]}
-
-
-def test_a_removal_counts_where_the_lines_were() -> None:
-    since = parse_diff(changed("f", "@@ -90,3 +91,2 @@\n g\n-h\n i\n"))
-    assert paths(WHOLE, since) == {"f": [91]}
-
-
-def test_context_around_a_change_does_not_count() -> None:
-    since = parse_diff(changed("f", "@@ -6,6 +6,6 @@\n 1\n 2\n-x\n+y\n 3\n 4\n 5\n"))
-    assert paths(WHOLE, since) == {}
-
-
-def test_a_line_that_the_pull_request_only_shows_as_context_does_not_count() -> None:
-    since = parse_diff(changed("f", "@@ -11,0 +12,1 @@\n+c\n"))
-    assert paths(WHOLE, since) == {}
-
-
-def test_what_a_merge_brought_in_is_not_part_of_it() -> None:
-    since = parse_diff(changed("elsewhere", FIRST) + changed("g", "@@ -1,1 +1,2 @@\n x\n+y\n"))
-    assert paths(WHOLE, since) == {}
+@pytest.mark.parametrize(
+    ("since", "left"),
+    [
+        (changed("f", "@@ -49,3 +49,4 @@\n x\n y\n+D\n e\n"), {"f": [50]}),
+        (changed("f", "@@ -90,3 +91,2 @@\n g\n-h\n i\n"), {"f": [91]}),
+        # Context of the new change, and what the pull request itself shows only as context.
+        (changed("f", "@@ -6,6 +6,6 @@\n 1\n 2\n-x\n+y\n 3\n 4\n 5\n"), {}),
+        (changed("f", "@@ -11,0 +12,1 @@\n+c\n"), {}),
+        # What a merge brought in.
+        (changed("elsewhere", FIRST) + changed("g", "@@ -1,1 +1,2 @@\n x\n+y\n"), {}),
+    ],
+)
+def test_only_hunks_that_the_new_commits_touch_are_left(since: bytes, left: dict[str, list[int]]) -> None:
+    assert paths(WHOLE, parse_diff(since)) == left
 
 
 def test_files_without_lines_stay_when_they_changed_again() -> None:
