@@ -36,8 +36,6 @@ class Problem:
     severity: Severity
     code: str
     message: str
-    end_line: int = 0
-    end_column: int = 0
     snippet: str = ""
 
 

@@ -24,8 +24,6 @@ class Find(NamedTuple):
     severity: str
     code: object
     message: object
-    end_line: object = 0
-    end_column: object = 0
 
 
 Form = Callable[[str], Iterator[Find]]
@@ -64,38 +62,32 @@ def _gitlab(output: str) -> Iterator[Find]:
     levels = {"blocker": ERROR, "critical": ERROR, "major": ERROR, "minor": WARNING}
     for entry in entries(parsed(output)):
         where = mapping(entry.get("location"))
-        begin, end, code = *_positions(where), entry.get("check_name")
+        begin, code = _start(where), entry.get("check_name")
         severity = levels.get(str(entry.get("severity")))
         if severity is not None and code:
             message = entry.get("description")
             if isinstance(message, str) and isinstance(code, str):
                 message = message.removeprefix(f"{code}: ")
-            yield Find(
-                where.get("path"), begin.get("line"), begin.get("column"), severity, code, message,
-                end.get("line"), end.get("column"),
-            )  # fmt: skip
+            yield Find(where.get("path"), begin.get("line"), begin.get("column"), severity, code, message)
 
 
-def _positions(where: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _start(where: Mapping[str, Any]) -> Mapping[str, Any]:
     positions, lines = mapping(where.get("positions")), mapping(where.get("lines"))
-    if positions:
-        return mapping(positions.get("begin")), mapping(positions.get("end"))
-    return {"line": lines.get("begin")}, {"line": lines.get("end")}
+    return mapping(positions.get("begin")) if positions else {"line": lines.get("begin")}
 
 
 def _rdjson(output: str) -> Iterator[Find]:
     levels = {"ERROR": ERROR, "WARNING": WARNING}
     for entry in entries(mapping(parsed(output)).get("diagnostics")):
         where = mapping(entry.get("location"))
-        span = mapping(where.get("range"))
-        start, end = mapping(span.get("start")), mapping(span.get("end"))
+        start = mapping(mapping(where.get("range")).get("start"))
         severity = levels.get(str(entry.get("severity", "ERROR")))
         if (
             severity and where
         ):  # a message without a location is about the run: a file that is too large to check
             yield Find(
                 where.get("path"), start.get("line"), start.get("column"), severity,
-                mapping(entry.get("code")).get("value"), entry.get("message"), end.get("line"), end.get("column"),
+                mapping(entry.get("code")).get("value"), entry.get("message"),
             )  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def _shellcheck(output: str) -> Iterator[Find]:
         if level in (ERROR, WARNING):
             yield Find(
                 entry.get("file"), entry.get("line"), entry.get("column"), str(level), f"SC{code}"[:20],
-                entry.get("message"), entry.get("endLine"), entry.get("endColumn"),
+                entry.get("message"),
             )  # fmt: skip
 
 

@@ -68,10 +68,7 @@ def _eslint(output: str) -> Iterator[Find]:
             if message.get("fatal"):
                 line, code, text = line or 1, "parsing-error", str(text).removeprefix("Parsing error: ")
             if severity is not None and line:
-                yield Find(
-                    entry.get("filePath"), line, message.get("column"), severity, code, text, message.get("endLine"),
-                    message.get("endColumn"),
-                )  # fmt: skip
+                yield Find(entry.get("filePath"), line, message.get("column"), severity, code, text)
 
 
 def _unplaced(entry: Mapping[str, Any]) -> str:

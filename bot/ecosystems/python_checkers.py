@@ -14,12 +14,12 @@ from bot.ecosystems.checkers import SETTINGS, has_settings
 
 def _ruff(output: str) -> Iterator[Find]:
     for entry in entries(parsed(output)):
-        start, end = mapping(entry.get("location")), mapping(entry.get("end_location"))
+        start = mapping(entry.get("location"))
         # What has no rule's name, or the one for it, is a syntax error: code that cannot be run.
         severity = WARNING if _is_style(entry.get("code")) else ERROR
         yield Find(
             entry.get("filename"), start.get("row"), start.get("column"), severity,
-            entry.get("code") or "invalid-syntax", entry.get("message"), end.get("row"), end.get("column"),
+            entry.get("code") or "invalid-syntax", entry.get("message"),
         )  # fmt: skip
 
 
@@ -40,14 +40,12 @@ def _is_style(code: object) -> bool:
 
 def _pyright(output: str) -> Iterator[Find]:
     for entry in entries(mapping(parsed(output)).get("generalDiagnostics")):
-        span = mapping(entry.get("range"))
-        start, end = mapping(span.get("start")), mapping(span.get("end"))
+        start = mapping(mapping(entry.get("range")).get("start"))
         severity = entry.get("severity")
         if severity in (ERROR, WARNING):
             yield Find(
                 entry.get("file"), from_one(start.get("line")), from_one(start.get("character")), str(severity),
-                entry.get("rule") or "", entry.get("message"), from_one(end.get("line")),
-                from_one(end.get("character")),
+                entry.get("rule") or "", entry.get("message"),
             )  # fmt: skip
 
 

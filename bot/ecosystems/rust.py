@@ -151,8 +151,7 @@ def _cargo_messages(output: str) -> Iterator[Find]:
         span = spans[0]
         find = Find(
             span.get("file_name"), span.get("line_start"), span.get("column_start"), message["level"],
-            mapping(message.get("code")).get("code"), message.get("message"), span.get("line_end"),
-            span.get("column_end"),
+            mapping(message.get("code")).get("code"), message.get("message"),
         )  # fmt: skip
         if (same := repr(find)) not in seen:
             seen.add(same)

@@ -23,7 +23,7 @@ _MAX_COLUMN = 10_000
 _LARGEST_SOURCE = 2_000_000
 
 Row = list[object]
-"""`path`, `line`, `column`, `end_line`, `end_column`, `severity`, `code`, `message`, `snippet`."""
+"""`path`, `line`, `column`, `severity`, `code`, `message`, `snippet`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,13 @@ def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> 
         if path is None:
             outside += 1
             continue
-        line, end_line = _number(find.line), _number(find.end_line)
+        line = _number(find.line)
         text = sources.line(path, line)
         column = code_points(text, _number(find.column), unit)
-        end_text = text if end_line == line else sources.line(path, end_line)
-        end_column = code_points(end_text, _number(find.end_column), unit)
         message = one_line(find.message, _LONGEST["message"], root)
         code = one_line(find.code, _LONGEST["code"])
         snippet = one_line(text, _LONGEST["snippet"])
-        row: Row = [path, line, column, end_line, end_column, find.severity, code, message, snippet]
+        row: Row = [path, line, column, find.severity, code, message, snippet]
         size += len(json.dumps(row))
         if len(rows_so_far) == MOST or size > MOST_BYTES:
             return Rows([], outside, flooded=True)

@@ -74,7 +74,7 @@ def problem(**more: Any) -> dict[str, Any]:
         "code": "c",
         "message": "m",
     }
-    return {**plain, "end_line": 0, "end_column": 0, "snippet": "s", **more}
+    return {**plain, "snippet": "s", **more}
 
 
 USE = {"name": "ty", "version": "1", "note": ""}

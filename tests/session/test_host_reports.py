@@ -116,7 +116,7 @@ def test_coverage_that_nobody_asked_for_is_not_believed(change: dict[str, Any]) 
         parse_coverage({**MEASURED, **change}, WANTED)
 
 
-ROW = ["a.py", 3, 5, 3, 9, "error", "code", "message", "x = y"]
+ROW = ["a.py", 3, 5, "error", "code", "message", "x = y"]
 GOOD_RUN = {"state": "complete", "note": "", "version": "ty 1", "python": True, "outside": 0, "rows": [ROW]}
 
 
@@ -126,7 +126,7 @@ def read(**changed: Any) -> Any:
 
 def test_rows_become_problems() -> None:
     parsed = read()
-    assert parsed.problems == (Problem("ty", "a.py", 3, 5, Severity.ERROR, "code", "message", 3, 9, "x = y"),)
+    assert parsed.problems == (Problem("ty", "a.py", 3, 5, Severity.ERROR, "code", "message", "x = y"),)
     assert (parsed.run.answer, parsed.run.problems, parsed.run.duration) == (Answer.COMPLETE, 1, 1.5)
     assert (parsed.version, parsed.python) == ("ty 1", True)
 
@@ -138,7 +138,7 @@ def test_rows_become_problems() -> None:
         {},
         "x",
         [None],
-        [ROW[:8]],
+        [ROW[:6]],
         [[*ROW, 1]],
         [["/etc/passwd", *ROW[1:]]],
         [["../a.py", *ROW[1:]]],
@@ -154,10 +154,10 @@ def test_rows_become_problems() -> None:
         [["a.py", float("nan"), *ROW[2:]]],
         [["a.py", -1, *ROW[2:]]],
         [["a.py", 10**9, *ROW[2:]]],
-        [[*ROW[:5], "fatal", *ROW[6:]]],
-        [[*ROW[:5], ["error"], *ROW[6:]]],
-        [[*ROW[:7], "m" * 301, ROW[8]]],
-        [[*ROW[:7], None, ROW[8]]],
+        [[*ROW[:3], "fatal", *ROW[4:]]],
+        [[*ROW[:3], ["error"], *ROW[4:]]],
+        [[*ROW[:5], "m" * 301, ROW[6]]],
+        [[*ROW[:5], None, ROW[6]]],
         [ROW] * 20_001,
     ],
 )
@@ -168,7 +168,7 @@ def test_what_is_no_problem_ends_the_comparison(rows: Any) -> None:
 
 
 def test_words_are_made_harmless() -> None:
-    row = [*ROW[:6], "c\x1b[2J", "one\r\ntwo\x07\x9b31m", "\tx"]
+    row = [*ROW[:4], "c\x1b[2J", "one\r\ntwo\x07\x9b31m", "\tx"]
     (problem,) = read(rows=[row]).problems
     assert (problem.code, problem.message, problem.snippet) == ("c", "one two", "x")
     note = read(state="unavailable", note="bad\n\x1b]0;title\x07" + "n" * 5_000).run.note

@@ -76,29 +76,29 @@ RUST_END = {"reason": "build-finished", "success": False}
 @pytest.mark.parametrize(
     ("form", "output", "row"),
     [
-        ("ruff", json.dumps([RUFF]), ["a.py", 2, 5, 2, 6, "error", "F821", "Undefined name `x`", ""]),
+        ("ruff", json.dumps([RUFF]), ["a.py", 2, 5, "error", "F821", "Undefined name `x`", ""]),
         ("ruff", json.dumps([RUFF | {"code": "D100"}]),
-         ["a.py", 2, 5, 2, 6, "warning", "D100", "Undefined name `x`", ""]),
+         ["a.py", 2, 5, "warning", "D100", "Undefined name `x`", ""]),
         ("ruff", json.dumps([RUFF | {"code": None}]),
-         ["a.py", 2, 5, 2, 6, "error", "invalid-syntax", "Undefined name `x`", ""]),
-        ("gitlab", json.dumps([TY]), ["a.py", 2, 5, 2, 6, "error", "not-iterable", "no", ""]),
-        ("gitlab", json.dumps([TY | {"severity": "minor"}]), ["a.py", 2, 5, 2, 6, "warning", "not-iterable", "no", ""]),
-        ("pyright", json.dumps({"generalDiagnostics": [PYRIGHT]}), ["a.py", 2, 5, 2, 6, "error", "reportX", "no", ""]),
-        ("rdjson", json.dumps({"diagnostics": [BIOME]}), ["a.ts", 2, 5, 2, 6, "error", "lint/x", "no", ""]),
-        ("oxlint", json.dumps({"diagnostics": [OXLINT]}), ["a.js", 2, 5, 0, 0, "warning", "eslint(x)", "no", ""]),
+         ["a.py", 2, 5, "error", "invalid-syntax", "Undefined name `x`", ""]),
+        ("gitlab", json.dumps([TY]), ["a.py", 2, 5, "error", "not-iterable", "no", ""]),
+        ("gitlab", json.dumps([TY | {"severity": "minor"}]), ["a.py", 2, 5, "warning", "not-iterable", "no", ""]),
+        ("pyright", json.dumps({"generalDiagnostics": [PYRIGHT]}), ["a.py", 2, 5, "error", "reportX", "no", ""]),
+        ("rdjson", json.dumps({"diagnostics": [BIOME]}), ["a.ts", 2, 5, "error", "lint/x", "no", ""]),
+        ("oxlint", json.dumps({"diagnostics": [OXLINT]}), ["a.js", 2, 5, "warning", "eslint(x)", "no", ""]),
         ("shellcheck", json.dumps({"comments": [SHELL]}),
-         ["a.sh", 2, 5, 2, 6, "warning", "SC2034", "x appears unused.", ""]),
+         ["a.sh", 2, 5, "warning", "SC2034", "x appears unused.", ""]),
         ("cargo", f"{json.dumps(RUST)}\n{json.dumps(RUST)}\n{json.dumps(RUST_END)}\n",
-         ["src/a.rs", 2, 5, 2, 6, "error", "E0308", "mismatched", ""]),
+         ["src/a.rs", 2, 5, "error", "E0308", "mismatched", ""]),
         ("tsc", "src/a.ts(2,5): error TS2322: Type 'x' is not y.\n  Because.\n",
-         ["src/a.ts", 2, 5, 0, 0, "error", "TS2322", "Type 'x' is not y.", ""]),
+         ["src/a.ts", 2, 5, "error", "TS2322", "Type 'x' is not y.", ""]),
         ("mypy", "a.py:2:5: error: Bad [1]  [arg-type]\na.py:2: note: see\n",
-         ["a.py", 2, 5, 0, 0, "error", "arg-type", "Bad [1]", ""]),
+         ["a.py", 2, 5, "error", "arg-type", "Bad [1]", ""]),
         ("placed", "# example.com/x\nvet: ./a.go:2:5: undefined: y\n",
-         ["a.go", 2, 5, 0, 0, "error", "", "undefined: y", ""]),
-        ("placed", "/w/a.go:2:5-9: undefined: y\n", ["a.go", 2, 5, 0, 0, "error", "", "undefined: y", ""]),
+         ["a.go", 2, 5, "error", "", "undefined: y", ""]),
+        ("placed", "/w/a.go:2:5-9: undefined: y\n", ["a.go", 2, 5, "error", "", "undefined: y", ""]),
         ("bash", "./a.sh: line 2: syntax error near `fi'\n./a.sh: line 2: `fi'\n",
-         ["a.sh", 2, 0, 0, 0, "error", "syntax", "syntax error near `fi'", ""]),
+         ["a.sh", 2, 0, "error", "syntax", "syntax error near `fi'", ""]),
     ],
 )  # fmt: skip
 def test_what_each_checker_prints_is_read(form: str, output: str, row: list[Any]) -> None:
@@ -135,8 +135,8 @@ def test_garbage_has_no_form(form: str, output: str) -> None:
 @pytest.mark.parametrize("value", [None, 7, -1, 1e400, [], {}, "", True, "\x1b[31m", 2**70])
 def test_a_find_of_any_types_is_a_row_or_none(field: str, value: Any) -> None:
     for row in found("ruff", json.dumps([RUFF | {field: value}])):
-        assert [type(part) for part in row] == [str, int, int, int, int, str, str, str, str]
-        assert all(0 <= number <= 10**8 for number in row[1:5])
+        assert [type(part) for part in row] == [str, int, int, str, str, str, str]
+        assert all(0 <= number <= 10**8 for number in row[1:3])
 
 
 def test_eslint_finds_what_has_a_place_whatever_its_settings_printed() -> None:
@@ -144,10 +144,10 @@ def test_eslint_finds_what_has_a_place_whatever_its_settings_printed() -> None:
     unused = "Unused eslint-disable directive (no problems were reported from 'no-alert')."
     beyond = '"parserOptions.project" has been provided for @typescript-eslint/parser.'
     assert found("eslint", said) == [
-        ["a.js", 1, 15, 1, 18, "error", "no-undef", "'foo' is not defined.", ""],
-        ["a.js", 2, 10, 0, 0, "warning", "", unused, ""],
-        ["b.js", 1, 1, 0, 0, "error", "parsing-error", "The keyword 'let' is reserved", ""],
-        ["c.ts", 1, 0, 0, 0, "error", "parsing-error", beyond, ""],
+        ["a.js", 1, 15, "error", "no-undef", "'foo' is not defined.", ""],
+        ["a.js", 2, 10, "warning", "", unused, ""],
+        ["b.js", 1, 1, "error", "parsing-error", "The keyword 'let' is reserved", ""],
+        ["c.ts", 1, 0, "error", "parsing-error", beyond, ""],
     ]
 
 
@@ -165,7 +165,7 @@ def test_eslint_is_told_which_settings_count_and_why_it_ends_is_said(bench: Benc
     one = '{"ruleId": "x", "severity": 2, "line": 1, "message": "$ESLINT_USE_FLAT_CONFIG"}'
     script = f'cat <<END\n[{{"filePath": "a.js", "messages": [{one}]}}]\nEND\nexit 1'
     bench.write("node_modules/.bin/eslint", f"#!/bin/bash\n{script}\n").chmod(0o755)
-    assert check(bench, "", **told)["rows"][0][7] == "false"
+    assert check(bench, "", **told)["rows"][0][5] == "false"
     oops = "\nOops! Something went wrong! :(\n\nESLint: 9.39.4\n\n"
     for words, why in {
         "ESLint couldn't find an eslint.config.(js|mjs|cjs) file.\n\nFrom v9": "ESLint couldn't find an eslint.config",
@@ -211,9 +211,9 @@ def test_paths_are_of_the_repository_or_counted_as_outside(path: object, seen: s
 def test_a_message_is_one_line_without_controls_and_without_the_place_of_the_tree() -> None:
     message = "\x1b]0;t\x07\x1b[31mBad\x1b[0m \x00\x9b1m in /w/a.py, under /w\nmore"
     (row,) = rows([Find("a.py", 2**40, -3, "error", 7, message)], "/w").rows
-    assert row == ["a.py", 0, 0, 0, 0, "error", "7", "Bad in a.py, under .", ""]
+    assert row == ["a.py", 0, 0, "error", "7", "Bad in a.py, under .", ""]
     (long,) = rows([Find("a.py", 1, 1, "error", "c" * 200, "m" * 10_000)], "/w").rows
-    assert (len(str(long[6])), len(str(long[7]))) == (80, 300)
+    assert (len(str(long[4])), len(str(long[5]))) == (80, 300)
     assert not CONTROLS.search(json.dumps(long))
 
 
@@ -221,7 +221,7 @@ def test_the_source_line_comes_along_and_columns_count_code_points(tmp_path: Pat
     (tmp_path / "a.ts").write_text("one\n\t😀 = x\n")
     finds = [Find("a.ts", 2, 7, "error", "", "m"), Find("a.ts", 9, 7, "error", "", "m")]
     first, beyond = rows(finds, str(tmp_path), "utf-16").rows
-    assert (first[2], first[8], beyond[2], beyond[8]) == (6, "😀 = x", 7, "")
+    assert (first[2], first[6], beyond[2], beyond[6]) == (6, "😀 = x", 7, "")
     (in_bytes,) = rows([Find("a.ts", 2, 9, "error", "", "m")], str(tmp_path), "utf-8").rows
     assert in_bytes[2] == 6
 
@@ -231,7 +231,7 @@ def test_no_source_line_is_read_through_a_link_that_leads_out(tmp_path: Path) ->
     (tmp_path / "secret").write_text("hidden\n")
     (tmp_path / "tree" / "a.py").symlink_to(tmp_path / "secret")
     (row,) = rows([Find("a.py", 1, 1, "error", "", "m")], str(tmp_path / "tree")).rows
-    assert row[8] == ""
+    assert row[6] == ""
 
 
 def test_more_problems_than_can_be_compared_are_none() -> None:
@@ -245,7 +245,7 @@ def test_more_problems_than_can_be_compared_are_none() -> None:
 def test_a_checker_runs_in_the_tree_and_its_word_is_read(bench: Bench) -> None:
     bench.write("a.py", "import os\nx = y\n")
     said = check(bench, 'echo "$PWD/a.py:2:5: undefined: y ($*)"; echo noise >&2; exit 1', ("a.py",))
-    assert said["rows"] == [["a.py", 2, 5, 0, 0, "error", "", "undefined: y (./a.py)", "x = y"]]
+    assert said["rows"] == [["a.py", 2, 5, "error", "", "undefined: y (./a.py)", "x = y"]]
     assert (said["state"], said["python"], said["outside"]) == ("complete", False, 0)
     bench.write("venv/pyvenv.cfg")
     assert check(bench, "exit 0")["python"] is True
@@ -318,8 +318,8 @@ def test_ours_comes_before_the_projects_own(bench: Bench, tmp_path: Path) -> Non
     own.write_text("#!/bin/bash\necho a.py:1:1: ours\n")
     own.chmod(0o755)
     bench.context.programs = {"checker": str(own)}
-    assert check(bench, "echo a.py:1:1: theirs", where=["ours", "project"])["rows"][0][7] == "ours"
-    assert check(bench, "echo a.py:1:1: theirs")["rows"][0][7] == "theirs"
+    assert check(bench, "echo a.py:1:1: theirs", where=["ours", "project"])["rows"][0][5] == "ours"
+    assert check(bench, "echo a.py:1:1: theirs")["rows"][0][5] == "theirs"
 
 
 def test_one_that_prints_nothing_has_its_words_told(bench: Bench) -> None:
@@ -334,7 +334,7 @@ def test_in_a_folder_the_nearest_program_and_environment_are_the_projects(bench:
     own.chmod(0o755)
     told = check(bench, "echo 'a.x:1:1: of the top'", folder="api/src")
     assert told["rows"][0][0] == "api/src/a.x"
-    assert told["rows"][0][7] == "api/.venv"
+    assert told["rows"][0][5] == "api/.venv"
     assert (
         check(bench, "echo 'a.x:1:1: of the top'", folder="nowhere")["note"] == "there is no folder nowhere"
     )

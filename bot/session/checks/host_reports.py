@@ -48,14 +48,12 @@ _Row = tuple[
     Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_repository_path)],
     _Position,
     _Position,
-    _Position,
-    _Position,
     Severity,
     Annotated[str, Field(max_length=80), AfterValidator(_one_line)],
     Annotated[str, Field(max_length=300), AfterValidator(_one_line)],
     Annotated[str, Field(max_length=160), AfterValidator(_one_line)],
 ]
-"""Path, line, column, the end's line and column, severity, code, message, snippet."""
+"""Path, line, column, severity, code, message, snippet."""
 _Rows = Annotated[tuple[_Row, ...], Field(max_length=_MOST_PROBLEMS)]
 
 
@@ -192,8 +190,8 @@ def parse_checker_run(tool: str, outcome: ToolOutcome, duration: float) -> Check
     except InvalidReport as error:
         return failed_checker_run(f"its output was not passed on as problems: {error}", duration)
     problems = tuple(
-        Problem(tool, path, line, column, severity, code, message, end_line, end_column, snippet)
-        for path, line, column, end_line, end_column, severity, code, message, snippet in rows
+        Problem(tool, path, line, column, severity, code, message, snippet)
+        for path, line, column, severity, code, message, snippet in rows
     )
     outside = metadata.get("outside")
     if type(outside) is int and 0 < outside <= _HIGHEST_LINE:
