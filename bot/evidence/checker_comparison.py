@@ -25,11 +25,17 @@ UNCOVERED = "an error that is fixed kept it from finding others, so some new pro
 
 @dataclass(frozen=True, slots=True)
 class ProjectRun:
-    """One run of a checker in one project."""
+    """One run of a checker in one project. `python`: the project has a Python environment."""
 
     run: ToolRun
     problems: tuple[Problem, ...] = ()
     version: str = ""
+    python: bool = True
+
+    def with_note(self, note: str, answer: Answer | None = None) -> ProjectRun:
+        """Return the run with `note` added and, if it is not `None`, another answer."""
+        notes = "; ".join(filter(None, [self.run.note, note]))
+        return replace(self, run=replace(self.run, note=notes, answer=answer or self.run.answer))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,13 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import Check
-from bot.session.checks.runner import run_checks
 from bot.workspace.client import Workspace
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
-from tests.support.rounds import Begin
+from tests.support.rounds import Begin, run_checks
 from tests.support.stage import MODEL
 from tests.support.workspaces import Bench, eventually, make_tree, running
 
@@ -34,11 +33,6 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     bench.close()
 
 
-def states(workspace: Workspace, *commands: str, timeout: float = 60) -> list[CheckState]:
-    checks = [Check(command, command, timeout) for command in commands]
-    return [ran.run.state for ran in run_checks(workspace, checks, CancelToken())]
-
-
 def test_a_workspace_that_does_not_start_at_once_is_started_again(begin: Begin) -> None:
     """A machine with other work took longer than the limit, and the check had no result."""
     trial = begin({"a.txt": "one\n"}, "test -f a.txt")
@@ -47,32 +41,21 @@ def test_a_workspace_that_does_not_start_at_once_is_started_again(begin: Begin) 
     assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.PASSED)
 
 
-@pytest.mark.slow
-def test_what_a_check_prints_names_files_as_the_repository_does(workspace: Workspace) -> None:
-    [ran] = run_checks(workspace, [Check("t", "echo $PWD/sub/a.txt:3 in $PWD", 60)], CancelToken())
-    assert ran.run.tail.startswith("sub/a.txt:3 in .\n")
-
-
-def test_the_folder_of_one_check_is_not_that_of_the_next(workspace: Workspace) -> None:
-    assert states(workspace, "cd sub", "test -d sub", "test -f a.txt") == [
-        CheckState.PASSED,
-        CheckState.PASSED,
-        CheckState.FAILED,
-    ]
-
-
-def test_a_script_of_several_lines_is_one_check(workspace: Workspace) -> None:
+def test_each_command_is_a_check_of_its_own(workspace: Workspace) -> None:
+    """In the top folder, a script of several lines too; one that is not there is no failure."""
     script = "set -e\ncat <<'END' | grep -q two\ntwo\nEND\ntrue # done"
-    assert states(workspace, script, "set -e\nfalse\ntrue") == [CheckState.PASSED, CheckState.FAILED]
-
-
-@pytest.mark.slow
-def test_a_check_over_its_time_is_stopped(workspace: Workspace) -> None:
-    assert states(workspace, "sleep 30", timeout=1) == [CheckState.TIMED_OUT]
-
-
-def test_a_command_that_is_not_there_is_not_runnable(workspace: Workspace) -> None:
-    assert states(workspace, "no-such-program --test") == [CheckState.NOT_RUNNABLE]
+    commands = (
+        "cd sub",
+        "test -d sub",
+        "test -f a.txt",
+        script,
+        "set -e\nfalse\ntrue",
+        "no-such-program --test",
+    )
+    executions = run_checks(workspace, [Check(command, command, 60) for command in commands])
+    assert [one.run.state.value for one in executions] == [
+        *("passed", "passed", "failed", "passed", "failed", "not_runnable"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import Check
-from bot.session.checks.runner import run_checks
 from bot.session.workspaces.start import LIMIT_NAMES, limit_notes
 from bot.toolhost import exit_messages
+from tests.support.rounds import run_checks
 from tests.support.workspaces import Bench, bash, make_tree
 
 
@@ -41,7 +41,7 @@ def test_commands_checks_and_background_commands_are_counted_once_each(tmp_path:
         bash(workspace, "exec truncate -s 1T sparse", background=True)
         for _ in range(2):
             workspace.call("bash_output", {"id": 1, "wait": 20}, CancelToken())
-        (ran,) = run_checks(workspace, [Check("bomb", "truncate -s 1T sparse", 20.0)], CancelToken())
+        (ran,) = run_checks(workspace, [Check("bomb", "truncate -s 1T sparse", 20.0)])
         assert list(workspace.limits_met) == ["file"] * 3
         assert ran.run.state is CheckState.FAILED
         assert ran.run.note == "it met a limit of the sandbox: the size of one file"

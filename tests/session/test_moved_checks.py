@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.check import Check, denied_path, denied_path_note
-from bot.session.checks.runner import run_checks
 from bot.workspace.sandbox.backends import bubblewrap, landlock
 from bot.workspace.sandbox.landlock import OLDEST, version
+from tests.support.rounds import run_checks
 from tests.support.workspaces import Bench, make_tree
 
 OLD, NEW = "print('the old code')\n", "print('the new code')\n"
@@ -35,7 +34,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def run(bench: Bench, back_end: object, origin: str, *commands: str) -> tuple[CheckRun, ...]:
     assert callable(back_end)
     workspace = bench.start(back_end(), mount=str(bench.folder / "origin"))
-    rans = run_checks(workspace, [Check(one, one, 60) for one in commands], CancelToken(), origin)
+    rans = run_checks(workspace, [Check(one, one, 60) for one in commands], origin=origin)
     return tuple(ran.run for ran in rans)
 
 
@@ -74,7 +73,7 @@ def test_words_on_that_folder_hide_no_limit_that_was_met(bench: Bench) -> None:
     origin = str(bench.folder / "origin")
     workspace = bench.start(landlock(), limits={"processes": 10})
     command = f"echo {origin}/a: Permission denied; for i in $(seq 30); do sleep 60 & done; wait"
-    [ran] = run_checks(workspace, [Check("x", command, 60)], CancelToken(), origin)
+    [ran] = run_checks(workspace, [Check("x", command, 60)], origin=origin)
     assert ran.run.state is CheckState.FAILED
     assert ran.run.note.startswith("it met a limit of the sandbox: ")
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
 from bot.checkout.clone import Checkout, Source, check_out
 from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.outcome import CheckResult
 from bot.evidence.check import Check
+from bot.evidence.reruns import CheckExecution
 from bot.session.checks.inspection import Inspection
 from bot.session.checks.rounds import Rounds
+from bot.session.checks.runner import CheckRunner
 from bot.session.context.run import Run
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer, Workspace
@@ -52,6 +55,13 @@ class Trial:
             blob = git.run("hash-object", "-w", "--stdin", input=text.encode()).decode().strip()
             git.run("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", env=index)
         return git.run("write-tree", env=index).decode().strip()
+
+
+def run_checks(
+    workspace: Workspace, checks: Sequence[Check], cancel: CancelToken | None = None, origin: str = ""
+) -> list[CheckExecution]:
+    runner = CheckRunner(workspace, cancel or CancelToken(), origin)
+    return [runner.run(number, check) for number, check in enumerate(checks)]
 
 
 Begin = Callable[..., Trial]

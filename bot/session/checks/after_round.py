@@ -19,7 +19,7 @@ from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.before_round import BeforeRound, Round
 from bot.session.checks.inspection import display_name
-from bot.session.checks.runner import NO_TIME_LEFT, SKIPPED, UNNEEDED, CheckRunner, RunOptions, not_run
+from bot.session.checks.runner import NO_TIME_LEFT, UNNEEDED, CheckRunner, not_run
 from bot.session.context.git_trees import GitTrees
 from bot.workspace.client import Workspace
 
@@ -72,17 +72,20 @@ class AfterRound(Round):
         self._base_runs = base_runs
         self._number = number
         self._tree = tree_sha
+        self._changed_lines: Mapping[str, frozenset[int]] = {}
         self._pairs: list[CheckPair] = []
         self._sources: tuple[str, ...] = ()
 
     def execute(self) -> list[CheckPair]:
         self._before.wait_for_checks()
-        name, cancel = f"checks-after-{self._number}", self.run.stop
+        self._changed_lines = self._history.changed_lines(self._tree)
         try:
             changed, _ = self._history.changes(self._tree)
             self._sources = opened.sources(changed, set(self._history.paths(self._tree)))
             if self.checks:
-                with self.trees.for_checks(name, cancel, self._tree) as workspace:
+                with self.trees.for_checks(
+                    f"checks-after-{self._number}", self.cancel, self._tree
+                ) as workspace:
                     self._run_checks(workspace)
         except AgentError as error:
             after = not_run(str(error))
@@ -92,13 +95,15 @@ class AfterRound(Round):
             ]
         self._excuse_other_code()
         for check, pair in zip(self.checks, self._pairs, strict=True):
-            if pair.after.run.note == UNNEEDED:
-                continue
-            self._record("after", replace(check, command=pair.check.command), pair.after)
+            if pair.after.run.note != UNNEEDED:
+                self._record("after", replace(check, command=pair.check.command), pair.after)
         self._rerun_failed()
         self._before.wait()
         self._complete_base()
-        self._run_checkers(f"checkers-after-{self._number}", self._tree, cancel)
+        if self._has_checkers:
+            limit = self.budget.limit_checkers(1)
+            self.waits.begin("the checkers with the change", limit)
+            self._run_checkers(f"checkers-after-{self._number}", self._tree, limit)
         return self._pairs
 
     def _excuse_other_code(self) -> None:
@@ -115,20 +120,23 @@ class AfterRound(Round):
 
     def _run_checks(self, workspace: Workspace) -> None:
         """Run each check that fits into the time, then related tests for the others."""
-        options = self._options(
-            lambda number, limit: self._begin(
-                f"check with the change: {check_title(self.checks[number])}", limit
-            ),
-            changed_lines=lambda: self._history.changed_lines(self._tree),
+        runner = self._runner(
+            workspace,
+            lambda number: f"check with the change: {check_title(self.checks[number])}",
+            lambda number: self.budget.left,
+            changed_lines=self._changed_lines,
             rerun_tests=lambda number, execution: reruns.newly_failed_after(
                 self._before.executions[number].result(), execution
             ),
-            limit=lambda number: self.budget.left,
+            watch=self._sources,
         )
-        runner = self._runner(workspace, options)
         for number, check in enumerate(self.checks):
             self._pairs.append(self._run_check(runner, number, check))
-        self._run_related(workspace)
+        due = {number: pair.check.command for number, pair in enumerate(self._pairs) if pair.narrowed}
+        if due and not self.cancel.fired:
+            self._run_related(
+                workspace, related_commands(due, self._history, self._tree, workspace, self.cancel)
+            )
 
     def _run_check(self, runner: CheckRunner, number: int, check: Check) -> CheckPair:
         before = self._before.executions[number].result()
@@ -138,14 +146,10 @@ class AfterRound(Round):
             return CheckPair(check, before, not_run(_NO_RELATED_TESTS.format(narrowed)), narrowed)
         after = runner.run(number, check)
         if runner.workspace.closed and after.run.state is CheckState.NOT_RUN:
-            after = self._run_in_own_workspace(number, check, after)
+            text = f"running again, since its tool host ended: {check_title(check)}"
+            again = self._rerun(text, f"checks-after-{self._number}-{number + 1}", check)
+            after = after if again.run.state is CheckState.NOT_RUN else again
         return CheckPair(check, before, after)
-
-    def _run_in_own_workspace(self, number: int, check: Check, ended: CheckExecution) -> CheckExecution:
-        """Run a check again after its tool host ended; return `ended` if that host ends as well."""
-        text = f"running again, since its tool host ended: {check_title(check)}"
-        again = self._rerun(text, f"checks-after-{self._number}-{number + 1}", check)
-        return ended if again.run.state is CheckState.NOT_RUN else again
 
     def _too_long(self, check: Check, before: CheckExecution) -> str:
         """Return why the whole check does not run with the change, or an empty string."""
@@ -156,105 +160,60 @@ class AfterRound(Round):
             return self.budget.over_budget
         return run.note if run.state is CheckState.NOT_RUN and run.note == NO_TIME_LEFT else ""
 
-    def _begin(self, text: str, limit: float) -> CancelToken:
-        """Begin to wait for a command; return the token that skips it."""
-        token = CancelToken()
-        self.waits.begin(text, limit, lambda: token.fire(SKIPPED))
-        return token
-
-    def _options(
-        self,
-        begin: Callable[[int, float], CancelToken],
-        *,
-        limit: Callable[[int], float],
-        changed_lines: Callable[[], Mapping[str, frozenset[int]]] | None = None,
-        rerun_tests: Callable[[int, CheckExecution], Collection[str]] = lambda number, execution: (),
-    ) -> RunOptions:
-        return RunOptions(
-            changed_lines=changed_lines,
-            rerun_tests=rerun_tests,
-            limit=limit,
-            timed=self.budget.running,
-            begin=begin,
-            on_output=self.waits.printed,
-            watch=self._sources,
-        )
-
-    # Related tests
-
-    def _run_related(self, workspace: Workspace) -> None:
-        """Run related tests for the checks that take too long, on both sides."""
-        due = {number: pair.check.command for number, pair in enumerate(self._pairs) if pair.narrowed}
-        if not due or self.run.stop.fired:
-            return
-        commands = related_commands(due, self._history, self._tree, workspace, self.run.stop)
+    def _run_related(self, workspace: Workspace, commands: Mapping[int, tuple[str, str]]) -> None:
+        """Run related tests for the checks that take too long, on both sides. `commands` are those on the base and
+        those with the change."""
 
         def half(number: int) -> float:
             return self.budget.left / 2
 
-        options_on_base = RunOptions(limit=half, timed=self.budget.running)
-        options = self._options(
-            lambda number, limit: self._begin(f"related tests with the change: {commands[number][1]}", limit),
-            limit=half,
-        )
         on_base = {
-            number: before
+            number: replace(self.checks[number], command=before)
             for number, (before, _) in commands.items()
             if before and (number, before) not in self._base_runs
         }
-        if on_base:
-            self.waits.begin("related tests before the change", self.budget.left)
-        executions = self._run_on_base(on_base, options_on_base) if on_base else {}
-        runner = self._runner(workspace, options)
-        for number, (_, after) in commands.items():
+        executions = self._run_on_base(on_base, half) if on_base else {}
+        text = "related tests with the change: {}"
+        runner = self._runner(
+            workspace, lambda number: text.format(commands[number][1]), half, watch=self._sources
+        )
+        for number, (before, after) in commands.items():
             pair = self._pairs[number]
             pair.check = replace(pair.check, command=after)
             pair.after = runner.run(number, pair.check)
-        for number, (before, _) in commands.items():
-            self._pairs[number].base_command = before
-            known = self._base_runs.get((number, before))
-            self._pairs[number].before = executions.get(number) or known or not_run(_NEW_TESTS)
+            pair.base_command = before
+            pair.before = (
+                executions.get(number) or self._base_runs.get((number, before)) or not_run(_NEW_TESTS)
+            )
 
-    def _run_on_base(self, commands: Mapping[int, str], options: RunOptions) -> dict[int, CheckExecution]:
+    def _run_on_base(
+        self, checks: Mapping[int, Check], limit: Callable[[int], float]
+    ) -> dict[int, CheckExecution]:
         executions: dict[int, CheckExecution] = {}
-        trees, cancel = self.trees, self.run.stop
         try:
-            with trees.for_checks(f"checks-related-{self._number}", cancel) as workspace:
-                runner = self._runner(workspace, options)
-                for number, command in commands.items():
-                    check = replace(self.checks[number], command=command)
-                    executions[number] = self._base_runs[number, command] = runner.run(number, check)
+            with self.trees.for_checks(f"checks-related-{self._number}", self.cancel) as workspace:
+                runner = self._runner(workspace, lambda number: "related tests before the change", limit)
+                for number, check in checks.items():
+                    executions[number] = self._base_runs[number, check.command] = runner.run(number, check)
                     self._record("before", check, executions[number])
         except AgentError as error:
-            failed = not_run(str(error))
-            executions |= {number: failed for number in commands if number not in executions}
+            return dict.fromkeys(checks, not_run(str(error))) | executions
         return executions
-
-    # Reruns
 
     def _complete_base(self) -> None:
         """Run checkers on the base that the change turns out to concern."""
-        inspection, cancel = self.inspection, self.run.stop
         limit = min(self.budget.limit_checkers(2), self.budget.left_for_reruns)
-        if inspection is None or limit <= 1 or cancel.fired:
+        if self.inspection is None or limit <= 1 or self.cancel.fired:
             return
-        if not (missing := inspection.missing_on_base(self._tree)):
-            return
-        names = ", ".join(dict.fromkeys(map(display_name, missing)))
-        self.waits.begin(f"run on the base, since the change concerns their projects: {names}", limit)
-        try:
-            with (
-                self.trees.for_checks("checkers-on-base", cancel) as workspace,
-                self.budget.running(checkers=True),
-            ):
-                inspection.run_on_base(workspace, missing, limit)
-        except AgentError as error:
-            self.waits.begin(f"the checkers could not be run: {error}")
+        if missing := self.inspection.missing_on_base(self._tree):
+            names = ", ".join(dict.fromkeys(map(display_name, missing)))
+            self.waits.begin(f"run on the base, since the change concerns their projects: {names}", limit)
+            self._run_checkers("checkers-on-base", None, limit, missing)
 
     def _rerun_failed(self) -> None:
         """Run each check that got worse once more as a whole."""
         for number, pair in enumerate(self._pairs):
-            if not reruns.needs_rerun(pair.before, pair.after) or self.run.stop.fired:
+            if not reruns.needs_rerun(pair.before, pair.after) or self.cancel.fired:
                 continue
             if self.budget.left_for_reruns < max(pair.after.run.duration, 1):
                 pair.note = reruns.NO_TIME
@@ -272,12 +231,14 @@ class AfterRound(Round):
 
     def _rerun(self, text: str, name: str, check: Check) -> CheckExecution:
         """Run a check in a workspace of its own."""
-        options = self._options(
-            lambda number, limit: self._begin(text, limit), limit=lambda number: self.budget.left_for_reruns
-        )
         try:
-            with self.trees.for_checks(name, self.run.stop, self._tree) as workspace:
-                return self._runner(workspace, options).run(0, check)
+            with self.trees.for_checks(name, self.cancel, self._tree) as workspace:
+                return self._runner(
+                    workspace,
+                    lambda number: text,
+                    lambda number: self.budget.left_for_reruns,
+                    watch=self._sources,
+                ).run(0, check)
         except AgentError as error:
             return not_run(str(error))
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from bot.contracts import journal as lines
 from bot.contracts.background import Background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckState
+from bot.ecosystems.checker import Checker
 from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.check_time import TimeBudget
 from bot.session.checks.inspection import Inspection
-from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, RunOptions, counts_tests, not_run
+from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, counts_tests, not_run
 from bot.session.context.run import Run
 from bot.session.progress.waits import Waits
 from bot.session.workspaces.trees import Trees
@@ -28,48 +30,54 @@ NO_CHANGE = "there is no change to check"
 _RUN_OVER = "the run is over"
 
 
+@dataclass(eq=False)
 class Round:
     """One round: the checks, then the checkers of the whole project in what is left of the time, on pristine trees of
     their own."""
 
-    def __init__(
-        self,
-        run: Run,
-        trees: Trees,
-        checks: Sequence[Check],
-        inspection: Inspection | None,
-        budget: TimeBudget,
-    ) -> None:
-        self.run = run
-        self.trees = trees
-        self.checks = tuple(checks)
-        self.inspection = inspection
-        self.budget = budget
+    run: Run
+    trees: Trees
+    checks: tuple[Check, ...]
+    inspection: Inspection | None
+    budget: TimeBudget
+
+    def __post_init__(self) -> None:
+        run = self.run
+        self.cancel = run.stop
         self.waits = Waits(run.say, run.view, run.detector.masked, run.stop)
 
-    def _run_checkers(self, name: str, tree_sha: str | None, cancel: CancelToken) -> None:
-        """Run the checkers on the base or on `tree_sha`, if any is needed."""
-        if self.inspection is None or cancel.fired or not self.inspection.is_needed():
-            return
-        limit = self.budget.limit_checkers(2 if tree_sha is None else 1)
-        if tree_sha is not None:
-            self.waits.begin("the checkers with the change", limit)
+    def _run_checkers(
+        self, name: str, tree_sha: str | None, limit: float, missing: Sequence[Checker] = ()
+    ) -> None:
+        """Run the checkers on `tree_sha` or on the base, of these only the `missing` ones if there are some."""
+        assert self.inspection is not None
         try:
             with (
-                self.trees.for_checks(name, cancel, tree_sha) as workspace,
+                self.trees.for_checks(name, self.cancel, tree_sha) as workspace,
                 self.budget.running(checkers=True),
             ):
-                self.inspection.run(workspace, tree_sha, limit)
+                self.inspection.run(workspace, tree_sha, limit, missing)
         except AgentError as error:
             self.waits.begin(f"the checkers could not be run: {error}")
 
-    def _runner(self, workspace: Workspace, options: RunOptions) -> CheckRunner:
-        return CheckRunner(workspace, self.run.stop, options, self.hidden_origin)
-
     @property
-    def hidden_origin(self) -> str:
-        """The repository's own path if the sandbox cannot show the tree there."""
-        return "" if self.run.confinement.moves else str(self.run.origin or "")
+    def _has_checkers(self) -> bool:
+        return self.inspection is not None and not self.cancel.fired and self.inspection.is_needed()
+
+    def _runner(
+        self, workspace: Workspace, text: Callable[[int], str], limit: Callable[[int], float], **more: Any
+    ) -> CheckRunner:
+        """Return a runner whose commands people see by `text` and can skip; `more` are other fields of it."""
+
+        def begin(number: int, seconds: float) -> CancelToken:
+            token = CancelToken()
+            self.waits.begin(text(number), seconds, lambda: token.fire(SKIPPED))
+            return token
+
+        options = {"begin": begin, "timed": self.budget.running, "on_output": self.waits.printed, **more}
+        # The repository's own path, if the sandbox cannot show the tree there.
+        origin = "" if self.run.confinement.moves else str(self.run.origin or "")
+        return CheckRunner(workspace, self.cancel, origin, limit=limit, **options)
 
     def _record(
         self,
@@ -88,19 +96,12 @@ class Round:
 class BeforeRound(Round):
     """The round on the base. It runs on a thread; `executions` has the future result of each check."""
 
-    def __init__(
-        self,
-        run: Run,
-        trees: Trees,
-        checks: Sequence[Check],
-        inspection: Inspection | None,
-        budget: TimeBudget,
-    ) -> None:
-        super().__init__(run, trees, checks, inspection, budget)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.executions: list[Future[CheckExecution]] = [Future() for _ in self.checks]
+        self.cancel = CancelToken()
         self._thread: Background[None] | None = None
-        self._cancel = CancelToken()
-        self._forget = run.stop.on_fire(lambda: self._cancel.fire(_RUN_OVER))
+        self._forget = self.run.stop.on_fire(lambda: self.cancel.fire(_RUN_OVER))
         self._command: tuple[CancelToken, float] | None = None
         """The token of the running command, and the time at which its limit ends."""
         self._is_awaited = False
@@ -115,7 +116,7 @@ class BeforeRound(Round):
         checks that have not run."""
         self._stop_reason = reason
         self._forget()
-        self._cancel.fire(_RUN_OVER)
+        self.cancel.fire(_RUN_OVER)
         if self.inspection is not None:
             self.inspection.cancel()
         if self._thread is not None:
@@ -149,7 +150,7 @@ class BeforeRound(Round):
         reason = "it was not run"
         try:
             if self.checks:
-                with self.trees.for_checks("checks-before", self._cancel) as workspace:
+                with self.trees.for_checks("checks-before", self.cancel) as workspace:
                     self._run_checks(workspace)
         except AgentError as error:
             # A failing round does not fail the run.
@@ -159,18 +160,20 @@ class BeforeRound(Round):
                 if not future.done():
                     self._record("before", check, not_run(reason))
                     future.set_result(not_run(reason))
-        self._run_checkers("checkers-before", None, self._cancel)
+        if self._has_checkers:
+            self._run_checkers("checkers-before", None, self.budget.limit_checkers(2))
 
     def _run_checks(self, workspace: Workspace) -> None:
-        options = RunOptions(
-            rerun_tests=lambda number, execution: reruns.failed_before(execution),
-            limit=lambda number: self.budget.limit_before(len(self.checks) - number - 1),
-            timed=lambda: self.budget.running(before=True),
+        runner = self._runner(
+            workspace,
+            lambda number: "",
+            lambda number: self.budget.limit_before(len(self.checks) - number - 1),
             begin=self._begin,
+            timed=lambda: self.budget.running(before=True),
             on_output=lambda line: self.waits.printed(line) if self._is_awaited else None,
+            rerun_tests=lambda number, execution: reruns.failed_before(execution),
             quiet=True,
         )
-        runner = CheckRunner(workspace, self._cancel, options, self.hidden_origin)
         for number, check in enumerate(self.checks):
             if check.fallback and any(counts_tests(one.result()) for one in self.executions[:number]):
                 self.executions[number].set_result(not_run(UNNEEDED))
@@ -189,4 +192,4 @@ class BeforeRound(Round):
     @property
     def _is_stopped(self) -> bool:
         """Whether this round was cancelled, and not the run."""
-        return self._cancel.fired and not self.run.stop.fired
+        return self.cancel.fired and not self.run.stop.fired

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from posixpath import normpath
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from bot.contracts.evidence import Answer, Problem, Severity, TestCounts, ToolRu
 from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable
 from bot.contracts.tools import ToolOutcome
+from bot.evidence.checker_comparison import ProjectRun
 from bot.evidence.coverage import MeasuredCoverage
 from bot.evidence.tests import SuiteResult, count_names
 
@@ -152,30 +152,11 @@ def _read(kind: Any, value: object) -> Any:
         raise InvalidReport(_clean_text(f"{where}: {first['msg']}", 200)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckerRun:
-    """One run of one checker. `python`: the project has a Python environment."""
-
-    run: ToolRun
-    problems: tuple[Problem, ...] = ()
-    version: str = ""
-    python: bool = True
-
-    def with_note(self, note: str) -> CheckerRun:
-        """Return the run with `note` added."""
-        return replace(self, run=replace(self.run, note="; ".join(filter(None, [self.run.note, note]))))
-
-    def incomparable(self, note: str) -> CheckerRun:
-        """Return the run without an answer, with `note` added: with other settings, numbers of problems are not
-        comparable."""
-        return replace(self.with_note(note), run=replace(self.with_note(note).run, answer=Answer.UNAVAILABLE))
+def failed_checker_run(note: str, duration: float = 0.0) -> ProjectRun:
+    return ProjectRun(ToolRun(Answer.UNAVAILABLE, duration=duration, note=_clean_text(note, _LONGEST_NOTE)))
 
 
-def failed_checker_run(note: str, duration: float = 0.0) -> CheckerRun:
-    return CheckerRun(ToolRun(Answer.UNAVAILABLE, duration=duration, note=_clean_text(note, _LONGEST_NOTE)))
-
-
-def parse_checker_run(tool: str, outcome: ToolOutcome, duration: float) -> CheckerRun:
+def parse_checker_run(tool: str, outcome: ToolOutcome, duration: float) -> ProjectRun:
     """Parse the answer of a checker's run. `duration` is in seconds, measured by the supervisor."""
     metadata = outcome.metadata
     if outcome.is_error or metadata.get("state") not in [answer.value for answer in Answer]:
@@ -184,7 +165,7 @@ def parse_checker_run(tool: str, outcome: ToolOutcome, duration: float) -> Check
     note = _clean_text(metadata.get("note"), _LONGEST_NOTE)
     version = _clean_text(metadata.get("version"), _LONGEST_VERSION)
     if answer is not Answer.COMPLETE:
-        return CheckerRun(ToolRun(answer, duration=duration, note=note), version=version)
+        return ProjectRun(ToolRun(answer, duration=duration, note=note), version=version)
     try:
         rows = _read(_Rows, metadata.get("rows"))
     except InvalidReport as error:
@@ -197,7 +178,7 @@ def parse_checker_run(tool: str, outcome: ToolOutcome, duration: float) -> Check
     if type(outside) is int and 0 < outside <= _HIGHEST_LINE:
         note = f"{count_of(outside, 'problem')} outside the repository left out"
     run = ToolRun(answer, len(problems), duration, note)
-    return CheckerRun(run, problems, version, metadata.get("python") is not False)
+    return ProjectRun(run, problems, version, metadata.get("python") is not False)
 
 
 def _clean_text(value: object, longest: int) -> str:

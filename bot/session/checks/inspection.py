@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache, cached_property
 from types import MappingProxyType
 
@@ -34,7 +34,7 @@ from bot.evidence.checker_comparison import (
 )
 from bot.evidence.labels import RECONFIGURED
 from bot.evidence.problems import missing_modules
-from bot.session.checks.host_reports import CheckerRun, failed_checker_run, parse_checker_run
+from bot.session.checks.host_reports import failed_checker_run, parse_checker_run
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.workspace.client import Workspace, WorkspaceError
@@ -49,7 +49,7 @@ _INSTALL_FOLDERS = frozenset(folder.split("/")[0] for one in ecosystems() for fo
 Key = tuple[str, str]
 """The name of the checker and the project."""
 
-_Runs = dict[Key, CheckerRun]
+_Runs = dict[Key, ProjectRun]
 
 
 class Inspection:
@@ -94,11 +94,14 @@ class Inspection:
         self._cancel.fire("the run is over")
         self._forget()
 
-    def run(self, workspace: Workspace, tree_sha: str | None, seconds: float) -> None:
-        """Run the checkers on the tree of `workspace`, the base or `tree_sha`, within `seconds` in all."""
+    def run(
+        self, workspace: Workspace, tree_sha: str | None, seconds: float, missing: Sequence[Checker] = ()
+    ) -> None:
+        """Run the checkers on the tree of `workspace`, the base or `tree_sha`, within `seconds` in all; on the base the
+        `missing` ones, if there are some."""
         if tree_sha is None:
-            chosen = limit_projects(self._checkers())
-            self._before = self._run_all(workspace, self._history.paths(), chosen, seconds)
+            chosen = missing or limit_projects(self._checkers())
+            self._before |= self._run_all(workspace, self._history.paths(), chosen, seconds)
             return
         changes = self._tree_changes(tree_sha)
         usable = [checker.after for checker in changes.pairs if checker.after and self._is_usable(checker)]
@@ -107,7 +110,9 @@ class Inspection:
         runs = self._run_all(workspace, self._history.paths(tree_sha), chosen, seconds, exclusions)
         for checker in chosen:
             if checker.key in runs and (settings := self._reconfigured(checker, changes.edited, tree_sha)):
-                runs[checker.key] = runs[checker.key].incomparable(f"{RECONFIGURED}, in {settings}")
+                runs[checker.key] = runs[checker.key].with_note(
+                    f"{RECONFIGURED}, in {settings}", Answer.UNAVAILABLE
+                )
         self._after[tree_sha] = runs
 
     def missing_on_base(self, tree_sha: str) -> list[Checker]:
@@ -119,10 +124,6 @@ class Inspection:
             if checker.key not in self._before
             and not any(self._is_complete((name, checker.folder)) for name in checker.instead_of)
         ]
-
-    def run_on_base(self, workspace: Workspace, checkers: Sequence[Checker], seconds: float) -> None:
-        """Run these on the base, within `seconds` in all."""
-        self._before |= self._run_all(workspace, self._history.paths(), checkers, min(seconds, self._limit))
 
     def results(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
         """Compare each checker before and after the change; empty without a change, or if nothing ran."""
@@ -146,15 +147,15 @@ class Inspection:
         )
 
     def _project_runs(
-        self, pair: ProjectPair, checker: Checker, runs: Mapping[Key, CheckerRun]
+        self, pair: ProjectPair, checker: Checker, runs: Mapping[Key, ProjectRun]
     ) -> ProjectRuns:
         before = _with_environment_note(checker, self._before[checker.key]) if pair.before else None
         if pair.after is None:
-            return ProjectRuns(checker, _project_run(before), None)
+            return ProjectRuns(checker, before, None)
         after = runs.get(pair.after.key) or failed_checker_run(_NOT_RUN)
         if before and after.run.answer is Answer.COMPLETE and after.version != before.version:
             after = after.with_note(f"with the change it is another version: {after.version}")
-        return ProjectRuns(checker, _project_run(before), _project_run(after))
+        return ProjectRuns(checker, before, after)
 
     def _is_complete(self, key: Key) -> bool:
         return key in self._before and self._before[key].run.answer is Answer.COMPLETE
@@ -186,8 +187,47 @@ class Inspection:
         seconds: float,
         exclusions: Mapping[Key, str] = MappingProxyType({}),
     ) -> _Runs:
-        runner = CheckerRunner(workspace, self._cancel, self._limit)
-        return runner.run_all(checkers, paths, seconds, exclusions)
+        """Return the run of each checker by its key, within `seconds` in all. `paths` are the files of the tree;
+        `exclusions` are reasons not to run a checker."""
+        runs: _Runs = {}
+        crash, deadline = "", time.monotonic() + seconds
+        for checker in checkers:
+            alternatives = ((name, checker.folder) for name in checker.instead_of)
+            if any(runs[key].run.answer is Answer.COMPLETE for key in alternatives if key in runs):
+                continue
+            seconds_left = deadline - time.monotonic()
+            if reason := exclusions.get(checker.key):
+                run = failed_checker_run(reason)
+            elif seconds_left <= 0:
+                run = ProjectRun(ToolRun(Answer.TIMED_OUT, note=_NO_TIME))
+            elif crash or self._cancel.fired:
+                run = failed_checker_run(crash or _RUN_OVER)
+            else:
+                try:
+                    run = self._run_one(workspace, checker, paths, min(self._limit, seconds_left))
+                except WorkspaceError as error:
+                    crash = str(error)
+                    run = failed_checker_run(crash)
+            is_cut = run.run.answer is Answer.TIMED_OUT and seconds_left < self._limit
+            runs[checker.key] = run.with_note(_BUDGET_NOTE) if is_cut else run
+        return runs
+
+    def _run_one(
+        self, workspace: Workspace, checker: Checker, paths: Collection[str], limit: float
+    ) -> ProjectRun:
+        files, is_complete = checker.files_of(paths)
+        query = {
+            "checker": checker_arguments(checker),
+            "files": list(files),
+            "folder": checker.folder,
+            "timeout": limit,
+        }
+        began = time.monotonic()
+        outcome = workspace.call("problems_of", query, self._cancel)
+        run = parse_checker_run(checker.name, outcome, round(time.monotonic() - began, 4))
+        if self._cancel.fired:
+            return failed_checker_run(_RUN_OVER)
+        return run if is_complete else run.with_note(f"only the first {len(files)} files were looked at")
 
     def _reconfigured(self, checker: Checker, changed: Collection[str], tree_sha: str) -> str:
         """Return a changed file that configures `checker`, or an empty string."""
@@ -208,10 +248,6 @@ def inspection_of(run: Run) -> Inspection | None:
     return None if run.profile.read_only or disabled else Inspection(run.checkout, run.stop, wanted.checkers)
 
 
-def _project_run(run: CheckerRun | None) -> ProjectRun | None:
-    return ProjectRun(run.run, run.problems, run.version) if run else None
-
-
 def display_name(checker: Checker) -> str:
     return f"{checker.name} in {checker.project}" if checker.project else checker.name
 
@@ -229,7 +265,7 @@ def _replaced_by_change(checker: Checker, changed: Collection[str]) -> str:
     return ""
 
 
-def _with_environment_note(checker: Checker, before: CheckerRun) -> CheckerRun:
+def _with_environment_note(checker: Checker, before: ProjectRun) -> ProjectRun:
     """Note a missing Python environment, which hides problems and adds others."""
     needed = checker.imports and not before.python
     missing = missing_modules(before.problems) if needed else 0
@@ -258,74 +294,10 @@ _NO_TIME = "the time for checkers was spent before it"
 _BUDGET_NOTE = "checkers have a share of 30 % of budget.check_minutes"
 
 
-@dataclass(slots=True)
-class CheckerRunner:
-    """Runs checkers in one workspace. `limit` is in seconds per checker. `crash` is the error that ended the
-    workspace."""
-
-    workspace: Workspace
-    cancel: CancelToken
-    limit: float
-    crash: str = ""
-
-    def run_all(
-        self,
-        checkers: Iterable[Checker],
-        paths: Collection[str],
-        seconds: float,
-        exclusions: Mapping[Key, str],
-    ) -> dict[Key, CheckerRun]:
-        """Return the run of each checker by its key, within `seconds` in all. `paths` are the files of the tree;
-        `exclusions` are reasons not to run a checker."""
-        runs: dict[Key, CheckerRun] = {}
-        deadline = time.monotonic() + seconds
-        for checker in checkers:
-            alternatives = ((name, checker.folder) for name in checker.instead_of)
-            if any(runs[key].run.answer is Answer.COMPLETE for key in alternatives if key in runs):
-                continue
-            if exclusions.get(checker.key):
-                runs[checker.key] = failed_checker_run(exclusions[checker.key])
-                continue
-            seconds_left = deadline - time.monotonic()
-            run = (
-                self._run_one(checker, paths, min(self.limit, seconds_left))
-                if seconds_left > 0
-                else _no_time_run()
-            )
-            is_cut = run.run.answer is Answer.TIMED_OUT and seconds_left < self.limit
-            runs[checker.key] = run.with_note(_BUDGET_NOTE) if is_cut else run
-        return runs
-
-    def _run_one(self, checker: Checker, paths: Collection[str], limit: float) -> CheckerRun:
-        if self.cancel.fired or self.crash:
-            return failed_checker_run(self.crash or _RUN_OVER)
-        files, is_complete = checker.files_of(paths)
-        began = time.monotonic()
-        query = {
-            "checker": checker_arguments(checker),
-            "files": list(files),
-            "folder": checker.folder,
-            "timeout": limit,
-        }
-        try:
-            outcome = self.workspace.call("problems_of", query, self.cancel)
-        except WorkspaceError as error:
-            self.crash = str(error)
-            return failed_checker_run(self.crash)
-        run = parse_checker_run(checker.name, outcome, round(time.monotonic() - began, 4))
-        if self.cancel.wait(0):
-            return failed_checker_run(_RUN_OVER)
-        return run if is_complete else run.with_note(f"only the first {len(files)} files were looked at")
-
-
 def checker_arguments(checker: Checker) -> dict[str, object]:
     """Return the fields of a checker that the tool host receives."""
     fields = asdict(checker) | {"arguments": checker.full_arguments}
     return {name: fields[name] for name in _WIRE_FIELDS}
-
-
-def _no_time_run() -> CheckerRun:
-    return CheckerRun(ToolRun(Answer.TIMED_OUT, note=_NO_TIME))
 
 
 class TreeChanges:

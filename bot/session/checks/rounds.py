@@ -22,7 +22,7 @@ from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.coverage import merge_coverage
 from bot.evidence.reruns import CheckExecution
-from bot.session.checks.after_round import AfterRound, BaseRuns, CheckPair
+from bot.session.checks.after_round import BaseRuns, CheckPair
 from bot.session.checks.as_they_were import AsTheyWereRound
 from bot.session.checks.before_round import NO_CHANGE, BeforeRound
 from bot.session.checks.check_time import MINUTES, TimeBudget
@@ -136,9 +136,8 @@ class Rounds:
         self.start_before()
         if tree_sha not in self._after:
             self._rounds += 1
-            arguments = (self._before, self._base_runs, self._rounds, tree_sha)
-            self._after[tree_sha] = AfterRound(*arguments).execute()
-            AsTheyWereRound(*arguments, self._after[tree_sha]).execute()
+            round = AsTheyWereRound(self._before, self._base_runs, self._rounds, tree_sha)
+            self._after[tree_sha] = round.execute()
             self._before.waits.end()
         return tuple(
             pair.result(check)

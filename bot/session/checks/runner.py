@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
@@ -64,40 +64,6 @@ ChangedLines = Mapping[str, frozenset[int]]
 """The changed lines by path."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How checks run. `changed_lines` returns the lines to measure, if coverage is wanted. `rerun_tests` returns the
-    tests of a check, by its number, that run a second time. `limit` returns the seconds for a check, beside its own
-    limit. `timed` is entered while a command runs. `begin` is called before each command with the check's number and
-    the limit, and returns the token that cancels it alone. `on_output` receives the last line of the output while it
-    runs. With `quiet` it gives way to the agent's commands. Which files of `watch` it opens is noted."""
-
-    changed_lines: Callable[[], ChangedLines] | None = None
-    rerun_tests: Callable[[int, CheckExecution], Collection[str]] = lambda number, execution: ()
-    limit: Callable[[int], float] = lambda number: math.inf
-    timed: Callable[[], AbstractContextManager[None]] = nullcontext
-    begin: Callable[[int, float], CancelToken] = lambda number, limit: CancelToken()
-    on_output: Callable[[str], None] | None = None
-    quiet: bool = False
-    watch: tuple[str, ...] = ()
-
-
-def run_checks(
-    workspace: Workspace,
-    checks: Sequence[Check],
-    cancel: CancelToken,
-    origin: str = "",
-    options: RunOptions = RunOptions(),
-) -> tuple[CheckExecution, ...]:
-    """Run checks one after the other and return their results in order. After `cancel` fires, the rest does not run.
-
-    `origin` is the repository's own path if the sandbox cannot show the tree there: packages that are installed by that
-    path are not the changed code.
-    """
-    runner = CheckRunner(workspace, cancel, options, origin)
-    return tuple(runner.run(number, check) for number, check in enumerate(checks))
-
-
 def counts_tests(execution: CheckExecution) -> bool:
     """Whether tests that ran are known by name or number."""
     counts = execution.suite.counts if execution.suite else None
@@ -110,14 +76,29 @@ def not_run(why: str) -> CheckExecution:
 
 @dataclass(slots=True)
 class CheckRunner:
-    """Runs checks in one workspace. If the tool host cannot read a check's reports, the exit code stands alone."""
+    """Runs checks in one workspace. If the tool host cannot read a check's reports, the exit code stands alone.
+
+    `origin` is the repository's own path if the sandbox cannot show the tree there: packages that are installed by that
+    path are not the changed code. `limit` returns the seconds for a check, by its number, beside its own limit; `timed`
+    is entered while a command runs. `begin` is called before each command with the check's number and the limit, and
+    returns the token that cancels it alone. `on_output` receives the last line of the output while it runs. Coverage is
+    that of `changed_lines`. `rerun_tests` returns the tests of a check that run a second time. With `quiet` it
+    gives way to the agent's commands. Which files of `watch` it opens is noted.
+    """
 
     workspace: Workspace
     cancel: CancelToken
-    options: RunOptions
-    origin: str
-    _commands: int = 0
-    _changed_lines: ChangedLines = field(default_factory=dict)
+    origin: str = ""
+    _: KW_ONLY
+    limit: Callable[[int], float] = lambda number: math.inf
+    timed: Callable[[], AbstractContextManager[None]] = nullcontext
+    begin: Callable[[int, float], CancelToken] = lambda number, limit: CancelToken()
+    on_output: Callable[[str], None] | None = None
+    changed_lines: ChangedLines = field(default_factory=dict)
+    rerun_tests: Callable[[int, CheckExecution], Collection[str]] = lambda number, execution: ()
+    quiet: bool = False
+    watch: tuple[str, ...] = ()
+    _commands: int = field(default=0, init=False)
 
     def run(self, number: int, check: Check) -> CheckExecution:
         """Run a check. One that ends the workspace has no result, nor have those after it."""
@@ -133,7 +114,7 @@ class CheckRunner:
             return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
         places = reports_of(check.command)
         reports = {"junit": list(check.junit), "coverage": list(check.coverage), "places": places}
-        stamps = self._query_reports({**reports, "watch": list(self.options.watch)}).get("stamps", {})
+        stamps = self._query_reports({**reports, "watch": list(self.watch)}).get("stamps", {})
         command = report_command(check.command, _REPORT.format(self._commands))
         if command.own_report and not check.junit:
             reports["junit"] = [command.own_report]
@@ -147,17 +128,17 @@ class CheckRunner:
         return self._rerun_tests(number, check, execution, reports)
 
     def _run_command(self, number: int, check: Check, command: str) -> tuple[CheckRun, ToolOutcome | None]:
-        limit = min(check.timeout, self.options.limit(number))
+        limit = min(check.timeout, self.limit(number))
         if limit < 1:
             return CheckRun(CheckState.NOT_RUN, note=NO_TIME_LEFT), None
         self._commands += 1
-        token = self.options.begin(number, limit)
+        token = self.begin(number, limit)
         forget = self.cancel.on_fire(lambda: token.fire(_CANCELLED))
-        arguments = command_arguments(command, limit, quiet=self.options.quiet)
+        arguments = command_arguments(command, limit, quiet=self.quiet)
         began = time.monotonic()
         try:
-            with self.options.timed():
-                outcome = self.workspace.call("bash", arguments, token, printed=self.options.on_output)
+            with self.timed():
+                outcome = self.workspace.call("bash", arguments, token, printed=self.on_output)
         finally:
             forget()
         if token.fired:
@@ -201,28 +182,24 @@ class CheckRunner:
             suite = parse_suite(answer.get("tests"))
         except InvalidReport as error:
             suite = SuiteResult("", whole=False, note=f"the tests are not believed: {error}")
-        opened = parse_opened(answer.get("opened"), self.options.watch)
+        opened = parse_opened(answer.get("opened"), self.watch)
         execution = _judged_by_tests(replace(execution, suite=suite, opened=opened))
-        if self.options.changed_lines is None or answer.get("measured") is not True:
+        if not self.changed_lines or answer.get("measured") is not True:
             return execution
         return replace(execution, coverage=self._measure_coverage(reports))
 
-    def _measure_coverage(self, reports: Mapping[str, Any]) -> MeasuredCoverage | None:
+    def _measure_coverage(self, reports: Mapping[str, Any]) -> MeasuredCoverage:
         """Read the coverage of the changed lines from new reports, else from coverage.py's database."""
-        assert self.options.changed_lines is not None
-        self._changed_lines = self._changed_lines or self.options.changed_lines()
-        if not self._changed_lines:
-            return None
-        query = {**reports, "lines": {path: sorted(lines) for path, lines in self._changed_lines.items()}}
+        query = {**reports, "lines": {path: sorted(lines) for path, lines in self.changed_lines.items()}}
         try:
-            measured = parse_coverage(self._query_reports(query).get("coverage"), self._changed_lines)
+            measured = parse_coverage(self._query_reports(query).get("coverage"), self.changed_lines)
             if not measured.database:
                 return measured
             arguments = command_arguments(_CONVERT, _CONVERT_SECONDS)
             if self.workspace.call("bash", arguments, self.cancel).metadata.get("exit_code") != 0:
                 return MeasuredCoverage(note=".coverage is there, and no coverage program that could read it")
             answer = self._query_reports({**query, "converted": _CONVERTED})
-            return parse_coverage(answer.get("coverage"), self._changed_lines)
+            return parse_coverage(answer.get("coverage"), self.changed_lines)
         except (AgentError, InvalidReport) as error:
             return MeasuredCoverage(note=f"the coverage could not be read: {error}")
 
@@ -230,7 +207,7 @@ class CheckRunner:
         self, number: int, check: Check, execution: CheckExecution, reports: Mapping[str, Any]
     ) -> CheckExecution:
         """Run the tests that `rerun_tests` returns a second time, if the runner can select them."""
-        names = self.options.rerun_tests(number, execution) if execution.suite and not check.junit else ()
+        names = self.rerun_tests(number, execution) if execution.suite and not check.junit else ()
         command = rerun_command(check.command, names, _REPORT.format(self._commands))
         if command is None:
             return execution

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 from bot.checkout.git import GitError
 from bot.contracts import journal as lines
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckState
 from bot.contracts.review import Finding, Review, Tried
 from bot.review.suggestions import Suggestion, applied
 from bot.session.checks.after_round import related_commands
 from bot.session.checks.before_round import Round
-from bot.session.checks.runner import SKIPPED, RunOptions, counts_tests
+from bot.session.checks.runner import counts_tests
 from bot.session.context.git_trees import GitTrees
 
 
@@ -25,7 +24,7 @@ class SuggestionTests(Round):
         return replace(review, findings=tuple(findings))
 
     def _tested(self, number: int, finding: Finding) -> Finding:
-        if not finding.tried or self.run.stop.fired or self.budget.left_for_reruns <= 0:
+        if not finding.tried or self.cancel.fired or self.budget.left_for_reruns <= 0:
             return finding
         try:
             passes = self._pass(number, finding)
@@ -39,13 +38,14 @@ class SuggestionTests(Round):
         history, tree = GitTrees(self.run.checkout), self._tree_with(finding)
         if not tree:
             return False
-        with self.trees.for_checks(f"suggestion-{number}", self.run.stop, tree) as workspace:
+        with self.trees.for_checks(f"suggestion-{number}", self.cancel, tree) as workspace:
             due = {check: one.command for check, one in enumerate(self.checks)}
-            commands = related_commands(due, history, tree, workspace, self.run.stop)
-            options = RunOptions(
-                limit=lambda check: self.budget.left_for_reruns, timed=self.budget.running, begin=self._begin
+            commands = related_commands(due, history, tree, workspace, self.cancel)
+            runner = self._runner(
+                workspace,
+                lambda check: "tests related to a suggestion",
+                lambda check: self.budget.left_for_reruns,
             )
-            runner = self._runner(workspace, options)
             executions = [
                 runner.run(check, replace(self.checks[check], command=command))
                 for check, (_, command) in commands.items()
@@ -63,8 +63,3 @@ class SuggestionTests(Round):
             return ""
         suggestion = Suggestion(finding.path, *finding.lines, finding.text, finding.suggestion)
         return history.with_text(finding.path, applied(text, [suggestion]))
-
-    def _begin(self, number: int, limit: float) -> CancelToken:
-        token = CancelToken()
-        self.waits.begin("tests related to a suggestion", limit, lambda: token.fire(SKIPPED))
-        return token

@@ -22,7 +22,7 @@ from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.run.environment import granted_profile, run_environment
-from bot.session.checks.runner import RunOptions, run_checks
+from bot.session.checks.runner import CheckRunner
 from bot.session.context.base import checks_of, detected_at
 from bot.session.context.run import Run, RunSpec
 from bot.session.context.secrets import known_secrets
@@ -131,7 +131,7 @@ def _try(
         return None
     begin(check.name, min(limit, check.timeout))
     started = time.monotonic()
-    [execution] = run_checks(workspace, [check], stop, origin, RunOptions(limit=lambda number: limit))
+    execution = CheckRunner(workspace, stop, origin, limit=lambda number: limit).run(0, check)
     end("stopped" if stop.fired else _WORDS[execution.run.state], time.monotonic() - started)
     counts = execution.suite.counts if execution.suite else None
     number = counts.passed + counts.failed + counts.skipped if counts else None
