@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from bot.agent.loop import LoopEnd
 from bot.contracts.errors import GateError
 from bot.contracts.formatting import sentence
-from bot.contracts.journal import Evidence
-from bot.contracts.outcome import (
-    SCHEMA_VERSION,
-    ChangedFile,
-    CheckResult,
-    Denial,
-    Outcome,
-    Status,
-    StopReason,
-)
-from bot.contracts.request import Request
-from bot.contracts.sandbox import HostUse, SandboxInfo
+from bot.contracts.outcome import ChangedFile, CheckResult, Outcome, Status, StopReason
 from bot.evidence.failing_checks import failing
 from bot.evidence.pieces import plain
 from bot.evidence.refused import held_back
@@ -36,72 +25,32 @@ _MOST = 65_536
 _ENDED_BY_MODEL = frozenset({StopReason.END_TURN, StopReason.CHECKS_FAILING})
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The facts of a run that do not depend on its result. Times are RFC 3339 in UTC."""
-
-    request: Request
-    base_sha: str
-    model: str
-    sandbox: str
-    started_at: str
-    ended_at: str
-    version: str
-    denials: Sequence[Denial]
-    network: Sequence[HostUse] = ()
-    sandbox_probe: SandboxInfo | None = None
-
-
-def outcome(
-    facts: Facts,
-    profile: Profile,
-    end: LoopEnd,
-    verdict: Verdict | GateError,
-    submission: Submission,
-    evidence: Evidence,
-    notes: Sequence[str],
+def ended(
+    known: Outcome, profile: Profile, end: LoopEnd, verdict: Verdict | GateError, submission: Submission
 ) -> Outcome:
-    """The outcome of a run. A gate that refused the tree outweighs how the conversation ended."""
+    """The outcome of a run, of which `known` has all that does not depend on its result. A gate that refused the tree
+    outweighs how the conversation ended."""
     files, withheld = (verdict.files, verdict.withheld) if isinstance(verdict, Verdict) else ((), ())
-    stop = _stop(end, verdict, failing(evidence.checks, facts.request.instruction))
+    stop = _stop(end, verdict, failing(known.checks, known.request.instruction))
     result = status(profile, stop, files, submission)
     # A request to fix something that was a question, or a plan that was not made, has an answer all the same. Of an
     # answer that the output limit cut off there is the beginning.
     answered = result in (Status.ANSWERED, Status.NO_CHANGE) or (
         result is Status.FAILED and stop in (StopReason.END_TURN, StopReason.MAX_TOKENS)
     )
-    return Outcome(
-        schema=SCHEMA_VERSION,
-        version=facts.version,
+    description = submission.description
+    return replace(
+        known,
         status=result,
         stop_reason=stop,
         reason=_reason(profile, result, stop, end, verdict),
-        request=facts.request,
-        base_sha=facts.base_sha,
-        model=facts.model,
-        sandbox=facts.sandbox,
-        started_at=facts.started_at,
-        ended_at=facts.ended_at,
-        turns=end.turns,
-        usage=end.usage,
-        cost=round(end.cost, 6),
         description=replace(
-            submission.description,
-            summary=_capped(submission.description.summary),
-            notes=_capped(submission.description.notes),
+            description, summary=_capped(description.summary), notes=_capped(description.notes)
         ),
-        checks=evidence.checks,
         files=files,
         withheld=withheld,
-        denials=tuple(facts.denials),
-        notes=tuple(notes),
         answer=_capped(end.final_text) if answered else "",
         question=_capped(submission.question),
-        network=tuple(facts.network),
-        sandbox_probe=facts.sandbox_probe,
-        diagnostics=evidence.diagnostics,
-        servers=evidence.servers,
-        coverage=evidence.coverage,
     )
 
 

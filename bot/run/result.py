@@ -16,7 +16,7 @@ from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.model import ModelInfo
-from bot.contracts.outcome import Outcome, StopReason
+from bot.contracts.outcome import SCHEMA_VERSION, Outcome, Status, StopReason
 from bot.evidence.look_first import look_first
 from bot.evidence.pieces import plain
 from bot.gate.disguised_secrets import Detector
@@ -30,7 +30,7 @@ from bot.publish.convention.read import with_title
 from bot.publish.own_pulls import author_of
 from bot.report.page import render_page
 from bot.run.opening import outcome_notes
-from bot.run.outcome import Facts, outcome
+from bot.run.outcome import ended
 from bot.run.parts import Parts, budget_notes
 from bot.session.checks.before_round import NO_CHANGE
 from bot.session.context.run import Run, RunResult, now
@@ -60,18 +60,6 @@ def conclude(
         run.journal.write(lines.Note(sentence))
     review = rounds.with_tested_suggestions(parts.review.review(end.final_text)) if parts.review else None
     submission = masked(results.submission(review), run.detector.masked)
-    facts = Facts(
-        request=run.request,
-        base_sha=run.checkout.base_sha,
-        model=model.name,
-        sandbox=run.confinement.name,
-        started_at=run.started_at,
-        ended_at=now(),
-        version=__version__,
-        denials=parts.gatekeeper.denials,
-        network=network,
-        sandbox_probe=run.sandbox_probe,
-    )
     notes = (
         *guess_notes(model),
         *model_notes,
@@ -85,10 +73,31 @@ def conclude(
         *network_notes(network),
         *limit_notes(environment.workspaces.limit_hits()),
     )
-    evidence = lines.Evidence(
-        checks, rounds.diagnostics(tree_sha), parts.diagnostics.servers(), rounds.coverage(tree_sha)
+    known = Outcome(
+        schema=SCHEMA_VERSION,
+        version=__version__,
+        status=Status.FAILED,
+        stop_reason=end.stop,
+        reason=end.reason,
+        request=run.request,
+        base_sha=run.checkout.base_sha,
+        model=model.name,
+        sandbox=run.confinement.name,
+        started_at=run.started_at,
+        ended_at=now(),
+        turns=end.turns,
+        usage=end.usage,
+        cost=round(end.cost, 6),
+        checks=checks,
+        denials=tuple(parts.gatekeeper.denials),
+        notes=notes,
+        sandbox_probe=run.sandbox_probe,
+        network=network,
+        diagnostics=rounds.diagnostics(tree_sha),
+        servers=parts.diagnostics.servers(),
+        coverage=rounds.coverage(tree_sha),
     )
-    concluded = outcome(facts, run.profile, end, verdict, submission, evidence, notes)
+    concluded = ended(known, run.profile, end, verdict, submission)
     if accepted and accepted.files:
         with Parser() as parser:
             concluded, _ = with_title(concluded, run.conventions, parser)

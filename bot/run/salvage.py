@@ -6,7 +6,7 @@ import os
 import stat
 import tempfile
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,10 +17,10 @@ from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git, GitError
 from bot.checkout.pull import recorded_pull_base
 from bot.contracts import journal as lines
-from bot.contracts.errors import AgentError, GateError, UsageError
+from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
-from bot.contracts.outcome import Denial, StopReason
+from bot.contracts.outcome import SCHEMA_VERSION, Denial, Outcome, Status, StopReason
 from bot.contracts.plain_text import utf8
 from bot.contracts.regular_files import read_regular
 from bot.evidence.recorded import recorded_evidence
@@ -28,20 +28,19 @@ from bot.gate.disguised_secrets import Detector
 from bot.gate.judge import judge_tree
 from bot.gate.redact import Redactor
 from bot.gate.verdict import Verdict
-from bot.gate.withheld import MayWrite
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
-from bot.run import outcome as run_outcome
+from bot.run.outcome import ended
 from bot.run.result import mask_outcome, write_run_bundle
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.profiles import recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
-from bot.session.context.run import RunResult
+from bot.session.context.run import RunResult, timestamp
 from bot.session.context.secrets import known_secrets
 from bot.session.run_folder import RunFolder, check_private, lock_folder, parent_folder
 from bot.session.tools.approvals import approved_paths
 from bot.session.tools.result_tools import ResultTools, propose_writes
-from bot.session.workspaces.run_gate import discarded_notes, unchanged_verdict
+from bot.session.workspaces.run_gate import or_refusal, without_changes
 from bot.verbs.record import REPORT_FINDING
 from bot.verbs.registry import VERBS
 
@@ -99,25 +98,21 @@ def _salvage(
     rule = may_write(policy, request.actor.tier, approved_paths(recording), deletions=deletions)
     detector = Detector(Redactor(known_secrets(environment)), base_finder(checkout, policy))
     links, setup_files, record_damage = folder.read_prepared()
-    gate_result = _gate_result(
-        checkout, rule, detector.redactor, links=links, setup_files=setup_files, edited=_edited(recording)
+    verdict = or_refusal(
+        lambda: judge_tree(
+            checkout,
+            may_write=rule,
+            setup_files=setup_files,
+            holds_secret=detector.redactor.holds_secret,
+            links=links,
+            edited=_edited(recording),
+        )
     )
-    header = recording.header
-    facts = run_outcome.Facts(
-        request=header.request,
-        base_sha=header.base_sha,
-        model=[header.model, *(line.model for line in recording.records(lines.ModelChanged))][-1],
-        sandbox=header.sandbox,
-        started_at=header.started_at,
-        ended_at=_last_change(folder),
-        version=__version__,
-        denials=_denials(recording),
-    )
-    profile = recorded_profile(header)
+    profile = recorded_profile(recording.header)
     notes = tuple(filter(None, (recording.cut, damage, record_damage)))
     if profile.read_only:
-        notes = (*notes, *discarded_notes(gate_result))
-        gate_result = unchanged_verdict(checkout.git, header.base_sha)
+        verdict, discarded = without_changes(verdict, checkout)
+        notes = (*notes, *discarded)
     is_review = REPORT_FINDING in profile.results
     reviewing = recorded_reviewing(checkout, policy.review.max_findings) if is_review else None
     results = ResultTools(
@@ -126,21 +121,14 @@ def _salvage(
     )
     results.restore(recording)
     submission = results.submission(reviewing.review("") if reviewing else None)
-    outcome = run_outcome.outcome(
-        facts,
-        profile,
-        _end(recording),
-        gate_result,
-        submission,
-        recorded_evidence(recording),
-        (*notes, *results.notes()),
-    )
+    end = _end(recording)
+    known = _known(recording, end, _last_change(folder), (*notes, *results.notes()))
     result = RunResult(
         checkout,
         policy,
-        mask_outcome(outcome, detector),
+        mask_outcome(ended(known, profile, end, verdict, submission), detector),
         out.resolve() if out else folder.bundle,
-        gate_result if isinstance(gate_result, Verdict) else None,
+        verdict if isinstance(verdict, Verdict) else None,
         plan=submission.plan,
         review=submission.review,
         writes=submission.writes,
@@ -244,26 +232,32 @@ def _is_plain(path: Path) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
-def _gate_result(
-    checkout: Checkout,
-    rule: MayWrite,
-    redactor: Redactor,
-    *,
-    links: Mapping[str, str],
-    setup_files: Collection[str],
-    edited: Collection[str],
-) -> Verdict | GateError:
-    try:
-        return judge_tree(
-            checkout,
-            may_write=rule,
-            setup_files=setup_files,
-            holds_secret=redactor.holds_secret,
-            links=links,
-            edited=edited,
-        )
-    except GateError as error:
-        return error
+def _known(recording: JournalFile, end: LoopEnd, ended_at: str, notes: tuple[str, ...]) -> Outcome:
+    """Return what the journal says of the outcome."""
+    header, evidence = recording.header, recorded_evidence(recording)
+    denied = (line for line in recording.records(lines.PermissionDecision) if not line.allow)
+    return Outcome(
+        schema=SCHEMA_VERSION,
+        version=__version__,
+        status=Status.FAILED,
+        stop_reason=end.stop,
+        reason=end.reason,
+        request=header.request,
+        base_sha=header.base_sha,
+        model=[header.model, *(line.model for line in recording.records(lines.ModelChanged))][-1],
+        sandbox=header.sandbox,
+        started_at=header.started_at,
+        ended_at=ended_at,
+        turns=end.turns,
+        usage=end.usage,
+        cost=round(end.cost, 6),
+        checks=evidence.checks,
+        denials=tuple(Denial(line.tool, line.path, line.rule, line.reason) for line in denied),
+        notes=notes,
+        diagnostics=evidence.diagnostics,
+        servers=evidence.servers,
+        coverage=evidence.coverage,
+    )
 
 
 def _edited(recording: JournalFile) -> frozenset[str]:
@@ -273,24 +267,14 @@ def _edited(recording: JournalFile) -> frozenset[str]:
 
 
 def _end(recording: JournalFile) -> LoopEnd:
-    ended = next(recording.records(lines.SessionEnded), None)
-    if ended is not None:
-        return LoopEnd(StopReason(ended.stop_reason), ended.reason, ended.turns, ended.usage, ended.cost, "")
-    budget_changes = list(recording.records(lines.BudgetChanged))
-    turns, usage, cost = (
-        (budget_changes[-1].turn, budget_changes[-1].usage, budget_changes[-1].cost)
-        if budget_changes
-        else (0, Usage(), 0.0)
-    )
+    for end in recording.records(lines.SessionEnded):
+        return LoopEnd(StopReason(end.stop_reason), end.reason, end.turns, end.usage, end.cost, "")
+    turns, usage, cost = 0, Usage(), 0.0
+    for change in recording.records(lines.BudgetChanged):
+        turns, usage, cost = change.turn, change.usage, change.cost
     return LoopEnd(StopReason.ERROR, _INCOMPLETE, turns, usage, cost, "")
-
-
-def _denials(recording: JournalFile) -> tuple[Denial, ...]:
-    denied = (line for line in recording.records(lines.PermissionDecision) if not line.allow)
-    return tuple(Denial(line.tool, line.path, line.rule, line.reason) for line in denied)
 
 
 def _last_change(folder: RunFolder) -> str:
     """Return the time of the run's last write, so that salvaging twice gives the same commit."""
-    moment = datetime.fromtimestamp(int(os.stat(folder.journal).st_mtime), UTC)
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return timestamp(datetime.fromtimestamp(folder.journal.stat().st_mtime, UTC))

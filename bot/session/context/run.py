@@ -48,9 +48,13 @@ def _nothing() -> None:
     pass
 
 
+def timestamp(moment: datetime) -> str:
+    """A time in UTC as RFC 3339, to the second."""
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
 def now() -> str:
-    """The time in UTC as RFC 3339, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return timestamp(datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

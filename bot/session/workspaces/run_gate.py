@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from bot.checkout.git import Git
+from bot.checkout.clone import Checkout
 from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.formatting import count_of
 from bot.gate.judge import judge_tree
 from bot.gate.verdict import Verdict
 from bot.gate.withheld import MayWrite
+from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.trees import Trees
@@ -44,41 +45,46 @@ class RunGate:
             # The checkpoint is incomplete; the tree is what counts, and every process is dead all the same.
             self.run.journal.write(lines.Note(f"The last look for changed files failed: {error}"))
         if self._last is None or self._last[0] != self.workspace.starts:
-            self._last = (self.workspace.starts, self._judge())
-        return self._last[1]
-
-    def _judge(self) -> Verdict | GateError:
-        try:
-            return judge_tree(
-                self.run.checkout,
-                may_write=self.may_write,
-                setup_files=self.trees.setup_files(),
-                holds_secret=self.run.detector.redactor.holds_secret,
-                links=self.links,
-                edited=self.edited,
+            verdict = or_refusal(
+                lambda: judge_tree(
+                    self.run.checkout,
+                    may_write=self.may_write,
+                    setup_files=self.trees.setup_files(),
+                    holds_secret=self.run.detector.redactor.holds_secret,
+                    links=self.links,
+                    edited=self.edited,
+                )
             )
-        except GateError as error:
-            return error
+            self._last = (self.workspace.starts, verdict)
+        return self._last[1]
 
     def final_verdict(self) -> tuple[Verdict | GateError, tuple[str, ...]]:
         """The last verdict, with sentences for people on what a run that only reads left in the tree: it is dropped."""
         verdict = self.verdict()
         if not self.run.profile.read_only:
             return verdict, ()
-        notes = discarded_notes(verdict)
+        verdict, notes = without_changes(verdict, self.run.checkout)
         for note in notes:
             self.run.journal.write(lines.Note(note))
-        return unchanged_verdict(self.run.checkout.git, self.run.checkout.base_sha), notes
+        return verdict, notes
 
 
-def unchanged_verdict(git: Git, base_sha: str) -> Verdict:
-    """The verdict on a tree that equals the base commit's."""
-    tree_sha = git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
-    return Verdict(tree_sha, b"", b"", (), ())
+def or_refusal(judge: Callable[[], Verdict]) -> Verdict | GateError:
+    """Return the verdict of `judge`, or the gate's refusal."""
+    try:
+        return judge()
+    except GateError as error:
+        return error
 
 
-def discarded_notes(verdict: Verdict | GateError) -> tuple[str, ...]:
-    """Notes on changes that a run that only reads left in its tree; they are dropped."""
+def without_changes(
+    verdict: Verdict | GateError, checkout: Checkout
+) -> tuple[Verdict | GateError, tuple[str, ...]]:
+    """The verdict on a tree that equals the base commit's, and notes on what a run that only reads changed."""
+    return Verdict(GitTrees(checkout).base_tree(), b"", b"", (), ()), _discarded_notes(verdict)
+
+
+def _discarded_notes(verdict: Verdict | GateError) -> tuple[str, ...]:
     if isinstance(verdict, GateError):
         return (f"Commands of this run changed its work tree, and that was thrown away ({verdict}).",)
     paths = [*(file.path for file in verdict.files), *(file.path for file in verdict.withheld)]
