@@ -10,11 +10,12 @@ from bot.agent.conversation_context import ConversationContext
 from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.usage import SessionUsage
 from bot.contracts import journal as lines
+from bot.contracts.errors import UsageError
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolSpec
 from bot.providers.models import cost
 from bot.publish.bundle.write import JOURNAL
-from bot.run.loop_hooks import LoopHooks, StopHook
+from bot.run.loop_hooks import loop_hooks
 from bot.run.parts import Parts
 from bot.run.resume import (
     EarlierConversation,
@@ -60,7 +61,7 @@ def new_conversation(
         run.journal,
         _limits(run),
         run.cancel,
-        LoopHooks(run, parts, results, calls, StopHook(run, parts, results)).hooks(),
+        loop_hooks(run, parts, results, calls),
         stop_on_denial=run.policy.on_deny == "stop",
         price=cost,
         compaction=SummaryCompaction(provider, parts.archive, cost, model.small),
@@ -100,15 +101,16 @@ def _earlier(
     """The conversation of the last run if this one continues it, and notes for the journal."""
     if run.last is None or run.resume is None:
         return None, ()
-    recorded = read_recording(run.resume / JOURNAL)
-    if isinstance(recorded, str):
-        earlier: EarlierConversation | str = recorded
-    else:
+    earlier: EarlierConversation | None = None
+    try:
+        recorded = read_recording(run.resume / JOURNAL)
         results.todo.items = last_todo(recorded)
         earlier = earlier_conversation(recorded, NewRun(run.request, model, system, tools))
-    notes = (earlier,) if isinstance(earlier, str) else earlier.notes
+        notes = earlier.notes
+    except UsageError as error:
+        notes = (f"The last run's conversation is not continued. {error}",)
     run.note(*notes)
-    return None if isinstance(earlier, str) else earlier, notes
+    return earlier, notes
 
 
 def _begin_journal(run: Run, parts: Parts, conversation: ConversationContext) -> None:

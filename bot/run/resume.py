@@ -88,11 +88,7 @@ def resume(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWri
     outcome = bundle.outcome
     names = tuple(file.path for file in outcome.files)
     change = EarlierChange(bundle.patch, outcome.base_sha, names)
-    verdict = _verdict(change, checkout, source, may_write)
-    if verdict is None or not verdict.files:
-        return Resumed(_last_run(outcome, ()))
-    files = _put(verdict, checkout)
-    return Resumed(_last_run(outcome, files), _versions(checkout, verdict))
+    return _put(_verdict(change, checkout, source, may_write), checkout, _last_run(outcome))
 
 
 class EarlierChange(NamedTuple):
@@ -103,6 +99,10 @@ class EarlierChange(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+_TO_UPDATE = (
+    "Its change is in the work tree. Keep what is still right, add what is missing, and undo all of it if nothing of "
+    "it is needed any more."
+)
 _DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
 
 
@@ -119,23 +119,23 @@ def resume_pull(pull: TaskPull, checkout: Checkout, source: Source, may_write: M
         verdict = _verdict(change, checkout, source, may_write)
     except (GitError, CheckoutError, UsageError) as error:
         return Resumed(LastRun(asked, f"The last run's change cannot be used: {error}."))
+    ending = _TO_UPDATE if verdict and verdict.files else "The base has all of its change by now."
+    return _put(verdict, checkout, LastRun(asked, ending))
+
+
+def _put(verdict: Verdict | None, checkout: Checkout, last: LastRun) -> Resumed:
+    """Put a change into the work tree, if there is one."""
     if verdict is None or not verdict.files:
-        return Resumed(LastRun(asked, "The base has all of its change by now."))
-    files = _put(verdict, checkout)
-    how = "Keep what is still right, add what is missing, and undo all of it if nothing of it is needed any more."
-    return Resumed(
-        LastRun(asked, f"Its change is in the work tree. {how}", files=files), _versions(checkout, verdict)
-    )
-
-
-def _put(verdict: Verdict, checkout: Checkout) -> tuple[str, ...]:
-    """Put a change into the work tree; returns its files."""
+        return Resumed(last)
     base = f"{checkout.base_sha}^{{tree}}"
     index = checkout.tree / ".git" / "index"
     checkout.git.run("read-tree", "-m", "-u", base, verdict.tree_sha, work_tree=checkout.tree, index=index)
     # The index goes back to the base: `git diff` in the work tree shows the change.
     checkout.git.run("read-tree", base, index=index)
-    return tuple(file.path for file in verdict.files)
+    files = tuple(file.path for file in verdict.files)
+    before, after = (blobs_at(checkout.git, tree, files) for tree in (checkout.base_sha, verdict.tree_sha))
+    versions = tuple(_version(file, before.get(file.path), after.get(file.path)) for file in verdict.files)
+    return Resumed(last._replace(files=files), versions)
 
 
 def _verdict(
@@ -189,12 +189,6 @@ def _merged(change: EarlierChange, checkout: Checkout, source: Source) -> bytes:
         ) from error
 
 
-def _versions(checkout: Checkout, verdict: Verdict) -> tuple[lines.FileVersion, ...]:
-    before = blobs_at(checkout.git, checkout.base_sha, [file.path for file in verdict.files])
-    after = blobs_at(checkout.git, verdict.tree_sha, [file.path for file in verdict.files])
-    return tuple(_version(file, before.get(file.path), after.get(file.path)) for file in verdict.files)
-
-
 def _version(file: ChangedFile, before: bytes | None, after: bytes | None) -> lines.FileVersion:
     link = after.decode(errors="surrogateescape") if after is not None and file.mode == _LINK else None
     return lines.FileVersion(
@@ -212,7 +206,7 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _last_run(outcome: Outcome, files: tuple[str, ...]) -> LastRun:
+def _last_run(outcome: Outcome) -> LastRun:
     description = outcome.description
     texts = (description.title, description.summary, description.notes, outcome.answer)
     return LastRun(
@@ -220,7 +214,6 @@ def _last_run(outcome: Outcome, files: tuple[str, ...]) -> LastRun:
         ending=f"{outcome.status.value} ({outcome.stop_reason.value}). {sentence(outcome.reason)}",
         message="\n\n".join(part for part in texts if part),
         question=outcome.question,
-        files=files,
     )
 
 
@@ -248,27 +241,22 @@ class EarlierConversation(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def read_recording(path: Path) -> JournalFile | str:
-    """The journal at `path`; a sentence if it cannot be read."""
+def read_recording(path: Path) -> JournalFile:
+    """The journal at `path`. Raises `UsageError`."""
     try:
         # By a short name: where the file is on this machine tells a reader nothing.
         return parse_journal(read_regular(path, MAX_JOURNAL + 1), "Its journal")
-    except UsageError as error:
-        return f"The last run's conversation is not continued. {error}"
     except OSError as error:
-        return f"The last run's conversation is not continued. Its journal cannot be read: {error.strerror}."
+        raise UsageError(f"Its journal cannot be read: {error.strerror}.") from error
 
 
-def earlier_conversation(recorded: JournalFile, now: NewRun) -> EarlierConversation | str:
-    """The conversation of a journal, or a sentence on why it cannot be continued."""
-    try:
-        if reason := _mismatch(recorded.header, now):
-            return f"The last run's conversation is not continued: {reason}."
-        earlier = rebuild_conversation(recorded)
-    except UsageError as error:
-        return f"The last run's conversation is not continued. {error}"
+def earlier_conversation(recorded: JournalFile, now: NewRun) -> EarlierConversation:
+    """The conversation of a journal. Raises `UsageError` with a sentence on why it cannot be continued."""
+    if reason := _mismatch(recorded.header, now):
+        raise UsageError(f"{reason}.")
+    earlier = rebuild_conversation(recorded)
     if not earlier.messages:
-        return "The last run's conversation is not continued: it ended before it began."
+        raise UsageError("It ended before it began.")
     return EarlierConversation(
         earlier.messages, recorded.header.system, recorded.header.tools, _notes(recorded, earlier, now)
     )
@@ -288,18 +276,18 @@ def last_todo(recorded: JournalFile) -> tuple[Item, ...]:
 def _mismatch(header: Header, now: NewRun) -> str:
     was = header.request
     if header.version != __version__:
-        return f"it was recorded by Slash Agent {header.version}, and this is {__version__}"
+        return f"It was recorded by Slash Agent {header.version}, and this is {__version__}"
     if header.model != now.model:
-        return f"it used {header.model}, and this run uses {now.model}"
+        return f"It used {header.model}, and this run uses {now.model}"
     if _thread_of(was) != _thread_of(now.request):
-        return "it belongs to another thread"
+        return "It belongs to another thread"
     if {tool.name for tool in header.tools} != {tool.name for tool in now.tools}:
-        return "it had other tools"
+        return "It had other tools"
     # A journal from another machine is hostile: what it says of system text and tools must be what we write ourselves.
     if now.request.actor.tier is not Tier.LOCAL:
         own = system_prompt(recorded_profile(header).prompt, now.tools)
         if (header.system, header.tools) != (own, now.tools):
-            return "its system text or its tools are not those of this program"
+            return "Its system text or its tools are not those of this program"
     return ""
 
 

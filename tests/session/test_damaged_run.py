@@ -139,7 +139,8 @@ def test_a_journal_that_is_no_file_is_refused_at_once(
     ):
         assert run(arguments) == ExitCode.USAGE
         assert "journal.jsonl cannot be read" in capsys.readouterr().err
-    assert "cannot be read: it is not a regular file" in str(read_recording(Path("journal.jsonl")))
+    with pytest.raises(UsageError, match="cannot be read: it is not a regular file"):
+        read_recording(Path("journal.jsonl"))
 
 
 def test_a_git_directory_that_cannot_be_had_again_is_said_with_the_tree(

@@ -8,38 +8,25 @@ from typing import Any
 
 import pytest
 
-from bot.agent.conversation_context import Hooks
 from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.gate.verdict import Verdict
 from bot.policy.load import load_policy
-from bot.run.loop_hooks import LoopHooks, StopHook, broken_files
+from bot.run.loop_hooks import StopHook, broken_files, loop_hooks
 from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.result_tools import ResultTools
+from bot.session.tools.toolbox import CallTracker
 from tests.support.repositories import make_repository
 from tests.support.trees import Bench
-
-
-def _hooks(results: ResultTools, used: Any = None) -> Hooks:
-    """`used` stands for all that the run has beside its results."""
-    run: Any = SimpleNamespace(review=None, watch=used)
-    parts: Any = SimpleNamespace(review=None, workspace=used, rounds=used)
-    return LoopHooks(
-        run,
-        parts,
-        results,
-        SimpleNamespace(
-            review=None,
-        ),
-        used,
-    ).hooks()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("described", [False, True])
 def test_a_run_has_its_result_once_the_change_is_described(described: bool) -> None:
     """Then the conversation is not summed up any more."""
     results = ResultTools()
-    hooks = _hooks(results)
+    run: Any = SimpleNamespace(profile=profile_of_verb("fix"))
+    parts: Any = SimpleNamespace(skills=None)
+    hooks = loop_hooks(run, parts, results, CallTracker())
     if described:
         results.describe({"title": "Round once", "summary": "At the end."}, CancelToken())
     assert hooks.has_result() is described
@@ -50,11 +37,8 @@ PLAN = {"title": "Round first", "steps": [{"text": "Round.", "paths": []}], "est
 
 def _said(verb: str, results: ResultTools, policy: str = "") -> list[str]:
     """What a model hears that says twice that it is done, in a run that changed nothing."""
-    run: Any = SimpleNamespace(
-        review=None, profile=profile_of_verb(verb), policy=load_policy(f"version: 1\n{policy}")
-    )
-    same = Verdict("tree", b"", b"", (), ())
-    gate = SimpleNamespace(review=None, verdict=lambda: same)
+    run: Any = SimpleNamespace(profile=profile_of_verb(verb), policy=load_policy(f"version: 1\n{policy}"))
+    gate = SimpleNamespace(verdict=lambda: Verdict("tree", b"", b"", (), ()))
     parts: Any = SimpleNamespace(review=None, gate=gate, rounds=SimpleNamespace(has_work=False))
     hook = StopHook(run, parts, results)
     return [said for said in (hook.before_end(), hook.before_end()) if said]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.toolbox import Permission
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import PermissionDecision
@@ -26,33 +26,11 @@ BY_PERSON_SUFFIX = f", asked of {BY_PERSON}"
 """In the rule of a call that a person decided."""
 
 NO = "no"
-WORDS = "words"
-GONE = "gone"
 
 _SAID_NO = "a person said no"
 _SAID_WORDS = "a person said instead: "
 _SAID_NO_ALREADY = "a person said no, and the run ends"
 _LONGEST_WORDS = 2_000
-
-
-class ApprovalReply(NamedTuple):
-    """If not `allow`, `reason` is for the model and `answer` is `no`, `words` or `gone`."""
-
-    allow: bool
-    reason: str = ""
-    answer: str = ""
-
-
-class ApprovalRequest(NamedTuple):
-    """One question of the gatekeeper. `decisions` are those on each path of a write, or the one on a command."""
-
-    tool: str
-    subject: str
-    decision: Decision
-    decisions: Sequence[tuple[str, Decision]]
-    files: tuple[tuple[str, str], ...] = ()
-    diff: str = ""
-    agent: str = ""
 
 
 class Approvals:
@@ -82,17 +60,19 @@ class Approvals:
         """Whether a person can be asked about a write, or about something else."""
         return self._person is not None and (self._writes or not write)
 
-    def ask(self, request: ApprovalRequest) -> ApprovalReply | None:
-        """The person's reply; `None` if nobody is there any more."""
+    def ask(self, inquiry: Inquiry, decisions: Sequence[tuple[str, Decision]]) -> Permission | None:
+        """The person's reply, `None` if nobody is there any more. `decisions` are those on each path of a write, or the
+        one on a command; what the answer `session` covers is added to `inquiry`."""
         with self._lock:
             if self.refused:
-                return ApprovalReply(False, _SAID_NO_ALREADY, NO)
+                return Permission(False, reason=_SAID_NO_ALREADY, person_answer=NO)
             if self._person is None:
                 return None
-            is_write = bool(request.files)
-            keys = [_key(request.tool, rule, request.subject, is_write) for _, rule in request.decisions]
+            words = "" if inquiry.files else inquiry.subject
+            keys = {(inquiry.tool, decision.rule, words) for _, decision in decisions}
             if not self._approved_keys.issuperset(keys):
-                reply = self._ask_person(request)
+                inquiry = inquiry._replace(remembered=_scope(inquiry, decisions))
+                reply = self._person(masked(inquiry, self._mask), self._cancel)
                 if reply.answer == "gone" and not self._cancel.fired:
                     self._person = None
                     return None
@@ -100,9 +80,9 @@ class Approvals:
                     return self._refused(reply)
                 if reply.answer == "session":
                     self._approved_keys.update(keys)
-            if request.files:
-                self.approved.update(path for path, _ in request.decisions)
-            return ApprovalReply(True)
+            if inquiry.files:
+                self.approved.update(path for path, _ in decisions)
+            return Permission(True)
 
     def answer(self, question: str) -> str:
         """The person's answer to a question of the model, empty without one."""
@@ -113,42 +93,22 @@ class Approvals:
             reply = self._person(masked(inquiry, self._mask), self._cancel)
             return _one_line(reply.words) if reply.answer == "words" else ""
 
-    def _ask_person(self, request: ApprovalRequest) -> Reply:
-        assert self._person is not None
-        inquiry = Inquiry(
-            request.tool,
-            request.subject,
-            request.decision.rule,
-            request.decision.reason,
-            request.files,
-            request.diff,
-            _scope(request),
-            request.agent,
-        )
-        return self._person(masked(inquiry, self._mask), self._cancel)
-
-    def _refused(self, reply: Reply) -> ApprovalReply:
-        if reply.answer == "no":
-            self.refused = True
-            return ApprovalReply(False, _SAID_NO, NO)
-        if reply.answer == "words":
-            return ApprovalReply(False, f"{_SAID_WORDS}{_one_line(reply.words)}", WORDS)
-        return ApprovalReply(False, "the run was stopped before a person answered", GONE)
+    def _refused(self, reply: Reply) -> Permission:
+        self.refused = reply.answer == NO
+        reasons = {NO: _SAID_NO, "words": f"{_SAID_WORDS}{_one_line(reply.words)}"}
+        reason = reasons.get(reply.answer, "the run was stopped before a person answered")
+        return Permission(False, reason=reason, person_answer=reply.answer)
 
 
 def _one_line(words: str) -> str:
     return " ".join(words.split())[:_LONGEST_WORDS]
 
 
-def _key(tool: str, decision: Decision, subject: str, is_write: bool) -> tuple[str, str, str]:
-    return tool, decision.rule, "" if is_write else subject
-
-
-def _scope(request: ApprovalRequest) -> str:
-    rules = " and ".join(sorted({decision.rule for _, decision in request.decisions}))
-    if request.files:
-        return f"every {request.tool} that {rules} asks about, of whatever file"
-    return f"{request.tool} under {rules} with these very words"
+def _scope(inquiry: Inquiry, decisions: Sequence[tuple[str, Decision]]) -> str:
+    rules = " and ".join(sorted({decision.rule for _, decision in decisions}))
+    if inquiry.files:
+        return f"every {inquiry.tool} that {rules} asks about, of whatever file"
+    return f"{inquiry.tool} under {rules} with these very words"
 
 
 def approved_paths(recorded: JournalFile) -> frozenset[str]:

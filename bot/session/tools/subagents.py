@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.agent.compaction import SummaryCompaction
@@ -72,7 +73,7 @@ class RunSubagents:
             toolbox=toolbox,
             journal=journal,
             cancel=cancel,
-            hooks=self._hooks(name, calls, todo, skills),
+            hooks=conversation_hooks(run, calls, todo, skills),
             compaction=SummaryCompaction(model.provider, self.archive, cost, model.small),
             identity=f"{self.parent.identity}-{name}",
             own_turn_limit=kind.turns,
@@ -85,34 +86,37 @@ class RunSubagents:
             slow_checks=lambda: False,
         )
 
-    def _hooks(self, name: str, calls: CallTracker, todo: Todo, skills: RunSkills) -> Hooks:
-        limit_reminder = LimitReminder()
 
-        def request_sent(turn: int) -> None:
-            calls.turn = turn
-            self.run.say(f"{name}: turn {turn}")
+def conversation_hooks(
+    run: Run, calls: CallTracker, todo: Todo, skills: RunSkills, results: Sequence[str] = ()
+) -> Hooks:
+    """The hooks that every conversation has. `results` are the tools that submit the run's result."""
+    limit_reminder = LimitReminder()
 
-        def after_results(info: TurnInfo) -> list[str]:
-            due = (
-                todo.reminder(info.calls),
-                requests_left_notice(info.state, ()),
-                limit_reminder.reminder(info.shares),
-            )
-            return [*skills.after_results(), *(text for text in due if text)]
+    def request_sent(turn: int) -> None:
+        calls.turn = turn
+        if calls.agent:
+            run.say(f"{calls.agent}: turn {turn}")
 
-        def carried() -> list[str]:
-            listed = [f"Your list:\n{render_list(todo.items)}"] if todo.items else []
-            return [*listed, *skills.carried()]
-
-        return Hooks(
-            request_sent=request_sent,
-            retrying=self._retrying,
-            after_results=after_results,
-            verbatim_texts=carried,
+    def after_results(info: TurnInfo) -> list[str]:
+        due = (
+            todo.reminder(info.calls),
+            requests_left_notice(info.state, results),
+            limit_reminder.reminder(info.shares),
         )
+        return [*skills.after_results(), *(text for text in due if text)]
 
-    def _retrying(self, event: Retrying) -> None:
-        self.run.say(f"{event.reason}; asking again in {event.delay:.0f} s")
+    def carried() -> list[str]:
+        """The texts that a compacted conversation keeps verbatim."""
+        listed = [f"Your list:\n{render_list(todo.items)}"] if todo.items else []
+        return [*listed, *skills.carried()]
+
+    def retrying(event: Retrying) -> None:
+        run.say(f"{event.reason}; asking again in {event.delay:.0f} s")
+
+    return Hooks(
+        request_sent=request_sent, retrying=retrying, after_results=after_results, verbatim_texts=carried
+    )
 
 
 def narrowed(profile: Profile, kind: AgentType) -> Profile:

@@ -17,13 +17,14 @@ from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import Denial
+from bot.contracts.progress import Inquiry
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import SHELL, SHELL_TOOLS, TOOL_SPECS, WRITING
 from bot.policy.decide import Decision, decide
 from bot.policy.rule import Effect, patched_paths
 from bot.policy.values import Policy
-from bot.session.tools.approvals import BY_PERSON_SUFFIX, NO, ApprovalReply, ApprovalRequest, Approvals
+from bot.session.tools.approvals import BY_PERSON_SUFFIX, NO, Approvals
 from bot.session.tools.result_tools import ResultTool
 from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
 from bot.verbs.record import DESCRIBE_CHANGE, TASK, Profile
@@ -98,18 +99,16 @@ class Gatekeeper:
             if tool in WRITING:
                 self._later.ask_rule = ask_rule
                 return Permission(allow=True, rule=f"{ask_rule.rule}{BY_PERSON_SUFFIX}")
-            reply = self.approvals.ask(
-                ApprovalRequest(tool, subject, ask_rule, (("", ask_rule),), agent=self._agent)
-            )
+            rule = f"{ask_rule.rule}{BY_PERSON_SUFFIX}"
+            inquiry = Inquiry(tool, subject, ask_rule.rule, ask_rule.reason, agent=self._agent)
+            reply = self.approvals.ask(inquiry, [("", ask_rule)])
+            if reply is not None and reply.allow:
+                return reply._replace(rule=rule)
             if reply is not None:
-                rule = f"{ask_rule.rule}{BY_PERSON_SUFFIX}"
-                if reply.allow:
-                    return Permission(allow=True, rule=rule)
                 self._add_denial(tool, subject, rule, reply.reason)
-                reason = _as_a_whole(reply.reason, subject)
-                return Permission(allow=False, rule=rule, reason=reason, person_answer=reply.answer)
-        reason = _as_a_whole(self._record_denial(tool, subject, decision), subject)
-        return Permission(allow=False, rule=decision.rule, reason=reason)
+                return reply._replace(rule=rule, reason=_as_a_whole(reply.reason, subject))
+        self._add_denial(tool, subject, decision.rule, decision.reason)
+        return Permission(allow=False, rule=decision.rule, reason=_as_a_whole(decision.message, subject))
 
     def answer(self, question: Question) -> Answer:
         """Decide on a write: the strictest decision on any path counts for all. Paths are resolved, so a link cannot
@@ -121,23 +120,24 @@ class Gatekeeper:
         decisions = [
             (path, self.decide(question.tool, {"path": path}, writes=True)) for path, _ in question.files
         ]
+        if (answer := self._ask_about_writes(question, decisions)) is not None:
+            return answer
         path, decision = max(decisions, key=lambda item: item[1].effect.rank)
-        if (approval := self._ask_about_writes(question, decisions)) is not None:
-            return self._apply_reply(question, approval)
-        reason = "" if decision.allowed else self._record_denial(question.tool, path, decision)
+        reason = "" if decision.allowed else decision.message
+        if not decision.allowed:
+            self._add_denial(question.tool, path, decision.rule, decision.reason)
+            self.refused.append("")
         if reason and rest:
             reason = f"{path}: {reason} Nothing was written, of no file."
         self.write(
             lines.PermissionDecision(question.tool, decision.allowed, decision.rule, reason, path=path)
         )
-        if not decision.allowed:
-            self.refused.append("")
         return Answer(decision.allowed, reason)
 
     def _ask_about_writes(
         self, question: Question, decisions: Sequence[tuple[str, Decision]]
-    ) -> tuple[ApprovalReply, Sequence[tuple[str, Decision]]] | None:
-        """A person's reply and the decisions it is about; `None` where nobody is asked."""
+    ) -> Answer | None:
+        """A person's answer; `None` where nobody is asked."""
         to_ask = [
             (path, rule)
             for path, decision in decisions
@@ -152,26 +152,26 @@ class Gatekeeper:
             if later is None or not self.approvals.may(write=True):
                 return None
             to_ask = [(path, later) for path, _ in decisions]
-        subject = ", ".join(path for path, _ in question.files)
-        request = ApprovalRequest(
-            question.tool, subject, to_ask[0][1], to_ask, question.files, question.diff, self._agent
+        subject, (asked_path, asked) = ", ".join(path for path, _ in question.files), to_ask[0]
+        inquiry = Inquiry(
+            question.tool,
+            subject,
+            asked.rule,
+            asked.reason,
+            question.files,
+            question.diff,
+            agent=self._agent,
         )
-        reply = self.approvals.ask(request)
-        return None if reply is None else (reply, to_ask)
-
-    def _apply_reply(
-        self, question: Question, approval: tuple[ApprovalReply, Sequence[tuple[str, Decision]]]
-    ) -> Answer:
-        reply, decisions = approval
-        for path, decision in decisions:
+        if (reply := self.approvals.ask(inquiry, to_ask)) is None:
+            return None
+        for path, decision in to_ask:
             rule = f"{decision.rule}{BY_PERSON_SUFFIX}"
             self.write(lines.PermissionDecision(question.tool, reply.allow, rule, reply.reason, path=path))
         if reply.allow:
             return Answer(True)
-        path, decision = decisions[0]
-        self._add_denial(question.tool, path, f"{decision.rule}{BY_PERSON_SUFFIX}", reply.reason)
-        self.refused.append(reply.answer)
-        return Answer(False, f"Permission denied by the rule {decision.rule}: {reply.reason}")
+        self._add_denial(question.tool, asked_path, f"{asked.rule}{BY_PERSON_SUFFIX}", reply.reason)
+        self.refused.append(reply.person_answer)
+        return Answer(False, f"Permission denied by the rule {asked.rule}: {reply.reason}")
 
     def _rule_that_asks(
         self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False
@@ -197,10 +197,6 @@ class Gatekeeper:
         if ask_rule.effect is not Effect.ASK:
             return decision
         return Decision(Effect.ALLOW, f"{ask_rule.rule}{PRE_APPROVED}{skill}")
-
-    def _record_denial(self, tool: str, subject: str, decision: Decision) -> str:
-        self._add_denial(tool, subject, decision.rule, decision.reason)
-        return decision.message
 
     def _add_denial(self, tool: str, subject: str, rule: str, reason: str) -> None:
         self.denials.append(Denial(tool, subject[:_LONGEST_SUBJECT], rule, reason))
@@ -228,11 +224,11 @@ class CallTracker:
 
     def __init__(self, agent: str = "") -> None:
         self.turn = 0
-        self._agent = agent
+        self.agent = agent
         self._thread = threading.local()
 
     def begin(self, call_id: str, *, more_edits: bool) -> None:
-        self._thread.position = CallPosition(self.turn, call_id, self._agent, more_edits)
+        self._thread.position = CallPosition(self.turn, call_id, self.agent, more_edits)
 
     @property
     def position(self) -> CallPosition:
