@@ -128,13 +128,13 @@ def test_commands_with_a_network_trust_the_authorities_of_the_machine(tmp_path: 
     for name in ("all.pem", "own.pem"):
         (tmp_path / name).write_text("-----BEGIN CERTIFICATE-----\n")
     own = {"NODE_EXTRA_CA_CERTS": f"{tmp_path}/own.pem", "PIP_CERT": f"{tmp_path}/gone.pem"}
-    egress = network(own).for_agent()
+    egress = network(own).access("agent-0")
     assert egress is not None
     assert egress.files() == (tmp_path / "own.pem",)
     variables = egress.variables()
     assert variables["NODE_EXTRA_CA_CERTS"] == f"{tmp_path}/own.pem"
     assert not {"SSL_CERT_FILE", "PIP_CERT"} & set(variables)
-    both = network({**own, "SSL_CERT_FILE": f"{tmp_path}/all.pem"}).for_agent()
+    both = network({**own, "SSL_CERT_FILE": f"{tmp_path}/all.pem"}).access("agent-0")
     assert both is not None
     variables = both.variables()
     assert (variables["NODE_EXTRA_CA_CERTS"], variables["PIP_CERT"]) == (
@@ -147,7 +147,7 @@ def test_a13_a_file_of_authorities_that_holds_a_private_key_is_not_shown(tmp_pat
     named = {"SSL_CERT_FILE": f"{tmp_path}/ca.pem"}
     with pytest.raises(UsageError, match=r"SSL_CERT_FILE names .*holds a private key.*certificates alone"):
         network(named)
-    assert network(named, egress="[]").for_agent() is None
+    assert network(named, egress="[]").access("agent-0") is None
 
 
 @pytest.mark.parametrize(

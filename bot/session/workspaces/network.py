@@ -44,14 +44,13 @@ class Network:
         self._authorities = _authorities(run.environment) if self._presets or self._of_setup else {}
         self._proxies: list[Proxy] = []
 
-    def for_agent(self) -> EgressAccess | None:
-        """For the agent's own commands."""
-        return self._egress(self._presets)
-
-    def for_commands(self, name: str) -> EgressAccess | None:
+    def access(self, name: str) -> EgressAccess | None:
         """The network for the commands of the workspace `name`: setup has that of its steps, checks that of the
         agent."""
-        return self._egress(self._of_setup if name == SETUP else self._presets)
+        presets = self._of_setup if name == SETUP else self._presets
+        if not presets:
+            return None
+        return EgressAccess(tuple(presets), self._mirrors, self._authorities, opened=self._proxies.append)
 
     def restrict(self, presets: Sequence[str], workspace: Workspace) -> None:
         """Let `workspace` reach no more than `presets` from now on."""
@@ -61,11 +60,6 @@ class Network:
     def uses(self) -> tuple[HostUse, ...]:
         """The uses so far, by host and result, refused ones first."""
         return _uses(self._proxies)
-
-    def _egress(self, presets: Sequence[str]) -> EgressAccess | None:
-        if not presets:
-            return None
-        return EgressAccess(tuple(presets), self._mirrors, self._authorities, opened=self._proxies.append)
 
 
 def _authorities(environment: Mapping[str, str]) -> dict[str, Path]:

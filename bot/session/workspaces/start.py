@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,10 @@ LIMIT_NAMES = {
 """By the name in a result's `limit`."""
 
 
+def _no_questions(question: Question) -> Answer:
+    return Answer(False, f"{question.tool} is not used here")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspaces:
     """Starts workspaces. `network` is what they may reach, `skills` the folder of loaded skills. Where `has_setup`,
@@ -49,38 +53,17 @@ class Workspaces:
     has_setup: bool = False
     _started: list[Workspace] = field(default_factory=list, init=False)
 
-    def start_agent(
+    def start(
         self,
-        number: int,
+        name: str,
+        tree: Path,
         environment: TreeEnvironment,
-        answer: Callable[[Question], Answer],
-        diagnostics: Mapping[str, Any] | None = None,
+        answer: Callable[[Question], Answer] = _no_questions,
+        **options: Any,
     ) -> Workspace:
-        """Start the agent's n-th workspace. All share one record of shown files, HOME, temporary folder and
-        spilled output."""
-        folder = self.run.folder
-        first = folder.home("agent-0").parent
-        options = replace(
-            self._options(f"agent-{number}", self.run.checkout.tree, environment),
-            shown=folder.root / "shown",
-            tmp=first if number and first.is_dir() else None,
-            skills=self.skills,
-            archives=(folder.archive,),
-            egress=self.network.for_agent(),
-            diagnostics=diagnostics,
-        )
-        return self._start(options, answer)
-
-    def start_commands(self, name: str, tree: Path, environment: TreeEnvironment) -> Workspace:
-        """Start a workspace for checks or setup on `tree`, whose host asks no questions."""
-        options = self._options(name, tree, environment)
-        return self._start(
-            replace(options, checks=True, egress=self.network.for_commands(name)), _no_questions
-        )
-
-    def _options(self, name: str, tree: Path, environment: TreeEnvironment) -> StartOptions:
+        """Start a workspace on `tree`, whose host asks `answer`. `options` are further fields of its `StartOptions`."""
         run = self.run
-        return StartOptions(
+        start_options = StartOptions(
             tree,
             run.folder.workspace(name),
             run.environment,
@@ -90,12 +73,16 @@ class Workspaces:
             with_caches=not self.has_setup,
             tools=self.tools,
             limits=in_bytes(run.policy.sandbox.limits),
+            egress=self.network.access(name),
+            **options,
         )
-
-    def _start(self, options: StartOptions, answer: Callable[[Question], Answer]) -> Workspace:
-        workspace = Workspace.start(self.run.confinement, options, answer)
+        workspace = Workspace.start(run.confinement, start_options, answer)
         self._started.append(workspace)
         return workspace
+
+    def start_commands(self, name: str, tree: Path, environment: TreeEnvironment) -> Workspace:
+        """Start a workspace for checks or setup."""
+        return self.start(name, tree, environment, checks=True)
 
     def limit_hits(self) -> list[str]:
         """The names of sandbox limits that commands hit so far, one for each command."""
@@ -127,10 +114,22 @@ class AgentStarter:
     def __call__(self, number: int) -> Workspace:
         """Waits for what prepares the tree: at the first tool call, not before the first request."""
         run, environment = self.workspaces.run, self.trees.environment()
-        continued = bool(number) and run.folder.home("agent-0").is_dir()
-        workspace = self.workspaces.start_agent(number, environment, self.answer, self.diagnostics())
+        folder, home = run.folder, run.folder.home("agent-0")
+        continued = bool(number) and home.is_dir()
+        # All share one record of shown files, HOME, temporary folder and spilled output.
+        workspace = self.workspaces.start(
+            f"agent-{number}",
+            run.checkout.tree,
+            environment,
+            self.answer,
+            shown=folder.root / "shown",
+            tmp=home.parent if number and home.parent.is_dir() else None,
+            skills=self.workspaces.skills,
+            archives=(folder.archive,),
+            diagnostics=self.diagnostics(),
+        )
         self.links.update(links(environment.dependencies.folders, moves=run.confinement.moves))
-        run.folder.write_prepared(self.links, self.trees.setup_files())
+        folder.write_prepared(self.links, self.trees.setup_files())
         if not continued:
             self.trees.copy_prepared(workspace, run.stop)
         self.trees.serve_agent(workspace, run.stop)
@@ -164,10 +163,6 @@ def in_bytes(limits: SandboxLimits) -> Mapping[str, int]:
         "file": limits.file * _MIB,
         "disk": limits.disk * _MIB,
     }
-
-
-def _no_questions(question: Question) -> Answer:
-    return Answer(False, f"{question.tool} is not used here")
 
 
 def limit_notes(hits: Iterable[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
@@ -56,12 +56,14 @@ _FAILED = (
 @dataclass(frozen=True, slots=True)
 class TreeEnvironment:
     """The additions to a tree's commit: shared folders of packages and, read-only and copied, the folder of setup's
-    other files and build caches. `archive` is a file that commands unpack."""
+    other files and build caches. `archive` is a file that commands unpack. `setup_files` are the files of setup that
+    git does not ignore."""
 
     dependencies: Dependencies = NO_DEPENDENCIES
     setup_output: Path | None = None
     caches: tuple[BuildCache, ...] = ()
     archive: Path | None = None
+    setup_files: frozenset[str] = frozenset()
 
     @property
     def read_only(self) -> tuple[Path, ...]:
@@ -75,23 +77,6 @@ Open = Callable[[str, Path, TreeEnvironment], Workspace]
 
 class SetupError(UsageError):
     """A `setup:` command of the policy failed, or a `bring:` folder is not there."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What setup left, and its files that git does not ignore."""
-
-    environment: TreeEnvironment
-    setup_files: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _BaseRound:
-    """The first round on the base, whose caches later rounds copy once its workspace is closed."""
-
-    workspace: Workspace
-    home: Path
-    tree: Path
 
 
 @dataclass(slots=True)
@@ -117,8 +102,9 @@ class Trees:
     failure: str = field(default="", init=False)
     unused: str = field(default="", init=False)
     _shared: TreeEnvironment | None = field(default=None, init=False)
-    _base_round: _BaseRound | None = field(default=None, init=False)
-    _preparing: Background[_Prepared] | None = field(default=None, init=False)
+    _base_round: tuple[Workspace, str] | None = field(default=None, init=False)
+    """The first round on the base and its name: later rounds copy its caches once its workspace is closed."""
+    _preparing: Background[TreeEnvironment] | None = field(default=None, init=False)
 
     def begin(self, cancel: CancelToken) -> None:
         """Start the preparation on a thread, if there is one. A failed step raises a `SetupError` with its last output
@@ -141,15 +127,13 @@ class Trees:
     def environment(self) -> TreeEnvironment:
         """The additions that every tree gets. Waits for the preparation."""
         if self._preparing:
-            return self._preparing.result().environment
+            return self._preparing.result()
         if self._shared is None:
             own = self._own_shared()
-            caches = (*build_caches.checkout_caches(own), *self._downloads())
+            downloads = build_caches.downloads(GitTrees(self.run.checkout).paths(), self.run.environment)
+            caches = (*build_caches.checkout_caches(own), *downloads)
             self._shared = TreeEnvironment(self._dependencies(own, ()), caches=caches)
         return self._shared
-
-    def _downloads(self) -> Iterator[BuildCache]:
-        return build_caches.downloads(GitTrees(self.run.checkout).paths(), self.run.environment)
 
     def left_out(self) -> tuple[str, ...]:
         """A sentence on each environment of the checkout that is not shown; none if setup may make another."""
@@ -203,8 +187,7 @@ class Trees:
     def for_checks(self, name: str, cancel: CancelToken, tree_sha: str | None = None) -> Workspace:
         """A workspace over a new tree: the base, or `tree_sha`, with what setup left behind. It is started once more if
         it does not start: the check has no result otherwise."""
-        tree = self.run.folder.root / f"tree-{name}"
-        environment = self.environment()
+        tree, environment = self._tree(name), self.environment()
         environment = replace(environment, caches=self._caches(environment))
         materialise(self.run.checkout, tree, tree_sha=tree_sha)
         try:
@@ -218,17 +201,20 @@ class Trees:
             workspace.close()
             raise
         if tree_sha is None and self._base_round is None:
-            self._base_round = _BaseRound(workspace, self.run.folder.home(name), tree)
+            self._base_round = workspace, name
         return workspace
+
+    def _tree(self, name: str) -> Path:
+        return self.run.folder.root / f"tree-{name}"
 
     def _caches(self, environment: TreeEnvironment) -> tuple[BuildCache, ...]:
         """The caches, those of the first round on the base in place of older ones."""
-        base = self._base_round
-        if base is None or not base.workspace.closed:
+        if self._base_round is None or not self._base_round[0].closed:
             return environment.caches
-        folders = self._folders_in(base.tree)
-        targets = [one.path for one in folders if one.is_build_output]
-        newer = tuple(build_caches.round_caches(base.home, base.tree, targets))
+        name = self._base_round[1]
+        tree = self._tree(name)
+        targets = [one.path for one in self._folders_in(tree) if one.is_build_output]
+        newer = tuple(build_caches.round_caches(self.run.folder.home(name), tree, targets))
         for one in newer:
             remove_special_files(one.source)
         older = (
@@ -262,17 +248,17 @@ class Trees:
         )
         return shared._replace(left_out=tuple(one for one in folders if one.unshown))
 
-    def _prepare(self, cancel: CancelToken) -> _Prepared:
-        if not self.prepared_from:
-            return self._run_setup(cancel)
+    def _prepare(self, cancel: CancelToken) -> TreeEnvironment:
         try:
             return self._run_setup(cancel)
         except SetupError as error:
+            if not self.prepared_from:
+                raise
             self.failure = str(error)
             self.run.say(f"The environment could not be prepared, so checks may not run: {error}")
-            return _Prepared(TreeEnvironment(), frozenset())
+            return TreeEnvironment()
 
-    def _run_setup(self, cancel: CancelToken) -> _Prepared:
+    def _run_setup(self, cancel: CancelToken) -> TreeEnvironment:
         tree = self.run.folder.prepared
         materialise(self.run.checkout, tree, tree_sha=self.prepared_from or None)
         own = self._own_shared()
@@ -317,7 +303,7 @@ class Trees:
             self.run.say(UNUSED.format(self.unused))
         return not self.unused
 
-    def _prepared(self, left: frozenset[str]) -> _Prepared:
+    def _prepared(self, left: frozenset[str]) -> TreeEnvironment:
         """What setup left. Its processes must be dead: one could replace a folder with a link."""
         folder, tree = self.run.folder, self.run.folder.prepared
         written = (tree, folder.setup_output)
@@ -335,7 +321,7 @@ class Trees:
             *build_caches.home_caches(folder.home("setup")),
             *build_caches.checkout_caches((*setup_folders, *own_left)),
         )
-        return _Prepared(TreeEnvironment(shared, folder.setup_output, caches), left)
+        return TreeEnvironment(shared, folder.setup_output, caches, setup_files=left)
 
     def _folders_in(self, tree: Path) -> tuple[EnvironmentFolder, ...]:
         return folders_in(tree, self.run.checkout.git, GitTrees(self.run.checkout).paths())
