@@ -1,31 +1,198 @@
-"""`Parts`: what works for one run, each made of its `Run`. No process is started here."""
+"""`Parts`: what works for one run, each made of its `Run`, and where its commands run. No process is started here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from bot.agent.writes import ProposeWrite
+from bot.checkout.git import Git
 from bot.contracts.background import Background
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import money
 from bot.contracts.model import Provider
 from bot.contracts.request import Tier
-from bot.policy.decide import may_write
-from bot.run.environment import RunEnvironment, run_environment
+from bot.environment.detection import Detection, guarded_folder
+from bot.environment.prepared import facts, lock_files_digest
+from bot.evidence.check import Check
+from bot.policy.decide import allows_commands, may_write
+from bot.policy.running import SetupStep
+from bot.policy.tiers import run_budget
+from bot.policy.values import Policy
+from bot.publish.bundle.write import Bundle
 from bot.session.checks.inspection import inspection_of
 from bot.session.checks.rounds import Rounds
+from bot.session.context.base import (
+    Preparation,
+    checks_of,
+    chosen_checks,
+    detected_at,
+    preparation_of,
+    services_of,
+)
+from bot.session.context.git_trees import GitTrees
+from bot.session.context.profiles import profile_of, without_commands
 from bot.session.context.review_scope import Reviewing, pull_range
-from bot.session.context.run import Run
+from bot.session.context.run import Run, RunSpec
 from bot.session.tools.approvals import Approvals, earlier_approvals
 from bot.session.tools.result_tools import Archive, propose_writes
 from bot.session.tools.skills import RunSkills, SkillModels
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor, server_permissions
+from bot.session.workspaces.network import Network
+from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive, downloaded_file
 from bot.session.workspaces.run_gate import RunGate
-from bot.session.workspaces.start import AgentStarter
-from bot.verbs.record import REPORT_FINDING
+from bot.session.workspaces.start import AgentStarter, Workspaces
+from bot.session.workspaces.trees import Trees
+from bot.verbs.record import REPORT_FINDING, Profile
+from bot.workspace.dependencies.folders import environment_folders
+from bot.workspace.environment import resolve
+from bot.workspace.sandbox.confinement import EnvironmentFolder
+from bot.workspace.sandbox.toolchains import Toolchains, missing_versions, pin_files
+
+_NOT_PREPARED = (
+    "What the checks need was not installed, since the sandbox of this run ({}) has no network. Leave the "
+    "action's input setup-sandbox on, so that bubblewrap is used, or install it in an earlier step and name its folder "
+    "under `bring:` in the policy."
+)
+_OTHER_LOCKS = (
+    "The lock files of this pull request differ from those of its base. Nothing was installed for it, so what needs "
+    "packages cannot run here."
+)
+_NO_SETUP = (
+    "Setup was not run, since {} has no network: {}. Install bubblewrap "
+    "(sudo apt-get install bubblewrap), or run this in your checkout and ask again."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnvironment:
+    """Where the commands of a run are run. `notes` are sentences for people on what is missing; the model hears of
+    `not_shown`, the tools among it, too."""
+
+    network: Network
+    workspaces: Workspaces
+    trees: Trees
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...]
+    not_shown: tuple[str, ...]
+
+
+def granted_profile(
+    spec: RunSpec, policy: Policy, last: Bundle | None = None, *, writes: bool = False
+) -> Profile:
+    """The profile of the verb, without the commands that policy and budget do not grant. `last` is the bundle that a
+    `continue` starts from; with `writes` the run may propose some."""
+    profile = profile_of(spec.request, last.outcome.request.verb if last else None, writes=writes)
+    granted = not profile.granted or allows_commands(policy, spec.tier)
+    budget = run_budget(policy, spec.tier, spec.budget_usd)
+    return profile if budget.runs_commands and granted else without_commands(profile)
+
+
+def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
+    """The workspaces of a run, the trees that its commands run in, and its checks. `skills` is the folder of those."""
+    profile, policy, checkout = run.profile, run.policy, run.checkout
+    prepares = profile.setup and run.environment.get("SLASH_AGENT_PREPARE") == "auto"
+    wants = (prepares and not (policy.setup or policy.bring)) or not (profile.read_only or policy.checks)
+    own, sockets = run.origin if run.tier is Tier.LOCAL else None, run.confinement.supports_egress
+    wanted_now = wants and not profile.unrun
+    detected = detected_at(checkout, own, sockets=sockets) if wanted_now else Detection()
+    archive, unused = _archive(run) if prepares and not profile.unrun else (None, ())
+    preparation, unprepared = _preparation(run, detected) if prepares else (None, ())
+    unprepared = () if archive else unprepared
+    wanted, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
+    setup, unset = _possible_setup(run, preparation.setup if preparation else wanted)
+    tools = _tools(run)
+    network = Network(run, setup)
+    workspaces = Workspaces(
+        run=run, network=network, tools=tools, skills=skills, has_setup=bool(setup or archive)
+    )
+    trees = Trees(
+        run,
+        workspaces.start_commands,
+        setup,
+        bring,
+        restrict=network.restrict,
+        own=tools.environments,
+        prepared_from=preparation.sha if preparation else "",
+        archive=archive,
+        services=services_of(policy, detected) if profile.setup and not profile.unrun else (),
+    )
+    every = () if profile.read_only else checks_of(policy, run.task, detected)
+    unread = (f"{one.what}: {one.reason}." for one in detected.unread)
+    return RunEnvironment(
+        network=network,
+        workspaces=workspaces,
+        trees=trees,
+        checks=chosen_checks(every, run.request.options),
+        notes=(*unused, *unprepared, *unset, *unread, *tools.notes),
+        not_shown=tools.notes,
+    )
+
+
+def _preparation(run: Run, detected: Detection) -> tuple[Preparation | None, tuple[str, ...]]:
+    """Return what the action's `prepare: auto` does, in a sandbox that can reach registries; or why it does nothing."""
+    preparation = preparation_of(run.policy, run.checkout, detected)
+    if preparation is None:
+        return None, ()
+    if lock_files_digest(_listing(run, preparation.sha)) != lock_files_digest(_listing(run)):
+        return None, (_OTHER_LOCKS,)
+    if not run.confinement.supports_egress:
+        return None, (_NOT_PREPARED.format(run.confinement.name),)
+    return preparation, ()
+
+
+def _archive(run: Run) -> tuple[PreparedArchive | None, tuple[str, ...]]:
+    """Return what the job `prepare` left, or a note on why it is not used."""
+    file = downloaded_file(run.environment)
+    if isinstance(file, Path) and run.confinement.moves and run.origin:
+        return PreparedArchive(
+            file, facts(str(run.origin), run.environment, _listing(run)), run.environment
+        ), ()
+    reason = file if isinstance(file, str) else f"{run.confinement.name} cannot show it at its path"
+    return None, ((UNUSED.format(reason),) if reason else ())
+
+
+def _listing(run: Run, sha: str = "") -> bytes:
+    return run.checkout.git.run("ls-tree", "-r", "-z", sha or run.checkout.base_sha)
+
+
+def _possible_setup(run: Run, setup: Sequence[SetupStep]) -> tuple[tuple[SetupStep, ...], tuple[str, ...]]:
+    """The steps before the first that needs the network, if the sandbox of a local run gives none, and a note on the
+    others. Elsewhere such a step refuses the run. A step that would make a folder of the checkout's needs nothing."""
+    origin = run.origin
+    if run.confinement.supports_egress or run.tier is not Tier.LOCAL or origin is None:
+        return tuple(setup), ()
+    offline = tuple(replace(step, egress=()) for step in setup)
+    for number, step in enumerate(setup):
+        folder = guarded_folder(step.command)
+        if step.egress and not (folder and (origin / folder).is_dir()):
+            left = "; ".join(f"`{one.command}`" for one in setup[number:])
+            return offline[:number], (_NO_SETUP.format(run.confinement.name, left),)
+    return offline, ()
+
+
+def _tools(run: Run) -> Toolchains:
+    """What the user's shell leads to, before the first command, with notes on what is missing."""
+    tools = resolve(
+        run.environment,
+        run.checkout.tree,
+        _package_folders(run),
+        severs=run.confinement.severs,
+    )
+    pins = GitTrees(run.checkout).texts(sorted(pin_files()))
+    return tools._replace(notes=(*tools.notes, *missing_versions(run.environment, tools.path, pins)))
+
+
+def _package_folders(run: Run) -> tuple[EnvironmentFolder, ...]:
+    """The folders of packages in the checkout that the work tree stands for."""
+    if run.origin is None or not (run.origin / ".git").exists():
+        return ()
+    origin = run.origin.resolve()
+    return environment_folders(origin, Git(origin / ".git"), GitTrees(run.checkout).paths(), run.environment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

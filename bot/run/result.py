@@ -1,10 +1,11 @@
 """The end of a run: verdict, evidence and outcome, the journal's last records, the bundle with its report, and a local
-run's branch."""
+run's branch. What the outcome is follows from what happened, by pure functions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import islice
 from pathlib import Path
 
 from bot import __version__
@@ -15,11 +16,15 @@ from bot.checkout.dirty import DirtyBase
 from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
+from bot.contracts.formatting import sentence
 from bot.contracts.model import ModelInfo
-from bot.contracts.outcome import SCHEMA_VERSION, Outcome, Status, StopReason
+from bot.contracts.outcome import SCHEMA_VERSION, ChangedFile, CheckResult, Outcome, Status, StopReason
+from bot.evidence.failing_checks import failing
 from bot.evidence.look_first import look_first
 from bot.evidence.pieces import plain
+from bot.evidence.refused import held_back
 from bot.gate.disguised_secrets import Detector
+from bot.gate.errors import OutOfCapacity
 from bot.gate.verdict import Verdict
 from bot.parsing.parser import Parser
 from bot.providers.models import guess_notes
@@ -29,16 +34,16 @@ from bot.publish.change.commit import commit_message
 from bot.publish.convention.read import with_title
 from bot.publish.own_pulls import author_of
 from bot.report.page import render_page
-from bot.run.opening import outcome_notes
-from bot.run.outcome import ended
+from bot.run.conversation import outcome_notes
 from bot.run.parts import Parts, budget_notes
 from bot.session.checks.before_round import NO_CHANGE
 from bot.session.context.run import Run, RunResult, now
 from bot.session.progress.reporter import masked
 from bot.session.run_folder import RunFolder
-from bot.session.tools.result_tools import ResultTools
+from bot.session.tools.result_tools import ResultTools, Submission
 from bot.session.workspaces.network import network_notes
 from bot.session.workspaces.start import limit_notes
+from bot.verbs.record import SUBMIT_PLAN, Profile
 
 _UNJUDGED = "the gate did not accept the change"
 _UNCHECKED = "The run was canceled while its change was checked."
@@ -56,8 +61,8 @@ def conclude(
     if run.stop.fired and end.stop is StopReason.END_TURN:
         end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
     network = environment.network.uses()
-    for sentence in network_notes(network):
-        run.journal.write(lines.Note(sentence))
+    for note in network_notes(network):
+        run.journal.write(lines.Note(note))
     review = rounds.with_tested_suggestions(parts.review.review(end.final_text)) if parts.review else None
     submission = masked(results.submission(review), run.detector.masked)
     notes = (
@@ -182,3 +187,102 @@ def evidence_record(outcome: Outcome) -> lines.Evidence | None:
     first = tuple(plain(line, "`") for line in look_first(outcome, outcome.files))
     record = lines.Evidence(outcome.checks, outcome.diagnostics, outcome.servers, outcome.coverage, first)
     return record if any(record) else None
+
+
+_NAMED = 5
+_MOST = 65_536
+"""Characters, as a comment on GitHub may have."""
+
+_ENDED_BY_MODEL = frozenset({StopReason.END_TURN, StopReason.CHECKS_FAILING})
+
+
+def ended(
+    known: Outcome, profile: Profile, end: LoopEnd, verdict: Verdict | GateError, submission: Submission
+) -> Outcome:
+    """The outcome of a run, of which `known` has all that does not depend on its result. A gate that refused the tree
+    outweighs how the conversation ended."""
+    files, withheld = (verdict.files, verdict.withheld) if isinstance(verdict, Verdict) else ((), ())
+    stop = _stop(end, verdict, failing(known.checks, known.request.instruction))
+    result = status(profile, stop, files, submission)
+    # A request to fix something that was a question, or a plan that was not made, has an answer all the same. Of an
+    # answer that the output limit cut off there is the beginning.
+    answered = result in (Status.ANSWERED, Status.NO_CHANGE) or (
+        result is Status.FAILED and stop in (StopReason.END_TURN, StopReason.MAX_TOKENS)
+    )
+    description = submission.description
+    return replace(
+        known,
+        status=result,
+        stop_reason=stop,
+        reason=_reason(profile, result, stop, end, verdict),
+        description=replace(
+            description, summary=_capped(description.summary), notes=_capped(description.notes)
+        ),
+        files=files,
+        withheld=withheld,
+        answer=_capped(end.final_text) if answered else "",
+        question=_capped(submission.question),
+    )
+
+
+def _capped(text: str) -> str:
+    """`text` within the limit of a comment: publishing refuses a bundle with a longer one."""
+    more = len(text) - _MOST
+    return (
+        f"{text[:_MOST]}\n\n[{more} more characters were left out here; the journal has them]"
+        if more > 0
+        else text
+    )
+
+
+def status(
+    profile: Profile, stop: StopReason, files: Sequence[ChangedFile], submission: Submission
+) -> Status:
+    """The status of the request. A verb that reads has its result or failed; a cancelled run has none."""
+    if stop is StopReason.NEEDS_INPUT:
+        return Status.NEEDS_INPUT
+    ended_by_model = stop in _ENDED_BY_MODEL
+    if profile.success is Status.PLANNED:
+        has_plan = submission.plan is not None and stop is not StopReason.CANCELED
+        return Status.PLANNED if has_plan else Status.FAILED
+    if profile.success is Status.ANSWERED:
+        if ended_by_model:
+            return Status.ANSWERED
+        return Status.PARTIAL if submission.writes and stop is not StopReason.CANCELED else Status.FAILED
+    if profile.success is Status.REVIEWED:
+        if ended_by_model:
+            return Status.REVIEWED
+        return Status.PARTIAL if submission.review and submission.review.findings else Status.FAILED
+    if files:
+        return Status.CHANGED if ended_by_model else Status.PARTIAL
+    return Status.NO_CHANGE if ended_by_model else Status.FAILED
+
+
+def _stop(end: LoopEnd, verdict: Verdict | GateError, failing_checks: Sequence[CheckResult]) -> StopReason:
+    if isinstance(verdict, OutOfCapacity):
+        return StopReason.ERROR
+    if isinstance(verdict, GateError) or (verdict.withheld and not verdict.files):
+        return StopReason.GATE
+    if end.stop is StopReason.END_TURN and failing_checks:
+        return StopReason.CHECKS_FAILING
+    return end.stop
+
+
+def _reason(
+    profile: Profile, result: Status, stop: StopReason, end: LoopEnd, verdict: Verdict | GateError
+) -> str:
+    """One or two sentences for people: why the run ended and, without a result, why there is none."""
+    if isinstance(verdict, OutOfCapacity):
+        return sentence(f"The gate could not check the change: {verdict}")
+    if isinstance(verdict, GateError):
+        return sentence(f"The gate refused the diff: {verdict}")
+    if stop is StopReason.GATE:
+        rows = "; ".join(plain(line, "`") for line in islice(held_back(verdict.withheld), _NAMED))
+        return f"Everything that changed was withheld: {rows}."
+    if stop is StopReason.CHECKS_FAILING:
+        return "The model ended its turn, and a check fails with its change."
+    if SUBMIT_PLAN in profile.results and result is Status.FAILED and stop is StopReason.END_TURN:
+        return "The model ended its turn without a plan."
+    if not verdict.files and not profile.read_only and stop is StopReason.END_TURN:
+        return "The model ended its turn without changing a file."
+    return sentence(end.reason)

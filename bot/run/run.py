@@ -43,10 +43,8 @@ from bot.maintenance.task import Task
 from bot.parsing.parser import Parser
 from bot.providers.streaming import apply_overrides
 from bot.publish.bundle.write import Bundle
-from bot.run.conversation import new_conversation
-from bot.run.environment import granted_profile
-from bot.run.opening import opening
-from bot.run.parts import Parts, budget_notes, make_parts
+from bot.run.conversation import new_conversation, opening
+from bot.run.parts import Parts, budget_notes, granted_profile, make_parts
 from bot.run.resume import last_bundle, put_earlier_change
 from bot.session.context.base import base_conventions, base_finder, base_policy, base_task, check_brought
 from bot.session.context.run import Run, RunResult, RunSpec
@@ -57,8 +55,7 @@ from bot.session.progress.interruption import (
     cut_off,
     note_work_on_error,
 )
-from bot.session.progress.reporter import ProgressReporter
-from bot.session.progress.waits import WatchedProvider
+from bot.session.progress.reporter import ProgressReporter, WatchedProvider
 from bot.session.run_folder import lock_folder
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.skills import find_skills, with_skill_tool

@@ -30,8 +30,7 @@ from bot.gate.redact import Redactor
 from bot.gate.verdict import Verdict
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
-from bot.run.outcome import ended
-from bot.run.result import mask_outcome, write_run_bundle
+from bot.run.result import ended, mask_outcome, write_run_bundle
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.profiles import recorded_profile
 from bot.session.context.review_scope import recorded_reviewing

@@ -11,7 +11,7 @@ from bot.cli.terminal.live import LiveViewer
 from bot.cli.terminal.viewer import plain_lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Event, OutputEvent, Person, RequestEvent, UsageEvent, WaitEvent
-from bot.session.progress.waits import Waits
+from bot.session.progress.reporter import Waits
 
 
 class Seen:

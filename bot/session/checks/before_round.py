@@ -22,7 +22,7 @@ from bot.session.checks.check_time import TimeBudget
 from bot.session.checks.inspection import Inspection
 from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, counts_tests, not_run
 from bot.session.context.run import Run
-from bot.session.progress.waits import Waits
+from bot.session.progress.reporter import Waits
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Workspace
 

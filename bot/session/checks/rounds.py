@@ -22,13 +22,12 @@ from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.coverage import merge_coverage
 from bot.evidence.reruns import CheckExecution
-from bot.session.checks.after_round import BaseRuns, CheckPair
+from bot.session.checks.after_round import BaseRuns, CheckPair, SuggestionTests
 from bot.session.checks.as_they_were import AsTheyWereRound
 from bot.session.checks.before_round import NO_CHANGE, BeforeRound
 from bot.session.checks.check_time import MINUTES, TimeBudget
 from bot.session.checks.inspection import Inspection
 from bot.session.checks.runner import UNNEEDED, not_run
-from bot.session.checks.suggestion_tests import SuggestionTests
 from bot.session.context.base import checks_of, detected_at
 from bot.session.context.run import Run
 from bot.session.workspaces.trees import Trees

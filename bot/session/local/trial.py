@@ -21,7 +21,7 @@ from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
-from bot.run.environment import granted_profile, run_environment
+from bot.run.parts import granted_profile, run_environment
 from bot.session.checks.runner import CheckRunner
 from bot.session.context.base import checks_of, detected_at
 from bot.session.context.run import Run, RunSpec

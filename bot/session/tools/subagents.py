@@ -17,7 +17,7 @@ from bot.contracts.model import Retrying
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.providers.models import cost
 from bot.session.context.run import Run
-from bot.session.progress.waits import WatchedProvider
+from bot.session.progress.reporter import WatchedProvider
 from bot.session.tools.result_tools import Archive, ResultTool
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.skills import RunSkills, with_skill_tool
