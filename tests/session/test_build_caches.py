@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -47,43 +46,32 @@ def change_to(version: str) -> Step:
     return shell(f"echo {version} > version.txt")
 
 
-def exit_codes(outcome: dict[str, Any]) -> list[int]:
-    [check] = outcome["checks"]
-    return [check[side]["exit_code"] for side in ("before", "after")]
+PLANT = shell(
+    "for c in ~/.cache/go-build ~/.gradle/caches ~/.cache/mypy target/debug; do mkdir -p $c; touch $c/poison; done"
+)
 
 
 @both
-@pytest.mark.slow
-def test_a_round_with_the_change_starts_from_what_the_round_before_built(
-    cli: Cli, tmp_path: Path, sandbox: str
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        pytest.param([change_to("changed")], [0, 0], id="the base builds", marks=pytest.mark.slow),
+        pytest.param([PLANT, change_to("changed")], [0, 0], id="the model plants"),
+        pytest.param([change_to("poison")], [0, 1], id="a changed tree fails", marks=pytest.mark.slow),
+        pytest.param(
+            [change_to("poison"), DONE, change_to("changed")],
+            [0, 0],
+            id="and a second change is checked",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a27_a_round_starts_from_what_the_base_built_and_from_nothing_else(
+    cli: Cli, tmp_path: Path, sandbox: str, steps: list[Step], expected: list[int]
 ) -> None:
     repo = make_repository(tmp_path / "app", FILES)
-    outcome = fixed(cli, repo, sandbox, change_to("changed"))
-    assert exit_codes(outcome) == [0, 0], outcome["checks"]
-
-
-@both
-def test_a27_what_the_model_puts_into_a_cache_reaches_no_check(
-    cli: Cli, tmp_path: Path, sandbox: str
-) -> None:
-    repo = make_repository(tmp_path / "app", FILES)
-    caches = "~/.cache/go-build ~/.gradle/caches ~/.cache/mypy target/debug"
-    plant = f"for c in {caches}; do mkdir -p $c; touch $c/poison; done"
-    outcome = fixed(cli, repo, sandbox, shell(plant), change_to("changed"))
-    assert exit_codes(outcome) == [0, 0], outcome["checks"]
-
-
-@both
-@pytest.mark.slow
-def test_a27_what_a_changed_tree_puts_into_a_cache_reaches_no_other_round(
-    cli: Cli, tmp_path: Path, sandbox: str
-) -> None:
-    """The first change fails and leaves its poison; the round is repeated, and then the second change is checked."""
-    repo = make_repository(tmp_path / "app", FILES)
-    alone = fixed(cli, repo, sandbox, change_to("poison"))
-    assert exit_codes(alone) == [0, 1], alone["checks"]
-    outcome = fixed(cli, repo, sandbox, change_to("poison"), DONE, change_to("changed"))
-    assert exit_codes(outcome) == [0, 0], outcome["checks"]
+    [check] = fixed(cli, repo, sandbox, *steps)["checks"]
+    assert [check[side]["exit_code"] for side in ("before", "after")] == expected, check
 
 
 @both

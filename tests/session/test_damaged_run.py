@@ -190,16 +190,11 @@ def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFol
 @pytest.fixture(scope="module")
 def emptied(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """A run that deleted most files, which nobody allowed; its tree is kept."""
-    return deleting(tmp_path_factory.mktemp("emptied"))
-
-
-def deleting(home: Path, policy: str = "") -> RunFolder:
+    home = tmp_path_factory.mktemp("emptied")
     repo = sample_repository(home / "tidytime", checks=False)
     (repo / "old").mkdir()
     for number in range(40):
         (repo / "old" / f"{number}.txt").write_text(f"{number}\n")
-    if policy:
-        (repo / ".github/agent.yml").write_text(policy)
     commit_all(repo)
     return ran(home, shell("rm -r old; echo x > new.txt; head -c 6M /dev/urandom > core"), DONE, DONE)
 
@@ -231,14 +226,6 @@ def test_who_continues_may_allow_the_deletions_and_then_they_stay_allowed(emptie
     allowed = ran(home, DONE, resume=emptied.root, allow_deletions=True)
     assert deleted_in(allowed.bundle) == 40
     assert deleted_in(ran(home, DONE, resume=allowed.bundle).bundle) == 40
-
-
-@pytest.mark.slow
-def test_policy_lets_a_run_that_died_and_who_continues_it_delete_most_files(tmp_path: Path) -> None:
-    folder = deleting(tmp_path, "version: 1\nchecks: []\ndiff: {deletions: true}\n")
-    salvage(folder.root, {}, tmp_path / "out")
-    assert deleted_in(tmp_path / "out") == 40
-    assert deleted_in(ran(tmp_path, DONE, resume=folder.root).bundle) == 40
 
 
 @pytest.mark.slow

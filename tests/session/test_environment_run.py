@@ -70,17 +70,6 @@ def editable(repo: Path, style: str) -> None:
         (site / ("_app.pth" if style == "uv" else "__editable__.app-0.pth")).write_text(f"{repo}/src\n")
 
 
-@both
-@pytest.mark.slow
-def test_setup_as_init_writes_it_makes_no_folder_that_the_checkout_has(
-    cli: Cli, tmp_path: Path, sandbox: str
-) -> None:
-    policy = PYTHON[".github/agent.yml"] + 'setup: [{command: "[ -d .venv ] || (false)", egress: [python]}]\n'
-    repo = make_repository(tmp_path / "app", {**PYTHON, ".github/agent.yml": policy})
-    editable(repo, "pip")
-    assert states(fixed(cli, repo, sandbox, shell("echo new > new.txt"))) == ["passed", "passed"]
-
-
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize("style", ["pip", "uv", "finder"])

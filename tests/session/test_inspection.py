@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from bot.checkout.clone import Checkout
-from bot.contracts import journal as lines
-from bot.contracts.evidence import Answer, CheckerComparison
+from bot.contracts.evidence import Answer
 from bot.contracts.outcome import CheckState
 from bot.evidence.labels import no_figures
 from bot.run.loop_hooks import StopHook
 from bot.session.checks.inspection import Inspection
-from bot.session.checks.rounds import Rounds
-from tests.support.rounds import trial as make_trial
-from tests.support.trees import Bench as Judged
+from bot.session.context.run import Run
+from tests.support.rounds import Trial
 
 pytestmark = pytest.mark.checkers
 
@@ -36,57 +32,30 @@ FAKE = {
 }
 
 
-@dataclass
-class Trial:
-    """`change` makes the agent's tree and returns its object; `compare` are the checkers on both sides of it."""
-
-    checkout: Checkout
-    rounds: Rounds
-    records: list[lines.Record]
-    opened: list[str]
-
-    def change(self, files: Mapping[str, str | None]) -> str:
-        for name, text in files.items():
-            path = self.checkout.tree / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.unlink(missing_ok=True) if text is None else path.write_text(text)
-        return Judged(self.checkout, None).judge().tree_sha  # type: ignore[arg-type]
-
-    def compare(self, tree_sha: str | None) -> dict[str, CheckerComparison]:
-        self.rounds.results(tree_sha)
-        return {each.tool: each for each in self.rounds.diagnostics(tree_sha)}
-
-
 Begin = Callable[..., Trial]
 
 
 @pytest.fixture
-def begin(tmp_path: Path) -> Iterator[Begin]:
-    started: list[Rounds] = []
+def begin(begin: Begin) -> Begin:
+    """`named` are the checkers that the policy names; `limit` is that of each."""
 
-    def trial(
-        files: Mapping[str, str], *checks: str, limit: float = 100, minutes: float = 5,
-        named: tuple[str, ...] | None = None,
-    ) -> Trial:  # fmt: skip
-        made = make_trial(
-            tmp_path,
-            files,
-            *checks,
-            minutes=minutes,
-            inspect=lambda run: Inspection(run.checkout, run.stop, named, limit),
-        )
-        started.append(made.rounds)
-        return Trial(made.checkout, made.rounds, made.records, made.opened)
+    def checked(
+        files: Mapping[str, str], *checks: str, named: Sequence[str] | None = None, minutes: float = 5.0
+    ) -> Trial:
+        inspect = partial(_inspection, named)
+        return begin(files, *checks, minutes=minutes, inspect=inspect)
 
-    yield trial
-    for rounds in started:
-        rounds.settle()
+    return checked
+
+
+def _inspection(named: Sequence[str] | None, run: Run) -> Inspection:
+    return Inspection(run.checkout, run.stop, named, 100)
 
 
 def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:
     trial = begin(BASE, "true")
     trial.rounds.start_before()
-    tree = trial.change(
+    tree = trial.changed_tree(
         {
             "a.py": "# A line above.\n" + BASE["a.py"].replace("import json\n", "") + "\n\nf(None)\n",
             "old.py": None,
@@ -106,14 +75,12 @@ def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:
     assert sorted(trial.opened) == ["checkers-after-1", "checkers-before", "checks-after-1", "checks-before"]
     assert trial.opened.index("checks-before") < trial.opened.index("checkers-before")
     assert trial.opened.index("checks-after-1") < trial.opened.index("checkers-after-1")
-    assert [record.run.state for record in trial.records if isinstance(record, lines.CheckRecord)] == [
-        CheckState.PASSED
-    ] * 2
+    assert [record.run.state for record in trial.records] == [CheckState.PASSED] * 2
 
 
 def test_a_checker_has_one_core(begin: Begin) -> None:
     trial = begin(FAKE | {"behaviour": 'echo "a.ts(1,1): error TS1: $(nproc)"\n'})
-    tsc = trial.compare(trial.change({"behaviour": "echo 'a.ts(1,1): error TS1: 1'\n"}))["tsc"]
+    tsc = trial.compare(trial.changed_tree({"behaviour": "echo 'a.ts(1,1): error TS1: 1'\n"}))["tsc"]
     assert (tsc.before.problems, tsc.new_count, tsc.fixed_count) == (1, 0, 0)
 
 
@@ -130,7 +97,7 @@ def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and
     begin: Begin,
 ) -> None:
     trial = begin({"a.py": "", "lib/b.py": "", "lib/Makefile": "lint:\n\truff check\n"})
-    tree = trial.change({"a.py": "print(gone)\n", "lib/b.py": "print(lost)\n"})
+    tree = trial.changed_tree({"a.py": "print(gone)\n", "lib/b.py": "print(lost)\n"})
     comparisons = trial.compare(tree)
     assert (comparisons["ruff"].new_count, comparisons["ty"].new_count) == (2, 2)
     nothing: Any = None
@@ -144,7 +111,7 @@ def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and
 
 def test_a_repository_that_no_checker_is_for_gets_no_workspace(begin: Begin) -> None:
     trial = begin({"README.md": "words\n"})
-    assert trial.compare(trial.change({"README.md": "other words\n"})) == {}
+    assert trial.compare(trial.changed_tree({"README.md": "other words\n"})) == {}
     assert trial.opened == []
 
 
@@ -153,7 +120,7 @@ def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_wi
     begin: Begin,
 ) -> None:
     trial = begin(FAKE | {"a.sh": "\n", "behaviour": "sleep 600\n"}, minutes=0.2, named=("tsc", "bash"))
-    comparisons = trial.compare(trial.change({"behaviour": "echo 'a.ts(1,1): error TS1: m'\n"}))
+    comparisons = trial.compare(trial.changed_tree({"behaviour": "echo 'a.ts(1,1): error TS1: m'\n"}))
     tsc, bash = comparisons["tsc"], comparisons["bash"]
     assert (tsc.before.answer, tsc.after.answer, tsc.new_count) == (Answer.TIMED_OUT, Answer.UNAVAILABLE, 0)
     assert tsc.before.note.startswith("it did not end in ")
@@ -179,7 +146,7 @@ def test_one_that_cannot_be_believed_after_the_change_is_not_compared(
     begin: Begin, change: dict[str, str], note: str
 ) -> None:
     trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
-    tsc = trial.compare(trial.change(change))["tsc"]
+    tsc = trial.compare(trial.changed_tree(change))["tsc"]
     assert (tsc.before.answer, tsc.before.problems) == (Answer.COMPLETE, 1)
     assert (tsc.after.answer, tsc.after.note, tsc.fixed_count) == (Answer.UNAVAILABLE, note, 0)
 
@@ -192,14 +159,14 @@ def test_one_that_the_change_puts_behind_a_link_is_not_believed(begin: Begin) ->
     forged.write_text("#!/bin/bash\n[ $1 = --version ] && echo 5\nexit 0\n")
     forged.chmod(0o755)
     (trial.checkout.tree / ".venv").symlink_to("tools")
-    tsc = trial.compare(trial.change({}))["tsc"]
+    tsc = trial.compare(trial.changed_tree({}))["tsc"]
     assert (tsc.before.problems, tsc.fixed_count, tsc.after.answer) == (1, 0, Answer.UNAVAILABLE)
     assert tsc.after.note == "the change writes .venv, where it may be from"
 
 
 def test_each_tree_has_another_place_and_the_problem_is_the_same(begin: Begin) -> None:
     trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
-    tsc = trial.compare(trial.change({"version": "6"}))["tsc"]
+    tsc = trial.compare(trial.changed_tree({"version": "6"}))["tsc"]
     assert (tsc.new_count, tsc.fixed_count, tsc.remaining) == (0, 0, 1)
     assert (tsc.version, tsc.after.note) == ("5", "with the change it is another version: 6")
 
@@ -207,7 +174,7 @@ def test_each_tree_has_another_place_and_the_problem_is_the_same(begin: Begin) -
 def test_a69_one_that_the_change_blinds_is_not_compared(begin: Begin) -> None:
     trial = begin({"a.py": "import os\n", "b.py": "x = 1\n", "ruff.toml": ""}, named=("ruff",))
     change = {".gitignore": "*.py\n", "b.py": "import json\nimport sys\n"}
-    ruff = trial.compare(trial.change(change))["ruff"]
+    ruff = trial.compare(trial.changed_tree(change))["ruff"]
     assert (ruff.before.problems, ruff.new_count, ruff.fixed_count) == (1, 0, 0)
     assert ruff.after.note == "its configuration changed, in .gitignore"
     assert no_figures(ruff) == "not comparable: its configuration changed"
@@ -220,7 +187,7 @@ def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin)
         '[ "$(cat /proc/$host/comm)" = slash-toolhost ] && kill -9 $host\nsleep 60\n'
     )
     trial = begin(FAKE | {"x.sh": "echo\n", "behaviour": kill_the_host}, "true")
-    tree = trial.change({"behaviour": "exit 0\n"})
+    tree = trial.changed_tree({"behaviour": "exit 0\n"})
     assert [result.after.state for result in trial.rounds.results(tree)] == [CheckState.PASSED]
     assert not any(name.endswith("-again") for name in trial.opened)
     comparisons = {each.tool: each for each in trial.rounds.diagnostics(tree)}
@@ -230,21 +197,11 @@ def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin)
 
 def test_a_missing_environment_is_said(begin: Begin) -> None:
     trial = begin({"a.py": "import nowhere_to_be_found\n"}, named=("ty",))
-    ty = trial.compare(trial.change({"b.py": "import nowhere_to_be_found.inside\nx: int = ''\n"}))["ty"]
+    ty = trial.compare(trial.changed_tree({"b.py": "import nowhere_to_be_found.inside\nx: int = ''\n"}))["ty"]
     assert (ty.new_count, ty.environment) == (1, 1)
     assert ty.before.note.startswith(
         "no Python environment is here: 1 module that the code imports cannot be found"
     )
-
-
-@pytest.mark.slow
-def test_policy_names_them_and_a_stand_in_is_told_of_where_it_ran(begin: Begin) -> None:
-    trial = begin({"a.py": "x = 1\n"}, named=("python-syntax",))
-    comparisons = trial.compare(trial.change({"a.py": "x = = 1\n"}))
-    assert [(each.path, each.line, each.message) for each in comparisons["python-syntax"].new] == [
-        ("a.py", 1, "invalid syntax")
-    ]
-    assert list(comparisons) == ["python-syntax"]
 
 
 # One TypeScript for all, above the projects that use it.
@@ -267,7 +224,7 @@ def test_a_project_under_a_new_name_keeps_its_problems(begin: Begin) -> None:
     trial = begin(SHARED | project("web", OLD) | project("api", OLD) | project("zero", OLD), named=("tsc",))
     site = {name.replace("web", "site"): text for name, text in project("web", OLD).items()}
     without = dict.fromkeys([*project("web"), *project("zero")])
-    tree = trial.change({**without, **site, **project("api", OLD, NEW)})
+    tree = trial.changed_tree({**without, **site, **project("api", OLD, NEW)})
     tsc = trial.compare(tree)["tsc"]
     assert (tsc.named, tsc.before.problems, tsc.after.problems) == ("tsc 5 in 4 projects", 3, 3)
     assert [(each.path, each.line) for each in tsc.new] == [("api/a.ts", 2)]
@@ -280,7 +237,7 @@ def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(
     files = SHARED | {name: text for number in range(10) for name, text in project(f"p{number}", OLD).items()}
     trial = begin(files, named=("tsc",))
     trial.rounds.start_before()
-    tree = trial.change(
+    tree = trial.changed_tree(
         {"p9/behaviour": files["p9/behaviour"] + f"echo 'a.ts({NEW}'\n", "p9/a.ts": "1\n2\n3\n"}
     )
     tsc = trial.compare(tree)["tsc"]
@@ -290,33 +247,10 @@ def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(
     assert trial.opened == ["checkers-before", "checkers-on-base", "checkers-after-1"]
 
 
-ESLINT = r"""#!/bin/bash
-[ $1 = --version ] && exec echo v8.57.1
-exec awk -v said="$*, $ESLINT_USE_FLAT_CONFIG" '
-  BEGIN { printf "[{\"filePath\": \"%s/src/a.js\", \"messages\": [", ENVIRON["PWD"] }
-  /debugger/ { printf "%s{\"ruleId\": \"x\", \"severity\": 2, \"message\": \"%s\", \"line\": %d}", comma, said, NR
-              comma = "," }
-  END { print "]}]"; exit 1 }' src/a.js
-"""
-
-
-@pytest.mark.slow
-def test_the_projects_eslint_is_called_as_its_script_says(begin: Begin) -> None:
-    trial = begin({
-        ".eslintrc.json": "{}", "package.json": '{"scripts": {"lint": "eslint --fix src"}}', "src/a.js": "debugger\n",
-        "node_modules/.bin/eslint": ESLINT,
-    })  # fmt: skip
-    eslint = trial.compare(trial.change({"src/a.js": "\ndebugger\n\ndebugger // again\n"}))["eslint"]
-    (new,) = eslint.new
-    assert (new.path, new.line, new.code, eslint.remaining) == ("src/a.js", 4, "x", 1)
-    assert eslint.command == "eslint --format json --no-error-on-unmatched-pattern src"
-    assert new.message == "--format json --no-error-on-unmatched-pattern src, false"
-
-
 @pytest.mark.slow
 def test_a_program_that_the_change_puts_above_the_project_is_not_believed(begin: Begin) -> None:
     trial = begin(SHARED | project("deep/web", OLD), named=("tsc",))
     (trial.checkout.tree / "deep" / ".venv").symlink_to("tools")
-    tsc = trial.compare(trial.change({"deep/tools/bin/tsc": "#!/bin/true\n"}))["tsc"]
+    tsc = trial.compare(trial.changed_tree({"deep/tools/bin/tsc": "#!/bin/true\n"}))["tsc"]
     assert (tsc.fixed_count, tsc.complete) == (0, False)
     assert tsc.after.note == "the change writes deep/.venv, where it may be from"

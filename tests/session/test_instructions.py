@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -16,29 +17,42 @@ NAMES = ("AGENTS.md", "CLAUDE.md")
 
 
 def found(
-    folder: Path, files: Mapping[str, str], *near: str, names: tuple[str, ...] = NAMES
+    folder: Path,
+    files: Mapping[str, str | bytes],
+    *near: str,
+    names: tuple[str, ...] = NAMES,
+    links: Mapping[str, str] = MappingProxyType({}),
 ) -> list[tuple[str, str, int]]:
     repo = make_repository(folder / "repo", {"README.md": "x\n", **files})
+    for name, target in links.items():
+        (repo / name).symlink_to(target)
+    if links:
+        commit_all(repo)
     checkout = check_out(Source(str(repo), "HEAD"), folder / "run")
     return [tuple(one) for one in instructions(checkout.git, checkout.base_sha, names, near)]
 
 
-def test_the_roots_file_is_found_and_the_first_name_counts(tmp_path: Path) -> None:
-    files = {"AGENTS.md": "Use tabs.\n", "CLAUDE.md": "Other.\n"}
-    assert found(tmp_path, files) == [("AGENTS.md", "Use tabs.", 0)]
-
-
-def test_the_second_name_counts_where_the_first_is_missing(tmp_path: Path) -> None:
-    assert found(tmp_path, {"CLAUDE.md": "Other.\n"}) == [("CLAUDE.md", "Other.", 0)]
-
-
-def test_the_nearest_comes_first_and_others_folders_do_not_count(tmp_path: Path) -> None:
-    files = {"AGENTS.md": "root", "a/AGENTS.md": "a", "a/b/CLAUDE.md": "ab", "c/AGENTS.md": "c"}
-    assert [path for path, _, _ in found(tmp_path, files, "a/b/x.py")] == [
-        "a/b/CLAUDE.md",
-        "a/AGENTS.md",
-        "AGENTS.md",
-    ]
+@pytest.mark.parametrize(
+    ("files", "near", "expected"),
+    [
+        ({"AGENTS.md": "Use tabs.\n", "CLAUDE.md": "Other.\n"}, "", {"AGENTS.md": "Use tabs."}),
+        ({"CLAUDE.md": "Other.\n"}, "", {"CLAUDE.md": "Other."}),
+        (
+            {"AGENTS.md": "root", "a/AGENTS.md": "a", "a/b/CLAUDE.md": "ab", "c/AGENTS.md": "c"},
+            "a/b/x.py",
+            {"a/b/CLAUDE.md": "ab", "a/AGENTS.md": "a", "AGENTS.md": "root"},
+        ),
+        ({"AGENTS.md": "", "CLAUDE.md": "Use tabs."}, "", {"CLAUDE.md": "Use tabs."}),
+        ({"AGENTS.md": " \n\n", "CLAUDE.md": "Use tabs."}, "", {"CLAUDE.md": "Use tabs."}),
+        ({"AGENTS.md": "<!-- nothing -->\n", "CLAUDE.md": "Use tabs."}, "", {"CLAUDE.md": "Use tabs."}),
+        ({"AGENTS.md": "CLAUDE.md", "CLAUDE.md": "AGENTS.md"}, "", {}),
+        ({"AGENTS.md": "Use tabs.\n".encode("utf-16")}, "", {"AGENTS.md": "Use tabs."}),
+    ],
+)
+def test_of_each_folder_the_first_file_with_text_counts_the_nearest_first(
+    tmp_path: Path, files: dict[str, str | bytes], near: str, expected: dict[str, str]
+) -> None:
+    assert found(tmp_path, files, near) == [(path, text, 0) for path, text in expected.items()]
 
 
 @pytest.mark.parametrize(
@@ -50,14 +64,8 @@ def test_a_file_that_only_names_another_leads_there(tmp_path: Path, target: str)
 
 
 def linked(tmp_path: Path, links: Mapping[str, str], files: Mapping[str, str]) -> list[tuple[str, str]]:
-    repo = make_repository(tmp_path / "repo", {"README.md": "x\n", **files})
-    for name, target in links.items():
-        (repo / name).parent.mkdir(parents=True, exist_ok=True)
-        (repo / name).symlink_to(target)
-    commit_all(repo)
-    checkout = check_out(Source(str(repo), "HEAD"), tmp_path / "run")
     names = AgentPolicy().instructions
-    return [(one.path, one.text) for one in instructions(checkout.git, checkout.base_sha, names, ["a/x.py"])]
+    return [one[:2] for one in found(tmp_path, files, "a/x.py", names=names, links=links)]
 
 
 @pytest.mark.parametrize(
@@ -121,25 +129,9 @@ def test_imports_have_an_end(tmp_path: Path) -> None:
     assert "@29.md" in text
 
 
-@pytest.mark.parametrize("empty", ["", " \n\n", "<!-- nothing -->\n"])
-def test_an_empty_file_hides_no_other(tmp_path: Path, empty: str) -> None:
-    assert found(tmp_path, {"AGENTS.md": empty, "CLAUDE.md": "Use tabs."}) == [("CLAUDE.md", "Use tabs.", 0)]
-
-
 @pytest.mark.parametrize("name", [".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"])
 def test_other_names_are_read_where_the_first_are_missing(tmp_path: Path, name: str) -> None:
     assert linked(tmp_path, {}, {name: "Use tabs."}) == [(name, "Use tabs.")]
-
-
-def test_a_file_in_utf_16_is_read(tmp_path: Path) -> None:
-    repo = make_repository(tmp_path / "repo", {"AGENTS.md": "Use tabs.\n".encode("utf-16")})
-    checkout = check_out(Source(str(repo), "HEAD"), tmp_path / "run")
-    [one] = instructions(checkout.git, checkout.base_sha, NAMES)
-    assert one.text == "Use tabs."
-
-
-def test_two_files_that_name_each_other_give_nothing(tmp_path: Path) -> None:
-    assert found(tmp_path, {"AGENTS.md": "CLAUDE.md", "CLAUDE.md": "AGENTS.md"}) == []
 
 
 def test_long_files_are_cut_and_all_together_too(tmp_path: Path) -> None:

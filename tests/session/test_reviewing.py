@@ -13,14 +13,17 @@ import pytest
 from bot.agent.findings import AnchoredFinding
 from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git
+from bot.checkout.objects import diff_between
 from bot.checkout.pull import PullHead
 from bot.contracts.cancel import CancelToken
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
 from bot.contracts.tools import ToolOutcome
+from bot.review.diff import parse_diff
 from bot.review.diff_text import pieces_of
 from bot.session.context.review_scope import Reviewing, ReviewRange, pull_range
 from slash_forge import Forge
+from tests.support.repositories import commit_all, make_repository
 
 REPO = "octo/hello"
 LINES = [f"line {number}" for number in range(1, 41)]
@@ -132,33 +135,50 @@ def never(question: str, arguments: Mapping[str, Any], cancel: CancelToken) -> T
 ONE = Finding("a.txt", 5, Severity.MAJOR, "Title", "Body")
 
 
-def judged(pull: Pull, finding: Finding, outcome: ToolOutcome | None = None) -> AnchoredFinding | str:
-    asked: list[Mapping[str, Any]] = []
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> ReviewRange:
+    """Lines 5 and 30 of a.txt change."""
+    repo = make_repository(tmp_path_factory.mktemp("changed") / "repo", {"a.txt": text()})
+    (repo / "a.txt").write_text(text(l5="five", l30="thirty"))
+    commit_all(repo)
+    return ReviewRange("HEAD~1", "HEAD", parse_diff(diff_between(Git(repo / ".git"), "HEAD~1", "HEAD")))
 
+
+def judged(
+    changed: ReviewRange, finding: Finding, outcome: ToolOutcome | None = None
+) -> AnchoredFinding | str:
     def try_it(question: str, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        asked.append(arguments)
         assert question == "try_suggestion"
         assert outcome is not None
         return outcome
 
-    reviewing = Reviewing(pull.range(), 20, try_it)
-    return reviewing._judge(finding, CancelToken())
+    return Reviewing(changed, 20, try_it)._judge(finding, CancelToken())
 
 
-def test_it_gets_its_text_and_its_fingerprint(pull: Pull) -> None:
-    found = judged(pull, ONE)
-    assert isinstance(found, AnchoredFinding)
-    assert (found.finding.text, len(found.finding.fingerprint), found.remark) == ("five", 16, "")
-
-
-def test_a_suggestion_that_holds_is_kept_with_a_word(pull: Pull) -> None:
-    found = judged(pull, replace(ONE, suggestion="FIVE\n"), ToolOutcome("It applies."))
-    assert isinstance(found, AnchoredFinding)
-    assert (found.finding.suggestion, found.remark) == ("FIVE", "The suggestion: It applies.")
+WHOLE_FILE = {"line": 0, "start_line": 3, "suggestion": "x"}
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("change", "expected", "remark"),
+    [
+        ({}, ("five", 5, None), ""),
+        ({"suggestion": "FIVE\n"}, ("five", 5, "FIVE"), "The suggestion: It applies."),
+        # A finding on the file as a whole needs no line and takes no suggestion.
+        (WHOLE_FILE, ("", 0, None), ""),
+    ],
+)
+def test_a_finding_gets_its_text_and_its_fingerprint(
+    changed: ReviewRange, change: dict[str, Any], expected: tuple[Any, ...], remark: str
+) -> None:
+    anchored = judged(changed, replace(ONE, **change), ToolOutcome("It applies."))
+    assert isinstance(anchored, AnchoredFinding)
+    finding = anchored.finding
+    assert (finding.text, finding.line, finding.suggestion) == expected
+    assert (len(finding.fingerprint), anchored.remark) == (16, remark)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
     [
         ({"line": 20}, "Its lines are not in the diff. On the side RIGHT of a.txt the nearest lines are 2-8, 27-33"),
         ({"line": 5, "start_line": 20}, "Its lines are in the wrong order"),
@@ -169,13 +189,9 @@ def test_a_suggestion_that_holds_is_kept_with_a_word(pull: Pull) -> None:
         ({"path": "../../etc/passwd", "line": 0}, "The file is not in the diff."),
     ],
 )  # fmt: skip
-def test_what_does_not_hold_goes_back_with_what_would(pull: Pull, changed: dict[str, Any], said: str) -> None:
-    found = judged(pull, replace(ONE, **changed), ToolOutcome("It does not parse.", is_error=True))
-    assert isinstance(found, str)
-    assert said in found
-
-
-def test_a_finding_on_the_file_as_a_whole_needs_no_line_and_takes_no_suggestion(pull: Pull) -> None:
-    found = judged(pull, replace(ONE, line=0, start_line=3, suggestion="x"))
-    assert isinstance(found, AnchoredFinding)
-    assert (found.finding.start_line, found.finding.suggestion) == (0, None)
+def test_what_does_not_hold_goes_back_with_what_would(
+    changed: ReviewRange, change: dict[str, Any], said: str
+) -> None:
+    refused = judged(changed, replace(ONE, **change), ToolOutcome("It does not parse.", is_error=True))
+    assert isinstance(refused, str)
+    assert said in refused

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import Status as RunStatus
@@ -40,16 +38,15 @@ def journal_of(stage: Stage) -> Any:
     return read_journal(stage.bundle / "journal.jsonl")
 
 
-@pytest.mark.parametrize("code", [529, 429])
-def test_another_vendors_model_goes_on_where_the_first_is_unavailable(stage: Stage, code: int) -> None:
-    own: list[Step] = [Turn((Think("Look first."), VIEW)), Status(code, "not now", NOT_NOW)]
+def test_another_vendors_model_goes_on_where_the_first_is_unavailable(stage: Stage) -> None:
+    own: list[Step] = [Turn((Think("Look first."), VIEW)), Status(529, "not now", NOT_NOW)]
     came = played(stage, own, [Turn(EDITS), DESCRIBE, DONE])
     assert came.outcome.status is RunStatus.CHANGED
     assert came.outcome.model == OTHER
     assert [one["model"] for one in came.model_requests] == [OWN, OWN, OTHER, OTHER]
     journal = journal_of(stage)
     [change] = journal.records(lines.ModelChanged)
-    assert (change.turn, change.model, f"({code})" in change.reason) == (2, OTHER, True)
+    assert (change.turn, change.model, "(529)" in change.reason) == (2, OTHER, True)
     assert any(f"openai-chat/{OTHER} answers from here on" in note for note in came.outcome.notes)
     first = json.dumps(came.model_requests[2])
     assert "sig-1" not in first and "Look first" not in first
@@ -57,21 +54,6 @@ def test_another_vendors_model_goes_on_where_the_first_is_unavailable(stage: Sta
     assert roles == ["system", "user", "assistant", "tool"]
     costs = [line.cost for line in journal.records(lines.Response)]
     assert all(cost > 0 for cost in costs)
-
-
-def test_nobody_else_goes_on_with_an_answer_that_was_begun(stage: Stage) -> None:
-    begun = Turn((Say("I will look at the code."),), error={"type": "overloaded_error", "message": "busy"})
-    came = played(stage, [begun, Status(529, "not now", NOT_NOW)], [DONE])
-    assert came.outcome.stop_reason is StopReason.PROVIDER_ERROR
-    assert {one["model"] for one in came.model_requests} == {OWN}
-    assert list(journal_of(stage).records(lines.ModelChanged)) == []
-
-
-@pytest.mark.parametrize("code", [400, 401, 403])
-def test_a_refused_request_is_asked_nowhere_else(stage: Stage, code: int) -> None:
-    came = played(stage, [Status(code, "no")], [DONE])
-    assert came.outcome.stop_reason is StopReason.PROVIDER_ERROR
-    assert [one["model"] for one in came.model_requests] == [OWN]
 
 
 def test_a_subagent_that_begins_later_asks_the_model_that_answers_now(stage: Stage) -> None:

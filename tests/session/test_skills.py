@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from bot.session.tools.skills import RunSkills, SkillModels, with_skill_tool
 from tests.session.conftest import Cli
 from tests.skills.corpus import skill
 from tests.support.fix_script import shell
-from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 from tests.support.runs import make_run
@@ -47,25 +46,6 @@ def user_texts(asked: Any) -> list[str]:
 def catalogue(came: VerbRun) -> str:
     [tool] = [tool for tool in came.model_requests[0]["tools"] if tool["name"] == "skill"]
     return str(tool["description"])
-
-
-def test_the_body_follows_all_results_of_the_turn(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, GREET)
-    came = fixing(stage, Turn((LOAD, Call("ls", {"path": "."}), shell("echo third"))), Say("Hm."))
-    assert "- greet: Says hello." in catalogue(came)
-    assert "Run scripts/greet.sh" not in json.dumps(came.model_requests[0])
-    assert came.results[0] == "Loaded the skill greet; its instructions follow."
-    after = (
-        came.model_requests[1]["messages"][-1]["content"] if len(came.model_requests[1]["messages"]) else []
-    )
-    kinds = [
-        block["type"] for message in came.model_requests[1]["messages"][2:] for block in message["content"]
-    ]
-    assert kinds == ["tool_result", "tool_result", "tool_result", "text"], after
-    [body] = user_texts(came.model_requests[1])
-    assert body.startswith(f'<skill-loaded name="greet" folder="{FOLDER}">\n# Greet\n')
-    assert "scripts/greet.sh" in body
-    assert "moin" not in body
 
 
 def test_a_run_begins_with_the_skill_that_a_person_names(stage: Stage) -> None:
@@ -169,22 +149,6 @@ def test_a_grant_answers_what_policy_asks_and_never_what_it_denies(stage: Stage)
     ]
     assert len(allowed) == 1
     assert "the skill greet (allowed-tools: Bash(git log:*))" in allowed[0]
-
-
-@pytest.mark.slow
-def test_a_grant_ends_when_the_model_ends_its_turn(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, granting("Bash(git log:*)"))
-    log = shell("git log -1")
-    todo = Call("todo", {"items": [{"text": "Go on", "status": "pending"}]})
-    came = fixing(stage, LOAD, todo, log, Say("I am done."), log)
-    assert denied(came) == [False, False, True]
-
-
-@pytest.mark.parametrize("allowed", ["Bash(*)", "'*'", "Bash", "Bash(git*)"])
-def test_a_wildcard_gets_nothing(stage: Stage, allowed: str) -> None:
-    stage.forge.commit(stage.repo, granting(allowed))
-    came = fixing(stage, LOAD, shell("git log -1"))
-    assert denied(came) == [True]
 
 
 def test_without_a_skill_there_is_no_tool(tmp_path: Path) -> None:

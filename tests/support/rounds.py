@@ -12,6 +12,7 @@ from bot.checkout.clone import Checkout, Source, check_out
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
+from bot.contracts.evidence import CheckerComparison
 from bot.contracts.outcome import CheckResult
 from bot.evidence.check import Check
 from bot.evidence.reruns import CheckExecution
@@ -25,6 +26,7 @@ from bot.workspace.sandbox.backends import Off
 from bot.workspace.start import StartOptions
 from tests.support.repositories import commit_all, make_repository
 from tests.support.runs import make_run
+from tests.support.trees import Bench
 
 PYTHON = sys.executable
 PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {PYTHON} -m pytest -q"
@@ -42,6 +44,19 @@ class Trial:
     def results(self, changed: Mapping[str, str | None]) -> tuple[CheckResult, ...]:
         self.tree = self.tree_with(changed)
         return self.rounds.results(self.tree)
+
+    def compare(self, tree_sha: str | None) -> dict[str, CheckerComparison]:
+        """The checkers on both sides of a tree, by name."""
+        self.rounds.results(tree_sha)
+        return {each.tool: each for each in self.rounds.diagnostics(tree_sha)}
+
+    def changed_tree(self, files: Mapping[str, str | None]) -> str:
+        """The agent's tree after it wrote these files or, where `None`, removed them, as the gate takes it."""
+        for name, text in files.items():
+            path = self.checkout.tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True) if text is None else path.write_text(text)
+        return Bench(self.checkout, None).judge().tree_sha  # type: ignore[arg-type]
 
     def tree_with(self, changed: Mapping[str, str | None]) -> str:
         """The base's tree with these files written or, where `None`, gone."""
