@@ -10,7 +10,7 @@ import sys
 from bot.cli.options import add_flag, add_journal, add_repo
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
-from bot.run.restore import RestoreOptions, list_versions, restore
+from bot.run.restore import list_versions, restore
 
 EXAMPLE = """slash-agent restore bundle/journal.jsonl --path src/app.py
          slash-agent restore bundle/journal.jsonl --path src/app.py --version 2"""
@@ -32,8 +32,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return ExitCode.DONE
     if not arguments.path:
         raise UsageError("--version needs --path: name the file to restore.")
-    options = RestoreOptions(
-        arguments.journal, arguments.repo, arguments.path, arguments.version, arguments.force
-    )
-    print(restore(options))
+    path, number = arguments.path, arguments.version
+    print(restore(arguments.journal, arguments.repo, path, number, force=arguments.force))
     return ExitCode.DONE

@@ -12,7 +12,6 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from bot.agent.journal_file import JournalFile, read_journal
@@ -27,37 +26,27 @@ from bot.contracts.regular_files import read_regular
 _LONGEST_DIFF = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreOptions:
-    """`repo` must have the base commit of the run. With `force` the file is overwritten whatever it contains."""
-
-    journal: Path
-    repo: Path
-    path: str
-    version: int
-    force: bool = False
-
-
-def restore(options: RestoreOptions) -> str:
-    """Restore the file and return a sentence on it. Raises `AgentError`."""
-    recording = read_journal(options.journal)
+def restore(journal: Path, repo: Path, path: str, number: int, *, force: bool = False) -> str:
+    """Restore the file to that version and return a sentence on it. `repo` must have the base commit of the run. With
+    `force` the file is overwritten whatever it contains. Raises `AgentError`."""
+    recording = read_journal(journal)
     history = versions(recording)
-    version = _version_at(history, options.path, options.version)
-    data = version_content(history, version, base_of(options.repo, recording))
-    name = f"{options.path} is as it was at version {options.version}"
-    file = _work_tree_file(options.repo, options.path)
+    version = _version_at(history, path, number)
+    data = version_content(history, version, _base(repo, recording))
+    name = f"{path} is as it was at version {number}"
+    file = _work_tree_file(repo, path)
     try:
         current = _read(file)
         if current == data:
             return f"{name} already."
-        if current is not None and not options.force:
-            _check_not_lost(options, history, current)
+        if current is not None and not force:
+            _check_not_lost(repo, path, history, current)
         if data is None:
             file.unlink()
             return f"{name}: it is gone."
         _write(file, data, version.mode)
     except OSError as error:
-        raise UsageError(f"{options.path} cannot be restored in {options.repo}: {error.strerror}.") from error
+        raise UsageError(f"{path} cannot be restored in {repo}: {error.strerror}.") from error
     return f"{name} ({version.by}, {version.what}): {len(data)} bytes."
 
 
@@ -68,7 +57,7 @@ def list_versions(journal: Path, repo: Path, path: str = "") -> Iterator[str]:
     selected = {path: history[_known_path(history, path)]} if path else history
     if not selected:
         yield "Nothing of the run changed a file."
-    base = base_of(repo, recording) if path else _base_if_there(repo, recording)
+    base = _base(repo, recording) if path else _base_if_there(repo, recording)
     for name, file_versions in selected.items():
         yield name
         before: bytes | None = None
@@ -91,7 +80,7 @@ def list_versions(journal: Path, repo: Path, path: str = "") -> Iterator[str]:
                 before = after
 
 
-def base_of(repo: Path, recording: JournalFile) -> Callable[[str], bytes | None]:
+def _base(repo: Path, recording: JournalFile) -> Callable[[str], bytes | None]:
     """Return a reader of files in the run's base commit. Raises `CheckoutError`."""
     sha = recording.header.base_sha
     resolve(repo, sha)
@@ -100,9 +89,9 @@ def base_of(repo: Path, recording: JournalFile) -> Callable[[str], bytes | None]
 
 
 def _base_if_there(repo: Path, recording: JournalFile) -> Callable[[str], bytes | None]:
-    """As `base_of`; without that commit no file counts as absent."""
+    """As `_base`; without that commit no file counts as absent."""
     try:
-        return base_of(repo, recording)
+        return _base(repo, recording)
     except CheckoutError:
         return lambda path: b""
 
@@ -129,15 +118,14 @@ def _version_at(history: Versions, path: str, number: int) -> Version:
     return file_versions[number]
 
 
-def _check_not_lost(options: RestoreOptions, history: Versions, current: bytes) -> None:
+def _check_not_lost(repo: Path, path: str, history: Versions, current: bytes) -> None:
     digest = hashlib.sha256(current).hexdigest()
-    if any(version.sha256 == digest for version in history[options.path]):
+    if any(version.sha256 == digest for version in history[path]):
         return
-    git = Git(git_dir_of(options.repo))
-    if _blob(git, "HEAD", options.path) == current:
+    if _blob(Git(git_dir_of(repo)), "HEAD", path) == current:
         return
     raise UsageError(
-        f"{options.path} has changes that are neither committed nor of the run, and they would be lost. Commit or move "
+        f"{path} has changes that are neither committed nor of the run, and they would be lost. Commit or move "
         "them, or say --force."
     )
 

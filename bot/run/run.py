@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 from bot.agent.conversation_context import LoopEnd
 from bot.agent.journal import Journal
@@ -70,11 +71,7 @@ def run(spec: RunSpec) -> RunResult:
     no folder then; later failures are in the outcome."""
     stop = CancelToken()
     interrupted = spec.view.interrupted if spec.view else None
-    at_once = cut_off(spec.folder, spec.bundle, spec.view, spec.program, spec.killed)
-    with (
-        note_work_on_error(spec.folder, can_continue=spec.can_continue),
-        cancelled_by_signals(stop, interrupted, at_once),
-    ):
+    with note_work_on_error(spec), cancelled_by_signals(stop, interrupted, partial(cut_off, spec)):
         return run_until(stop, spec)
 
 

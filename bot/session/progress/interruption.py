@@ -15,12 +15,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import AgentError, ExitCode
-from bot.contracts.progress import View
+from bot.session.context.run import RunSpec
 from bot.session.run_folder import RunFolder
 from bot.workspace.process import kill_all_of_ours
 
@@ -130,42 +129,26 @@ def cancelled_after(cancel: CancelToken, minutes: float) -> Iterator[None]:
         timer.cancel()
 
 
-def cut_off(
-    folder: RunFolder,
-    out: Path | None,
-    view: View | None,
-    name: str,
-    then: Callable[[], None] | None = None,
-) -> Callable[[], None]:
-    """The callback for a run whose processes were all killed: it tells `view`, or without one standard error, where the
-    work is, then calls `then`. `name` is the program's. A run that had not begun leaves no folder."""
-
-    def report() -> None:
-        text = interruption_text(folder, out, can_continue=name.endswith("fix"))
-        if view is not None:
-            view.cut_off(text)
-        else:
-            to_standard_error(f"{name}: {text}")
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        if then is not None:
-            then()
-
-    return report
-
-
-def interruption_text(folder: RunFolder, out: Path | None, *, can_continue: bool) -> str:
-    """The lines for a person: where the work is, and the commands that recover it. `can_continue`: `fix --continue` is
-    one of them."""
+def cut_off(spec: RunSpec) -> None:
+    """Tell people where the work of a run is whose processes were all killed, then call `killed` of it. A run that had
+    not begun leaves no folder."""
+    folder = spec.folder
     if not folder.begun:
         folder.drop()
-        return f"{CANCELLED}. It had not begun, and nothing of it is left."
-    if not folder.has_tree:
-        return f"{CANCELLED}. It had finished; its result is in {out or folder.bundle}"
-    rows = recovery_commands(folder, can_continue=can_continue)
-    return "\n".join(
-        [f"{CANCELLED}. What it had is in {folder.root}", *(f"{label}: {text}" for label, text in rows)]
-    )
+        text = f"{CANCELLED}. It had not begun, and nothing of it is left."
+    elif not folder.has_tree:
+        text = f"{CANCELLED}. It had finished; its result is in {spec.bundle}"
+    else:
+        rows = recovery_commands(folder, can_continue=spec.can_continue)
+        lines = [f"{CANCELLED}. What it had is in {folder.root}", *(f"{label}: {row}" for label, row in rows)]
+        text = "\n".join(lines)
+    if spec.view is not None:
+        spec.view.cut_off(text)
+    else:
+        to_standard_error(f"{spec.program}: {text}")
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    spec.killed()
 
 
 def recovery_commands(folder: RunFolder, *, can_continue: bool) -> tuple[tuple[str, str], ...]:
@@ -179,8 +162,9 @@ def recovery_commands(folder: RunFolder, *, can_continue: bool) -> tuple[tuple[s
 
 
 @contextmanager
-def note_work_on_error(folder: RunFolder, *, can_continue: bool) -> Iterator[None]:
+def note_work_on_error(spec: RunSpec) -> Iterator[None]:
     """Add notes to an error that ends the run: where its work is. The command line prints them last."""
+    folder = spec.folder
     try:
         yield
     except Exception as error:
@@ -190,6 +174,6 @@ def note_work_on_error(folder: RunFolder, *, can_continue: bool) -> Iterator[Non
             ) from error
         if folder.has_tree and (folder.begun or folder.facts.is_file()):
             error.add_note(f"The work so far is in {folder.root}")
-            for label, text in recovery_commands(folder, can_continue=can_continue):
+            for label, text in recovery_commands(folder, can_continue=spec.can_continue):
                 error.add_note(f"{label}: {text}")
         raise
