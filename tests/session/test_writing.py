@@ -12,7 +12,6 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Status
 from bot.contracts.request import Request, ThreadState, Tier, Triage, TriageThread
 from bot.contracts.workspace_tools import WRITING
-from bot.maintenance.apply import allowance_of
 from bot.maintenance.task_file import read_task
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
@@ -55,34 +54,31 @@ def comment(body: str, number: int = 7) -> dict[str, Any]:
     ("arguments", "why"),
     [
         (comment("Hello", 9), "#9 is not among the threads of this run: #7, #8"),
-        (comment("Hello <!-- slash-agent answer -->"), "HTML comment"),
-        (comment("@" + " @".join(f"user{n}" for n in range(100))), "mentions 100 accounts"),
         (comment(f"The key is {KEY}"), "looks like a credential"),
-        (comment("/agent fix this"), "bots take for a command"),
-        (comment("x" * 65_537), "65,537 characters"),
-        ({"kind": "add_label", "number": 7, "label": "agent:fix"}, "starts this bot"),
         ({"kind": "add_label", "number": 7, "label": "please fix"}, "starts this bot"),
-        ({"kind": "add_label", "number": 7, "label": "security"}, "is not one of those"),
-        ({"kind": "edit", "number": 7, "title": "Mine"}, "no write of the kind `edit`"),
-        ({"kind": "reply", "number": 7, "comment_id": 3, "body": "Hello"}, "no review comment"),
     ],
 )
-def test_each_attack_is_refused_with_its_reason(arguments: dict[str, Any], why: str) -> None:
+def test_what_the_policy_the_detector_or_the_run_refuses_has_its_reason(
+    arguments: dict[str, Any], why: str
+) -> None:
     said = tell(arguments)
     assert said.startswith("Refused: ")
     assert why in said
 
 
-def test_of_a_thousand_writes_as_many_are_taken_as_the_task_allows() -> None:
+def test_of_many_writes_as_many_are_taken_as_the_task_allows_and_all_are_journalled() -> None:
     journalled: list[lines.Record] = []
     tool = propose_writes(POLICY, request(), TASK, journalled.append)
     assert tool is not None
-    answers = [tool(comment(f"Hello {n}"), CancelToken()) for n in range(1_000)]
+    results = ResultTools(propose=tool)
+    assert (results.submission().writes, results.notes()) == (None, ())
+    answers = [tool(comment(f"Hello {n}"), CancelToken()) for n in range(30)]
     assert sum(not answer.is_error for answer in answers) == 20
-    assert tool.writes is not None
-    assert len(tool.writes.writes) == 20
+    assert results.submission().writes == tool.writes
+    assert results.notes() == ("20 writes on threads proposed.",)
+    assert results.find(PROPOSE_WRITE) is tool
     proposed = [line for line in journalled if isinstance(line, lines.WriteProposed)]
-    assert (len(proposed), sum(line.accepted for line in proposed)) == (1_000, 20)
+    assert (len(proposed), sum(line.accepted for line in proposed)) == (30, 20)
 
 
 def test_where_a_thread_stands_counts_at_once() -> None:
@@ -103,19 +99,6 @@ def test_a_task_without_the_key_and_a_task_that_is_gone_write_nothing() -> None:
     assert propose_writes(POLICY, request(), None, lambda line: None) is None
 
 
-@pytest.mark.parametrize("verb", ["fix", "review", "explain", "plan"])
-def test_a_verb_proposes_only_where_policy_names_it(verb: str) -> None:
-    asked = make_request(verb=verb)
-    assert asked.thread is not None
-    assert allowance_of(POLICY, asked, None) is None
-    named = load_policy(f"writes: {{ verbs: [{verb}], labels: [needs tests] }}")
-    allowance = allowance_of(named, asked, None)
-    assert allowance is not None
-    assert list(allowance.threads) == [asked.thread.number]
-    assert (allowance.caps.close, allowance.caps.comment, allowance.labels) == (0, 0, ("needs tests",))
-    assert allowance_of(named, replace(asked, verb="continue"), None) is None
-
-
 def test_the_tool_is_offered_only_where_something_may_be_proposed() -> None:
     assert all(
         PROPOSE_WRITE not in profile_of(make_request(verb=verb)).all_tools for verb in ("fix", "review")
@@ -129,14 +112,3 @@ def test_the_tool_is_offered_only_where_something_may_be_proposed() -> None:
     assert not set(triage.all_tools) & set(WRITING)
     assert not triage.checks
     assert not triage.setup
-
-
-def test_what_was_proposed_is_handed_over_and_counted() -> None:
-    tool = propose_writes(POLICY, request(), TASK, lambda line: None)
-    assert tool is not None
-    results = ResultTools(propose=tool)
-    assert (results.submission().writes, results.notes()) == (None, ())
-    tool(comment("Hello"), CancelToken())
-    assert results.submission().writes == tool.writes
-    assert results.notes() == ("1 write on threads proposed.",)
-    assert results.find(PROPOSE_WRITE) is tool
