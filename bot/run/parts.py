@@ -40,12 +40,11 @@ from bot.session.tools.approvals import Approvals, earlier_approvals
 from bot.session.tools.result_tools import Archive, propose_writes
 from bot.session.tools.skills import RunSkills, SkillModels
 from bot.session.tools.toolbox import Gatekeeper
-from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor, server_permissions
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive, downloaded_file
 from bot.session.workspaces.run_gate import RunGate
-from bot.session.workspaces.start import AgentStarter, Workspaces
+from bot.session.workspaces.start import AgentStarter, AgentWorkspace, Workspaces
 from bot.session.workspaces.trees import Trees
 from bot.verbs.record import REPORT_FINDING, Profile
 from bot.workspace.dependencies.folders import environment_folders

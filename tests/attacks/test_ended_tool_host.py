@@ -13,7 +13,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
-from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
+from bot.session.workspaces.start import AgentWorkspace, CallPosition
 from bot.toolhost.descendants import children
 from bot.workspace.client import HostEndedError, Workspace
 from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, eventually, make_tree

@@ -13,9 +13,8 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FilesChanged, FileVersion
 from bot.session.run_folder import RunFolder
-from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
 from bot.session.workspaces.network import Network
-from bot.session.workspaces.start import Workspaces, within_limits
+from bot.session.workspaces.start import AgentWorkspace, CallPosition, Workspaces, within_limits
 from bot.workspace.client import ScanResult, Workspace
 from tests.support.runs import make_run
 from tests.support.workspaces import Bench, eventually, make_tree

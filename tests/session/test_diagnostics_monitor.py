@@ -15,13 +15,13 @@ from bot.contracts.evidence import ServerUse, Severity
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.policy.load import load_policy
-from bot.session.workspaces.agent_workspace import CallPosition
 from bot.session.workspaces.diagnostics_monitor import (
     FIELD,
     DiagnosticsMonitor,
     ServerPermissions,
     diagnostics_settings,
 )
+from bot.session.workspaces.start import CallPosition
 from bot.workspace.diagnostics import diagnosis
 from tests.session.conftest import Cli
 from tests.session.test_fix import MODELS

@@ -49,7 +49,7 @@ def begin(begin: Begin) -> Begin:
 
 
 def _inspection(named: Sequence[str] | None, run: Run) -> Inspection:
-    return Inspection(run.checkout, run.stop, named, 100)
+    return Inspection(run.checkout, run.stop, named)
 
 
 def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:

@@ -24,7 +24,7 @@ from bot.evidence.as_they_were import (
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.summary import may_run_tests
 from bot.session.checks.after_round import AfterRound, CheckPair
-from bot.session.checks.check_time import MARGIN
+from bot.session.checks.before_round import MARGIN
 from bot.session.checks.runner import CheckRunner, not_run
 
 _RAN = (CheckState.PASSED, CheckState.FAILED)

@@ -55,17 +55,10 @@ _Runs = dict[Key, ProjectRun]
 class Inspection:
     """The checkers of a run. `only` are those that the policy names, `None` if the repository decides."""
 
-    def __init__(
-        self,
-        checkout: Checkout,
-        cancel: CancelToken,
-        only: Collection[str] | None = None,
-        limit: float = LIMIT,
-    ) -> None:
+    def __init__(self, checkout: Checkout, cancel: CancelToken, only: Collection[str] | None = None) -> None:
         self._history = GitTrees(checkout)
         self._read_base = cache(self._history.read)
         self._only = only
-        self._limit = limit
         self._cancel = CancelToken()
         self._forget = cancel.on_fire(lambda: self._cancel.fire("the run is over"))
         self._chosen: tuple[Checker, ...] | None = None
@@ -204,11 +197,11 @@ class Inspection:
                 run = failed_checker_run(crash or _RUN_OVER)
             else:
                 try:
-                    run = self._run_one(workspace, checker, paths, min(self._limit, seconds_left))
+                    run = self._run_one(workspace, checker, paths, min(LIMIT, seconds_left))
                 except WorkspaceError as error:
                     crash = str(error)
                     run = failed_checker_run(crash)
-            is_cut = run.run.answer is Answer.TIMED_OUT and seconds_left < self._limit
+            is_cut = run.run.answer is Answer.TIMED_OUT and seconds_left < LIMIT
             runs[checker.key] = run.with_note(_BUDGET_NOTE) if is_cut else run
         return runs
 

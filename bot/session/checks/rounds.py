@@ -24,8 +24,7 @@ from bot.evidence.coverage import merge_coverage
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.after_round import BaseRuns, CheckPair, SuggestionTests
 from bot.session.checks.as_they_were import AsTheyWereRound
-from bot.session.checks.before_round import NO_CHANGE, BeforeRound
-from bot.session.checks.check_time import MINUTES, TimeBudget
+from bot.session.checks.before_round import MINUTES, NO_CHANGE, BeforeRound, TimeBudget
 from bot.session.checks.inspection import Inspection
 from bot.session.checks.runner import UNNEEDED, not_run
 from bot.session.context.base import checks_of, detected_at

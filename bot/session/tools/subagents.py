@@ -22,7 +22,7 @@ from bot.session.tools.result_tools import Archive, ResultTool
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.skills import RunSkills, with_skill_tool
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
-from bot.session.workspaces.agent_workspace import AgentWorkspace
+from bot.session.workspaces.start import AgentWorkspace
 from bot.verbs.record import TODO, Profile
 
 _READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)

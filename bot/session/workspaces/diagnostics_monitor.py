@@ -23,7 +23,7 @@ from bot.ecosystems.registry import server_commands, server_names
 from bot.policy.decide import decide
 from bot.policy.running import DiagnosticsPolicy
 from bot.policy.values import Policy
-from bot.session.workspaces.agent_workspace import CallPosition
+from bot.session.workspaces.start import CallPosition
 from bot.verbs.record import Profile
 from bot.workspace.diagnostics import diagnosis
 

@@ -14,7 +14,7 @@ from bot.gate.verdict import Verdict
 from bot.gate.withheld import MayWrite
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
-from bot.session.workspaces.agent_workspace import AgentWorkspace
+from bot.session.workspaces.start import AgentWorkspace
 from bot.session.workspaces.trees import Trees
 
 _NAMED = 5
