@@ -172,7 +172,7 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     parts = make_parts(run, connecting)
     trees = parts.environment.trees
     run.note(*budget_notes(run), *parts.environment.notes, *([parts.review.note] if parts.review else []))
-    stack.callback(parts.skills.close)
+    stack.callback(parts.skills.models.close)
     stack.callback(trees.wait)
     stack.callback(parts.rounds.settle)
     stack.callback(parts.workspace.kill)

@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from bot.run import environment as run_environment
 from bot.run import parts
 from bot.workspace import start
 from tests.support.warm_server import LARGEST, no_checkers, remaining_checks
@@ -62,7 +61,7 @@ class Forked:
             "env": dict(environment),
             "cwd": str(cwd or os.getcwd()),
             "checkers": start.CHECKERS,
-            "leave_out_checks": run_environment.checks_of is remaining_checks,  # type: ignore[attr-defined]  # patched
+            "leave_out_checks": parts.checks_of is remaining_checks,  # type: ignore[attr-defined]  # patched
             "leave_out_checkers": parts.inspection_of is no_checkers,  # type: ignore[attr-defined]  # patched
         }
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

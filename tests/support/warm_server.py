@@ -114,10 +114,10 @@ LEFT_OUT = "true # left out of the runs of tests"
 def leave_out_checks(leave_out: bool) -> None:
     """Whether runs of this process skip detected checks and `LEFT_OUT`, which take two thirds and a third of a run on
     the sample."""
-    from bot.run import environment
+    from bot.run import parts
     from bot.session.context import base
 
-    environment.checks_of = remaining_checks if leave_out else base.checks_of  # type: ignore[attr-defined]  # patched
+    parts.checks_of = remaining_checks if leave_out else base.checks_of  # type: ignore[attr-defined]  # patched
 
 
 def leave_out_checkers(leave_out: bool) -> None:

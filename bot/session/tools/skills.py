@@ -36,14 +36,18 @@ def with_skill_tool(profile: Profile, skills: SkillSet) -> Profile:
     return replace(profile, helper_tools=(*profile.helper_tools, NAME)) if skills.skills else profile
 
 
-Connect = Callable[[str], Provider]
-
-
 class SkillModels:
     """The model that a skill runs with, for one conversation. `own` returns the conversation's model by name; `connect`
-    makes a provider for another one, `None` if there is no other."""
+    makes a provider for another one, `None` if there is no other. `opened` are the providers of all conversations."""
 
-    def __init__(self, own: Callable[[], str], policy: Policy, connect: Connect | None) -> None:
+    def __init__(
+        self,
+        own: Callable[[], str],
+        policy: Policy,
+        connect: Callable[[str], Provider] | None,
+        opened: list[Provider] | None = None,
+    ) -> None:
+        self._opened = [] if opened is None else opened
         self._own = own
         self._policy = policy
         self._connect = connect
@@ -52,7 +56,7 @@ class SkillModels:
 
     def for_agent(self) -> SkillModels:
         """A new one for another conversation: a provider serves one."""
-        return SkillModels(self._own, self._policy, self._connect)
+        return SkillModels(self._own, self._policy, self._connect, self._opened)
 
     @property
     def provider(self) -> Provider | None:
@@ -77,6 +81,7 @@ class SkillModels:
                 self._connected[name] = apply_overrides(self._connect(name), self._policy.models)
             except AgentError as error:
                 return " ".join(str(error).rstrip(".").split())[:200]
+            self._opened.append(self._connected[name])
         return ""
 
     def begin(self, name: str) -> None:
@@ -87,10 +92,10 @@ class SkillModels:
         self._current = None
 
     def close(self) -> None:
+        """Close the providers of all conversations."""
         self._current = None
-        for provider in self._connected.values():
+        for provider in self._opened:
             provider.close()
-        self._connected = {}
 
 
 class RunSkills:
@@ -106,19 +111,10 @@ class RunSkills:
             store = SkillFolder(self.folder, skills_path(run.confinement, self.folder))
             self.tool = SkillTool(run.skills, store, self.grants, models)
         self._run = run
-        self._agents: list[RunSkills] = []
 
     def for_agent(self) -> RunSkills:
         """The same skills for a subagent, none loaded, with its own grants and model."""
-        agent = RunSkills(self._run, self.models.for_agent())
-        self._agents.append(agent)
-        return agent
-
-    def close(self) -> None:
-        """Close the providers of skills' models."""
-        for agent in self._agents:
-            agent.close()
-        self.models.close()
+        return RunSkills(self._run, self.models.for_agent())
 
     @property
     def tools(self) -> tuple[SkillTool, ...]:
