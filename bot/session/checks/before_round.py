@@ -1,4 +1,4 @@
-"""What the rounds of checks share, and the round on the base commit, which runs in the background."""
+"""What the rounds of checks share, their time included, and the round on the base commit, which runs in the background."""
 
 from __future__ import annotations
 
@@ -160,10 +160,10 @@ class Round:
             self.waits.begin(text(number), seconds, lambda: token.fire(SKIPPED))
             return token
 
-        options = {"begin": begin, "timed": self.budget.running, "on_output": self.waits.printed, **more}
+        more = {"begin": begin, "timed": self.budget.running, "on_output": self.waits.printed, **more}
         # The repository's own path, if the sandbox cannot show the tree there.
         origin = "" if self.run.confinement.moves else str(self.run.origin or "")
-        return CheckRunner(workspace, self.cancel, origin, limit=limit, **options)
+        return CheckRunner(workspace, self.cancel, origin, limit=limit, **more)
 
     def _record(
         self,
