@@ -1,4 +1,4 @@
-"""What the rounds of checks share, their time included, and the round on the base commit, which runs in the background."""
+"""What the rounds of checks share, their time included, and the round on the base, which runs in the background."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future
 
 from bot.contracts.evidence import CheckerComparison, Coverage, Problem
 from bot.contracts.outcome import CheckResult, CheckState
@@ -21,7 +20,6 @@ from bot.environment.detection import Detection
 from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.coverage import merge_coverage
-from bot.evidence.reruns import CheckExecution
 from bot.session.checks.after_round import BaseRuns, CheckPair, SuggestionTests
 from bot.session.checks.as_they_were import AsTheyWereRound
 from bot.session.checks.before_round import MINUTES, NO_CHANGE, BeforeRound, TimeBudget
@@ -47,10 +45,6 @@ def _minutes(run: Run) -> float:
     return min(float(wanted), most)
 
 
-def _has_result(future: Future[CheckExecution]) -> bool:
-    return future.done() and not future.cancelled() and future.exception() is None
-
-
 class Rounds:
     """The base round starts once, in the background. There is one round for each changed tree."""
 
@@ -71,9 +65,7 @@ class Rounds:
 
     def unable(self) -> tuple[str, ...]:
         """Return a sentence for the model about each check that turned out since the last call to be unable to run."""
-        ended = {
-            number: one.result().run for number, one in enumerate(self._before.executions) if _has_result(one)
-        }
+        ended = {number: one.result().run for number, one in enumerate(self._before.executions) if one.done()}
         new = {
             number: run for number, run in ended.items() if number not in self._told and run.state in _UNABLE
         }
@@ -92,8 +84,8 @@ class Rounds:
     @property
     def are_slow(self) -> bool:
         """Whether the checks before the change took over four minutes so far."""
-        ended = [future.result().run for future in self._before.executions if _has_result(future)]
-        return sum(run.duration for run in ended) > SLOW_SECONDS
+        ended = (one.result().run.duration for one in self._before.executions if one.done())
+        return sum(ended) > SLOW_SECONDS
 
     def stop_reruns_after(self, minutes: float) -> None:
         """Start no rerun later than this from now on."""
