@@ -125,8 +125,12 @@ def _record(journal: Journal, concluded: Outcome, verdict: Verdict | None) -> No
     """The journal's last lines."""
     if journal.failure:
         return
-    if checks := evidence_record(concluded):
-        journal.write(checks)
+    first = tuple(plain(line, "`") for line in look_first(concluded, concluded.files))
+    record = lines.Evidence(
+        concluded.checks, concluded.diagnostics, concluded.servers, concluded.coverage, first
+    )
+    if any(record):
+        journal.write(record)
     journal.write(
         lines.RunEnded(
             concluded.status.value,
@@ -180,13 +184,6 @@ def make_branch(repo: Path, result: RunResult, dirty: DirtyBase | None = None) -
     number, on_pull = (thread.number, thread.is_pull_request) if thread else (None, False)
     name = branch_name(number, title(result.outcome), on_pull_request=on_pull)
     return create_branch(repo, name, source=git, commit=commit, base=base) if commit else ""
-
-
-def evidence_record(outcome: Outcome) -> lines.Evidence | None:
-    """Return the record of an outcome, `None` if it has no evidence."""
-    first = tuple(plain(line, "`") for line in look_first(outcome, outcome.files))
-    record = lines.Evidence(outcome.checks, outcome.diagnostics, outcome.servers, outcome.coverage, first)
-    return record if any(record) else None
 
 
 _NAMED = 5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -113,10 +112,7 @@ class Archive:
         path = self._folder / f"transcript-{self._number}.txt"
         data = self._redact(text).encode("utf-8", "replace")
         try:
-            descriptor = os.open(
-                path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-            )
-            with open(descriptor, "wb") as file:
+            with path.open("xb") as file:
                 file.write(data)
         except OSError:
             return ""
