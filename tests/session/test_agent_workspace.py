@@ -1,7 +1,9 @@
-"""The workspace of a run's calls: a sandbox that does not start, and the order in which changes are told."""
+"""The workspace of a run's calls: a sandbox that does not start, the order in which changes are told, limits met."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,23 @@ from bot.checkout.git import Git
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FilesChanged, FileVersion
+from bot.contracts.outcome import CheckState
+from bot.evidence.check import Check
 from bot.session.run_folder import RunFolder
 from bot.session.workspaces.network import Network
-from bot.session.workspaces.start import AgentWorkspace, CallPosition, Workspaces, within_limits
+from bot.session.workspaces.start import (
+    LIMIT_NAMES,
+    AgentWorkspace,
+    CallPosition,
+    Workspaces,
+    limit_notes,
+    within_limits,
+)
+from bot.toolhost import exit_messages
 from bot.workspace.client import ScanResult, Workspace
+from tests.support.rounds import run_checks
 from tests.support.runs import make_run
-from tests.support.workspaces import Bench, eventually, make_tree
+from tests.support.workspaces import Bench, bash, eventually, make_tree
 
 
 def test_one_that_did_not_start_is_tried_in_the_same_folder(tmp_path: Path) -> None:
@@ -87,3 +100,34 @@ def test_a76_large_contents_of_one_command_are_not_all_kept() -> None:
     kept = within_limits(ScanResult(tuple(files)))
     assert [change.content is None for change in kept.files] == [False] * 16 + [True] * 4
     assert kept.note == "of 4 files it does not hold the contents"
+
+
+def test_each_limit_is_counted_and_named_and_what_is_none_passed_over() -> None:
+    assert limit_notes(["memory", "file", "<script>", "memory"]) == (
+        "Commands met limits of the sandbox: the size of one file (1 ×), memory (2 ×).",
+    )
+    assert limit_notes([""]) == ()
+
+
+def test_every_limit_that_the_host_names_has_words_here() -> None:
+    tables = [
+        node for node in ast.walk(ast.parse(inspect.getsource(exit_messages))) if isinstance(node, ast.Dict)
+    ]
+    named = {key.value for key in tables[0].keys if isinstance(key, ast.Constant)}
+    assert named == set(LIMIT_NAMES)
+
+
+def test_commands_checks_and_background_commands_are_counted_once_each(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    try:
+        workspace = bench.start(limits={"file": 1 << 20, "open_files": 64})
+        bash(workspace, "truncate -s 1T sparse")
+        bash(workspace, "exec truncate -s 1T sparse", background=True)
+        for _ in range(2):
+            workspace.call("bash_output", {"id": 1, "wait": 20}, CancelToken())
+        (ran,) = run_checks(workspace, [Check("bomb", "truncate -s 1T sparse", 20.0)])
+        assert list(workspace.limits_met) == ["file"] * 3
+        assert ran.run.state is CheckState.FAILED
+        assert ran.run.note == "it met a limit of the sandbox: the size of one file"
+    finally:
+        bench.close()

@@ -1,4 +1,5 @@
-"""Rounds of checks: each command by itself, in a tree of its own, over before and after."""
+"""Rounds of checks: each command by itself, in its own tree, also where that is not shown at the repository's own path;
+and which checks run, as a request says."""
 
 from __future__ import annotations
 
@@ -12,11 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
-from bot.contracts.outcome import CheckState
-from bot.evidence.check import Check
+from bot.contracts.errors import UsageError
+from bot.contracts.outcome import CheckRun, CheckState
+from bot.evidence.check import Check, denied_path, denied_path_note
+from bot.session.context.base import chosen_checks, detected_at
 from bot.workspace.client import Workspace
+from bot.workspace.sandbox.backends import bubblewrap, landlock
+from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
+from tests.session.test_environment_run import fixed
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import ScriptRequest, Step
 from tests.support.model_server import ModelServer
@@ -138,3 +145,172 @@ def test_a81_a_check_whose_sandbox_was_killed_is_run_again(cli: Cli, tmp_path: P
     [check] = ran.json["outcome"]["checks"]
     assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed"), check
     assert "running again, since its tool host ended" in ran.err
+
+
+OLD, NEW = "print('the old code')\n", "print('the new code')\n"
+needs_landlock = pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    """`origin` is what an editable install in the tree's own virtual environment leads to."""
+    for name, text in (("origin", OLD), ("tree", NEW)):
+        make_tree(tmp_path / name, {"src/app.py": text, "package.json": "{}"})
+    packages = tmp_path / "tree/.venv/lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    (packages / "__editable__.app-1.pth").write_text(f"{tmp_path}/origin/src\n")
+    files = Bench(tmp_path, tmp_path / "tree")
+    yield files
+    files.close()
+
+
+def run(bench: Bench, back_end: object, origin: str, *commands: str) -> tuple[CheckRun, ...]:
+    assert callable(back_end)
+    workspace = bench.start(back_end(), mount=str(bench.folder / "origin"))
+    rans = run_checks(workspace, [Check(one, one, 60) for one in commands], origin=origin)
+    return tuple(ran.run for ran in rans)
+
+
+LOAD = "python3 -c \"import site; site.addsitedir('.venv/lib/python3.11/site-packages'); import app\""
+
+
+@needs_landlock
+def test_under_landlock_a_module_that_cannot_be_shown_fails_no_check_and_is_explained(bench: Bench) -> None:
+    origin = str(bench.folder / "origin")
+    first, second = run(bench, landlock, origin, LOAD, "test -f package.json")
+    assert (first.state, second.state) == (CheckState.NOT_RUNNABLE, CheckState.PASSED)
+    assert (
+        f"No module named 'app'. If it is installed as a link to {origin}, this sandbox cannot show"
+        in first.note
+    )
+
+
+@needs_landlock
+def test_a_program_of_an_environment_that_was_made_there_fails_no_check(bench: Bench) -> None:
+    home = bench.folder / "origin/.venv"
+    (home / "bin").mkdir(parents=True)
+    (home / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (home / "bin/python").symlink_to("/usr/bin/python3")
+    (bench.tree / ".venv/bin").mkdir()
+    program = bench.tree / ".venv/bin/tests"
+    program.write_text(f"#!{home}/bin/python\nprint(1)\n")
+    program.chmod(0o755)
+    runs = run(bench, landlock, str(bench.folder / "origin"), ".venv/bin/tests", "test -f nothing")
+    assert [one.state for one in runs] == [CheckState.NOT_RUNNABLE, CheckState.FAILED]
+    assert runs[0].note.startswith(f"it needs {home}/pyvenv.cfg, in the repository's own folder")
+    assert "`.venv/bin/python -m pytest`" in runs[0].note
+
+
+@needs_landlock
+def test_words_on_that_folder_hide_no_limit_that_was_met(bench: Bench) -> None:
+    origin = str(bench.folder / "origin")
+    workspace = bench.start(landlock(), limits={"processes": 10})
+    command = f"echo {origin}/a: Permission denied; for i in $(seq 30); do sleep 60 & done; wait"
+    [ran] = run_checks(workspace, [Check("x", command, 60)], origin=origin)
+    assert ran.run.state is CheckState.FAILED
+    assert ran.run.note.startswith("it met a limit of the sandbox: ")
+
+
+@pytest.mark.slow
+@pytest.mark.bubblewrap
+def test_under_bubblewrap_the_tree_is_there_and_the_check_looks_at_it(bench: Bench) -> None:
+    [runs] = run(bench, bubblewrap, "", LOAD)
+    assert runs.state is CheckState.PASSED
+    assert "the new code" in runs.tail
+
+
+@pytest.mark.parametrize(
+    ("printed", "path"),
+    [
+        (
+            "PermissionError: [Errno 13] Permission denied: '/srv/app/.venv/pyvenv.cfg'",
+            "/srv/app/.venv/pyvenv.cfg",
+        ),
+        ("Error: EACCES: permission denied, open '/srv/app/lib/index.js'", "/srv/app/lib/index.js"),
+        ("sh: 1: /srv/app/run: Permission denied", "/srv/app/run"),
+        ("ls: cannot open directory '/srv/app': Permission denied", "/srv/app"),
+        ("open /srv/application/x: permission denied", ""),
+        ("open /mnt/srv/app/x: permission denied", ""),
+        ("open /srv/app.old/x: permission denied", ""),
+        ("/srv/app/x.py:3: AssertionError", ""),
+    ],
+)
+def test_a_path_that_was_refused_is_found(printed: str, path: str) -> None:
+    assert denied_path(f"one\n{printed}\ntwo", "/srv/app") == path
+
+
+def test_what_to_do_about_a_link_is_not_what_helps_with_an_environment() -> None:
+    assert "a link" in denied_path_note("/srv/app/lib/index.js")
+    assert "-m pytest" in denied_path_note("/srv/app/.venv/bin/python3.12")
+
+
+CHECKS = (
+    Check("Unit tests", "pytest"),
+    Check("lint", "ruff check ."),
+    Check("pytest", "pytest", fallback=True),
+)
+POLICY = """\
+version: 1
+diagnostics: {checkers: []}
+checks: [{name: Unit tests, command: 'true'}, {name: lint, command: 'false'}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, ["Unit tests", "lint", "pytest"]),
+        ({"no-checks": "true"}, []),
+        ({"check": "Unit tests"}, ["Unit tests"]),
+        ({"check": "unit-tests"}, ["Unit tests"]),
+        ({"check": "LINT"}, ["lint"]),
+    ],
+)
+def test_a_request_chooses_checks_by_name(options: dict[str, str], names: list[str]) -> None:
+    assert [check.name for check in chosen_checks(CHECKS, options)] == names
+
+
+def test_a_fallback_that_is_chosen_runs() -> None:
+    assert not chosen_checks(CHECKS, {"check": "pytest"})[0].fallback
+
+
+def test_a_name_that_no_check_has_is_an_error_with_those_there_are() -> None:
+    with pytest.raises(
+        UsageError, match=r"no check `tests` here\. There are: `Unit tests`, `lint`, `pytest`"
+    ):
+        chosen_checks(CHECKS, {"check": "tests"})
+
+
+def test_at_a_terminal(cli: Cli, tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "app", {"a": "1\n", ".github/agent.yml": POLICY})
+    outcome = fixed(
+        cli, repo, "auto", shell("echo 2 > a"), options=("--check", "lint", "--check-minutes", "3")
+    )
+    assert [check["name"] for check in outcome["checks"]] == ["lint"]
+    outcome = fixed(cli, repo, "auto", shell("echo 3 > a"), options=("--no-checks",))
+    assert outcome["checks"] == []
+
+
+@pytest.mark.checkers
+@pytest.mark.parametrize(("options", "are_compared"), [((), True), (("--no-checks",), False)])
+def test_no_checks_are_no_checkers_either(
+    cli: Cli, tmp_path: Path, options: tuple[str, ...], are_compared: bool
+) -> None:
+    repo = make_repository(tmp_path / "app", {"a.py": "one = 1\n", "ruff.toml": ""})
+    outcome = fixed(cli, repo, "auto", shell("echo 'two = 2' >> a.py"), options=options)
+    assert bool(outcome["diagnostics"]) is are_compared
+
+
+def test_the_options_are_those_of_the_users_own_build_and_no_link_is_followed(tmp_path: Path) -> None:
+    """As of catchorg/Catch2, which builds its tests with an option only."""
+    files = {"CMakeLists.txt": 'enable_testing()\noption(DEV "Tests" OFF)\n', ".gitignore": "build\n"}
+    repo = make_repository(tmp_path / "app", files)
+    cache = repo / "build/CMakeCache.txt"
+    cache.parent.mkdir()
+    cache.write_text("DEV:BOOL=ON\n")
+    (tmp_path / "run").mkdir()
+    checkout = check_out(Source(str(repo / ".git"), "HEAD"), tmp_path / "run")
+    assert ["-DDEV=ON" in check.command for check in detected_at(checkout, repo).checks] == [True]
+    assert ["-DDEV=ON" in check.command for check in detected_at(checkout).checks] == [False]
+    cache.symlink_to(cache.rename(tmp_path / "elsewhere"))
+    assert ["-DDEV=ON" in check.command for check in detected_at(checkout, repo).checks] == [False]
