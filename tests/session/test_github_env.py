@@ -1,4 +1,4 @@
-"""What a job's environment says: the token, of an app before the one that is there too, the report's address, secrets."""
+"""A job's environment: the token, of an app before the one that is there too, the address of the report, and secrets."""
 
 from __future__ import annotations
 
