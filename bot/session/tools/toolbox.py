@@ -165,8 +165,8 @@ class Gatekeeper:
         if (reply := self.approvals.ask(inquiry, to_ask)) is None:
             return None
         for path, decision in to_ask:
-            rule = f"{decision.rule}{BY_PERSON_SUFFIX}"
-            self.write(lines.PermissionDecision(question.tool, reply.allow, rule, reply.reason, path=path))
+            name = f"{decision.rule}{BY_PERSON_SUFFIX}"
+            self.write(lines.PermissionDecision(question.tool, reply.allow, name, reply.reason, path=path))
         if reply.allow:
             return Answer(True)
         self._add_denial(question.tool, asked_path, f"{asked.rule}{BY_PERSON_SUFFIX}", reply.reason)
