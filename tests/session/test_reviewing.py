@@ -23,7 +23,7 @@ from bot.review.diff import parse_diff
 from bot.review.diff_text import pieces_of
 from bot.session.context.review_scope import Reviewing, ReviewRange, pull_range
 from slash_forge import Forge
-from tests.support.repositories import commit_all, make_repository
+from tests.support.repositories import commit_all, git, make_repository
 
 REPO = "octo/hello"
 LINES = [f"line {number}" for number in range(1, 41)]
@@ -140,8 +140,8 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> ReviewRange:
     """Lines 5 and 30 of a.txt change."""
     repo = make_repository(tmp_path_factory.mktemp("changed") / "repo", {"a.txt": text()})
     (repo / "a.txt").write_text(text(l5="five", l30="thirty"))
-    commit_all(repo)
-    return ReviewRange("HEAD~1", "HEAD", parse_diff(diff_between(Git(repo / ".git"), "HEAD~1", "HEAD")))
+    before, after = git(repo, "rev-parse", "HEAD"), commit_all(repo)
+    return ReviewRange(before, after, parse_diff(diff_between(Git(repo / ".git"), before, after)))
 
 
 def judged(
