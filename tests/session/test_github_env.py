@@ -1,4 +1,4 @@
-"""A job's environment: the token, of an app before the one that is there too, the address of the report, and secrets."""
+"""A job's environment: the token (an app's before the one that is there too), the report's address, and secrets."""
 
 from __future__ import annotations
 
