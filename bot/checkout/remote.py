@@ -53,9 +53,6 @@ _NETWORK = (
 )
 USER = "x-access-token"
 
-NO_TREES = "--filter=tree:0"
-"""The option of a fetch that brings commits alone."""
-
 _REFUSED = (
     "Authentication failed",
     "could not read Username",
@@ -216,9 +213,8 @@ def fetch(
         run_remote_command(git_dir, url, token, [*FETCH, *depth, "--end-of-options", url, *refs], pace)
     except RemoteGitError as error:
         raise _checkout_error(git_dir, url, refs, token, error.stderr) from None
-    if NO_TREES not in depth:
-        for ref in refs:
-            check_tree(Git(git_dir), ref.removeprefix("+").rpartition(":")[2])
+    for ref in refs:
+        check_tree(Git(git_dir), ref.removeprefix("+").rpartition(":")[2])
 
 
 def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr: str) -> AgentError:

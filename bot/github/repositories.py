@@ -91,6 +91,11 @@ class Repositories(ApiPart):
         compared = self._repository(repository).compare(sha, branch, comparison_commits_per_page=1)
         return self._parsed_or_none(lambda: compared.status) in ("identical", "ahead")
 
+    def merge_base(self, repository: str, base: str, head: str) -> str:
+        """Return the merge base of two commits or branches; empty if they have none, or one of them does not exist."""
+        compared = self._repository(repository).compare(base, head, comparison_commits_per_page=1)
+        return self._parsed_or_none(lambda: compared.merge_base_commit.sha) or ""
+
 
 def _repository(found: Repository) -> RepositoryData:
     return RepositoryData(

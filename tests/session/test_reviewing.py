@@ -56,7 +56,8 @@ class Pull:
 
     def range(self, since: str = "") -> ReviewRange:
         token = self.forge.token("octo")
-        head = PullHead(self.number, self.head())
+        merge_base = Git(self.forge.git_folder(REPO)).run("merge-base", "main", self.head()).decode().strip()
+        head = PullHead(self.number, self.head(), merge_base)
         source = Source(self.forge.clone_url(REPO), "refs/heads/main", token, head)
         checkout: Checkout = check_out(source, self.folder / str(next(self._numbers)))
         return pull_range(checkout, source, since)

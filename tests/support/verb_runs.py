@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -134,6 +135,17 @@ def fork_pull(stage: Stage, files: dict[str, str], login: str = "mallory") -> in
     return stage.forge.open_pull(stage.repo, login, f"{login}:topic")
 
 
+def pull_head(stage: Stage, request: Request) -> PullHead | None:
+    if request.pull is None:
+        return None
+    git = stage.forge.git_folder(stage.repo)
+    found = subprocess.run(
+        ["git", "-C", git, "merge-base", request.base_ref, request.pull.head_sha],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return PullHead(request.pull.number, request.pull.head_sha, found.stdout.strip())
+
+
 def run_verb(
     stage: Stage, request: Request, steps: Sequence[Step] | Script, *, resume: Path | None = None,
     more: Mapping[str, str] = MappingProxyType({}), **job: Any,
@@ -141,7 +153,7 @@ def run_verb(
     """Run `request`, with `more` in its environment, `{model}` in it the model's address; the bundle is where the
     stage's `publish` looks for it."""
     folder = RunFolder(Path(tempfile.mkdtemp(prefix="run-", dir=stage.folder)))
-    pull = request.pull
+    head = pull_head(stage, request)
     with ModelServer(steps) as server:
         environment = {
             "PATH": os.environ["PATH"],
@@ -157,7 +169,7 @@ def run_verb(
                     stage.forge.clone_url(stage.repo),
                     f"refs/heads/{request.base_ref}",
                     stage.sample.run_token,
-                    PullHead(pull.number, pull.head_sha) if pull else None,
+                    head,
                 ),
                 folder=folder,
                 connect=lambda: connect_model(MODEL, environment),

@@ -112,7 +112,8 @@ def _later(context: PublishContext, commit: CheckedCommit, current: PullRequest)
 
 
 def _fetch(context: PublishContext, current: PullRequest) -> PullBase:
-    head = PullHead(current.number, context.outcome.base_sha)
+    sha = context.outcome.base_sha
+    head = PullHead(current.number, sha, context.github.merge_base(context.repository, current.base_ref, sha))
     depth = ["--depth=1", "--no-tags"]
     try:
         return fetch_pull(

@@ -265,7 +265,8 @@ def fetch_current_diff(context: PublishContext, current_head: str, git_dir: Path
 def _fetch_diff_at(context: PublishContext, head_sha: str, folder: Path) -> ReviewedDiff:
     request, remote = context.outcome.request, context.remote
     git = make_bare(folder, head_sha)
-    head = PullHead(_pull(context).number, head_sha)
+    merge_base = context.github.merge_base(context.repository, request.base_ref, head_sha)
+    head = PullHead(_pull(context).number, head_sha, merge_base)
     depth = ["--depth=1", "--no-tags"]
     ends = fetch_pull(git, remote.url, remote.token, head, base_ref=request.base_ref, depth=depth)
     file = request.policy_file

@@ -24,7 +24,6 @@ from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.run.run import run
-from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.run import RunSpec
 from bot.session.event.attachments import github_attachments
@@ -164,7 +163,7 @@ def _spec(
     options, environment, github = context.options, context.environment, context.github
     check_machine()
     check_folder(options.out)
-    folder, source = new_folder(environment), _source(request, context.where)
+    folder, source = new_folder(environment), _source(request, context)
     resume, open_pull, notes = None, None, tuple[str, ...]()
     if needs(request.verb, Earlier.RUN) and request.resumes:
         request, resume, notes = resume_bundle(context, request, source, folder)
@@ -208,9 +207,11 @@ def _progress_thread_ref(context: EventContext, request: Request) -> ThreadRef |
     return context.thread_ref
 
 
-def _source(request: Request, where: GitHubEnvironment) -> Source:
-    pull = request.pull
-    head = PullHead(pull.number, pull.head_sha) if pull else None
+def _source(request: Request, context: EventContext) -> Source:
+    pull, where, head = request.pull, context.where, None
+    if pull is not None:
+        merge_base = context.github.merge_base(request.repository, request.base_ref, pull.head_sha)
+        head = PullHead(pull.number, pull.head_sha, merge_base)
     return Source(where.git_url(request.repository), f"refs/heads/{request.base_ref}", where.token, head)
 
 
