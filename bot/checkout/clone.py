@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bot.checkout import layout, local, remote
-from bot.checkout.errors import CheckoutError, HostileRepositoryError, MissingRevisionError, UnavailableError
+from bot.checkout.errors import CheckoutError, MissingRevisionError, UnavailableError
 from bot.checkout.git import Git, GitError
 from bot.checkout.objects import check_tree
 from bot.checkout.pull import OBJECT_ID, PullHead, fetch_pull, mark_diff_base
@@ -174,12 +174,12 @@ def _new_checkout(git: Git, tree: Path, sha: str, branch: str, history: History)
     layout.copy_history(git.git_dir, tree / ".git")
     listing = git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")
     entries = [entry.partition("\t") for entry in os.fsdecode(listing).split("\0") if entry]
+    paths = tuple(path for _, _, path in entries)
     notes = (
         _submodules_note([path for head, _, path in entries if head.startswith(_GITLINK)]),
-        _lfs_note(tree),
+        _lfs_note(tree, paths),
         _version_note(tree, history) if not any((git.git_dir / "refs/tags").iterdir()) else "",
     )
-    paths = tuple(path for _, _, path in entries)
     return Checkout(git, tree, sha, tuple(filter(None, notes)), branch, policy_sha=sha, paths=paths)
 
 
@@ -212,9 +212,7 @@ def _write_tree(
         git.run("read-tree", "--reset", "-u", tree_sha or sha, work_tree=tree, index=own / "index", env=env)
     except GitError as error:
         if "invalid path" in error.detail:
-            raise HostileRepositoryError(
-                f"the commit cannot be checked out safely: {error.detail}"
-            ) from error
+            raise CheckoutError(f"the commit cannot be checked out safely: {error.detail}") from error
         raise CheckoutError(f"the commit cannot be checked out: {error.detail}") from error
 
 
@@ -231,8 +229,6 @@ def _branch_or_base(branch: str) -> str:
 
 _LARGEST_READ = 1 << 20
 _GITLINK = "160000"
-_POINTER = b"version https://git-lfs.github.com/spec/"
-_LARGEST_POINTER = 1024
 _MOST_NAMES = 5
 
 
@@ -245,11 +241,11 @@ def _submodules_note(paths: Sequence[str]) -> str:
     )
 
 
-def _lfs_note(tree: Path) -> str:
-    paths = list(_pointers(tree))
-    if not paths:
+def _lfs_note(tree: Path, paths: Sequence[str]) -> str:
+    attributes = [path for path in paths if path.rpartition("/")[2] == ".gitattributes"]
+    if not any(b"filter=lfs" in _read(os.path.join(tree, path), _LARGEST_READ) for path in attributes):
         return ""
-    return f"Git LFS contents were not fetched; these files are pointers: {quoted_names(paths, _MOST_NAMES)}."
+    return "Git LFS contents were not fetched: the files that `.gitattributes` gives to LFS are pointers."
 
 
 def _version_note(tree: Path, history: History) -> str:
@@ -268,25 +264,6 @@ def _version_note(tree: Path, history: History) -> str:
         f"{' and '.join(tools)} takes the version from git history, and only the base commit was fetched: "
         "set `history` in the policy file to a number of commits or to `full` if a wrong version matters."
     )
-
-
-def _pointers(tree: Path) -> Iterator[str]:
-    """Yield the paths of LFS pointer files in a pristine tree, if its attributes mention LFS."""
-    uses_lfs = False
-    candidates: list[str] = []
-    for folder, folders, files in os.walk(tree):
-        folders[:] = sorted(name for name in folders if name != ".git")
-        if ".gitattributes" in files:
-            uses_lfs = uses_lfs or b"filter=lfs" in _read(
-                os.path.join(folder, ".gitattributes"), _LARGEST_READ
-            )
-        candidates += [os.path.join(folder, name) for name in sorted(files)]
-    if uses_lfs:
-        for path in candidates:
-            if os.lstat(path).st_size <= _LARGEST_POINTER and _read(path, _LARGEST_POINTER).startswith(
-                _POINTER
-            ):
-                yield os.path.relpath(path, tree)
 
 
 def _read(path: str, limit: int) -> bytes:

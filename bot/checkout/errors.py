@@ -6,7 +6,7 @@ from bot.contracts.errors import ExitCode, UsageError
 
 
 class CheckoutError(UsageError):
-    """The repository could not be checked out."""
+    """The repository could not be checked out: it is missing, empty, damaged or hostile, or the token has no access."""
 
 
 class RemoteGitError(CheckoutError):
@@ -24,25 +24,9 @@ class UnavailableError(CheckoutError):
     exit_code = ExitCode.UNAVAILABLE
 
 
-class MissingRepositoryError(CheckoutError):
-    """There is no repository at that address, or the token has no access."""
-
-
 class MissingRevisionError(CheckoutError):
     """The repository has no such branch or commit."""
 
 
 class MovedHeadError(CheckoutError):
     """The pull request's head at the time of the trigger is no longer on the server."""
-
-
-class NoCommitsError(CheckoutError):
-    """The repository is empty."""
-
-
-class AuthenticationFailedError(CheckoutError):
-    """The server refused the token."""
-
-
-class HostileRepositoryError(CheckoutError):
-    """The commit contains a path that is not safe to check out, or is over a size limit."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from bot.checkout.errors import MissingRepositoryError
+from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import git_dir_of
 from bot.checkout.remote import LOOPBACK
@@ -87,7 +87,7 @@ def github_remotes(repo: Path) -> tuple[GitHubRemote, ...]:
 
 def origin_repository(repo: Path) -> str:
     """Return `owner/name` of the remote `origin`, or empty."""
-    with suppress(MissingRepositoryError):
+    with suppress(CheckoutError):
         return next((one.repository for one in github_remotes(repo) if one.name == "origin"), "")
     return ""
 

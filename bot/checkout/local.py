@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.checkout import layout
-from bot.checkout.errors import CheckoutError, MissingRepositoryError, MissingRevisionError, NoCommitsError
+from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import FETCH, Git, GitError, GitProcess
 
 # Before git 2.39.4 upload-pack fetches what a partial clone lacks, by whatever program the clone's settings name
-# (CVE-2024-32004): our own fetch may use a file's protocol, what it starts may use none.
-_UPLOAD_PACK = "env GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git upload-pack"
+# (CVE-2024-32004): our own fetch may use a file's protocol, what it starts may use none. The user named the repository,
+# so its owner does not matter.
+_UPLOAD_PACK = (
+    "env GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory "
+    "'GIT_CONFIG_VALUE_0=*' git upload-pack"
+)
 
 
 class LocalCommit(NamedTuple):
@@ -28,25 +32,25 @@ class LocalCommit(NamedTuple):
 
 
 def git_dir_of(path: Path) -> Path:
-    """Return the git directory of the repository that contains `path`. Raises `MissingRepositoryError`.
+    """Return the git directory of the repository that contains `path`. Raises `CheckoutError`.
 
     git's own discovery is not used: it also obeys environment and settings.
     """
     start = Path(os.path.abspath(path))
     if not start.is_dir():
-        raise MissingRepositoryError(f"there is no folder {start}")
+        raise CheckoutError(f"there is no folder {start}")
     for folder in (start, *start.parents):
         if (folder / ".git").exists():
             return folder / ".git"
         if (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir():
             return folder
-    raise MissingRepositoryError(f"{start} is not in a git repository")
+    raise CheckoutError(f"{start} is not in a git repository")
 
 
 def repository_root(path: Path) -> Path:
     """Return the root of the work tree that contains `path`, or a bare repository itself.
 
-    Raises `MissingRepositoryError`.
+    Raises `CheckoutError`.
     """
     git_dir = git_dir_of(path)
     return git_dir.parent if git_dir.name == ".git" else git_dir
@@ -105,9 +109,7 @@ def _not_found(git: Git, work_tree: Path, path: Path, revision: str, error: GitE
             f"the repository {path} cannot be read: {error.detail}. See what is damaged with `git fsck` there"
         )
     if not known:
-        return NoCommitsError(
-            f"the repository {path} has no commits yet: make a first commit, then ask again"
-        )
+        return CheckoutError(f"the repository {path} has no commits yet: make a first commit, then ask again")
     return MissingRevisionError(f"the repository {path} has no branch or commit {revision!r}")
 
 
@@ -169,17 +171,11 @@ def set_tag(git: Git, commit: LocalCommit, name: str) -> None:
 
 def fetch(git: Git, path: Path, commit: LocalCommit, branch: str, depth: list[str]) -> None:
     """Fetch `commit` with history and the tags on it from the repository at `path`."""
-    config = git.git_dir / "safe-directory"
-    # The user named this repository; upload-pack trusts it only by a configuration file.
-    config.write_text("[safe]\n\tdirectory = *\n")
-    try:
-        git.run(
-            *FETCH,
-            *depth,
-            f"--upload-pack={_UPLOAD_PACK}",
-            os.fspath(git_dir_of(path)),
-            f"{commit.sha}:refs/heads/{branch}",
-            env={"GIT_CONFIG_GLOBAL": str(config), "GIT_ALLOW_PROTOCOL": "file"},
-        )
-    finally:
-        config.unlink()
+    git.run(
+        *FETCH,
+        *depth,
+        f"--upload-pack={_UPLOAD_PACK}",
+        os.fspath(git_dir_of(path)),
+        f"{commit.sha}:refs/heads/{branch}",
+        env={"GIT_ALLOW_PROTOCOL": "file"},
+    )

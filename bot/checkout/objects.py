@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 
-from bot.checkout.errors import HostileRepositoryError
+from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git
 from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
 
@@ -182,7 +182,7 @@ _ENTRY = re.compile(rb"[0-7]{6} \w+ [0-9a-f]+ +(\d+|-|BAD)\t([^\0]*)\0")
 
 
 def check_tree(git: Git, tree: str, env: Mapping[str, str] | None = None) -> None:
-    """Raise `HostileRepositoryError` if `tree` is over a limit. The listing is read only up to that point."""
+    """Raise `CheckoutError` if `tree` is over a limit. The listing is read only up to that point."""
     entries = size = 0
     partial = b""
     listing = git.start("ls-tree", "-r", "-t", "-z", "--long", "--full-tree", tree, env=env)
@@ -203,8 +203,8 @@ def check_tree(git: Git, tree: str, env: Mapping[str, str] | None = None) -> Non
                 raise _over(tree, f"holds more than {MOST_BYTES >> 30} GiB")
 
 
-def _over(tree: str, reason: str) -> HostileRepositoryError:
-    return HostileRepositoryError(
+def _over(tree: str, reason: str) -> CheckoutError:
+    return CheckoutError(
         f"the tree {tree[:12]} {reason}, which is the limit: it is not checked out. Remove what is too much from that "
         "commit, or name a branch without it"
     )

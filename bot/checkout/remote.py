@@ -15,16 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from bot.checkout.errors import (
-    AuthenticationFailedError,
-    CheckoutError,
-    HostileRepositoryError,
-    MissingRepositoryError,
-    MissingRevisionError,
-    NoCommitsError,
-    RemoteGitError,
-    UnavailableError,
-)
+from bot.checkout.errors import CheckoutError, MissingRevisionError, RemoteGitError, UnavailableError
 from bot.checkout.git import (
     FETCH,
     Git,
@@ -223,13 +214,13 @@ def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr
     if any(sign in stderr for sign in _NO_SUCH_REF):
         wanted = refs[0].split(":")[0].removeprefix("+").removeprefix("refs/heads/")
         if _is_empty(git_dir, url, token):
-            return NoCommitsError(
+            return CheckoutError(
                 f"the repository {url} has no commits yet: push a first commit, then ask again"
             )
         return MissingRevisionError(f"the repository {url} has no branch or commit {wanted!r}")
     if any(sign in stderr for sign in _TOO_MUCH):
         most = process_limits()
-        return HostileRepositoryError(
+        return CheckoutError(
             f"git needs more than {most[resource.RLIMIT_DATA] >> 20} MiB of memory or {most[resource.RLIMIT_CPU]} s to "
             f"unpack what {url} sent: {detail}. Remove what is so large from that commit, or name a branch without it"
         )
@@ -242,11 +233,9 @@ def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr
         return RepositoryMovedError(f"fetching {url}")
     if any(sign in stderr for sign in _REFUSED):
         access = "the token it was given" if token else "access without a token"
-        return AuthenticationFailedError(
-            f"the server of {url} refused {access}: check the token's access to contents"
-        )
+        return CheckoutError(f"the server of {url} refused {access}: check the token's access to contents")
     if any(sign in stderr for sign in _ABSENT):
-        return MissingRepositoryError(f"there is no repository at {url}, or the token may not see it")
+        return CheckoutError(f"there is no repository at {url}, or the token may not see it")
     return CheckoutError(f"{url} could not be fetched: {detail}")
 
 
