@@ -15,18 +15,10 @@ from bot.checkout.local import git_dir_of
 
 _PREFIX = "agent"
 _LONGEST_SLUG = 40
-_SHORTEST_SLUG = 12
 _LONGEST_WORD = 20
 # A shorter word without vowels may be an abbreviation.
 _LONGEST_ABBREVIATION = 8
 _MOST_SUFFIXES = 1000
-_BEGINS_PHRASE = re.compile(
-    "about|after|and|as|at|because|before|between|but|by|during|for|from|if|in|into|like|of|on|or|over|per|since|so|"
-    "than|that|through|to|under|unless|until|via|when|where|which|while|who|with|without"
-)
-_NEEDS_NEXT = re.compile(
-    f"{_BEGINS_PHRASE.pattern}|a|all|an|any|be|being|each|every|is|its|no|not|the|their|this"
-)
 _NAME = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _NO_OBJECT = "0"
 
@@ -46,28 +38,10 @@ def branch_name(thread_number: int | None, title: str, *, on_pull_request: bool 
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = "-".join(word for word in re.findall(r"[a-z0-9]+", plain) if _is_word(word))
     if len(slug) > _LONGEST_SLUG:
-        slug = _cut(slug)
+        slug = slug[: _LONGEST_SLUG + 1].rpartition("-")[0]
     kind = "pr" if on_pull_request else "issue"
     parts = [f"{kind}-{thread_number}" if thread_number is not None else "", slug]
     return f"{_PREFIX}/{'-'.join(part for part in parts if part) or 'change'}"
-
-
-def _cut(slug: str) -> str:
-    """Return the words of `slug` up to the last place where a phrase can end: before a word that begins another phrase,
-    such as "when" or "of", else after any word, unless little would be left."""
-    ends = [match.start() for match in re.finditer("-", slug[: _LONGEST_SLUG + 1])]
-    phrases = [
-        end for end in ends if end >= _SHORTEST_SLUG and _BEGINS_PHRASE.fullmatch(_word_at(slug, end + 1))
-    ]
-    words = [end for end in ends if end >= _LONGEST_SLUG // 2]
-    cut = slug[: max(phrases or words, default=_LONGEST_SLUG)]
-    while _NEEDS_NEXT.fullmatch(cut.rpartition("-")[2]) and "-" in cut:
-        cut = cut.rpartition("-")[0]
-    return cut
-
-
-def _word_at(slug: str, position: int) -> str:
-    return slug[position:].partition("-")[0]
 
 
 def _is_word(text: str) -> bool:
