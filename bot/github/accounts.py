@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from github.AuthenticatedUser import AuthenticatedUser
 from github.NamedUser import NamedUser
 from github.Organization import Organization
@@ -16,6 +18,16 @@ _VIEWER = "query viewer { viewer { login databaseId } }"
 def account(user: NamedUser | Organization | AuthenticatedUser | None) -> Account:
     """Return the account of `user`; `None` is a deleted one."""
     return Account(user.login, user.id, user.type) if user is not None else GHOST
+
+
+def graphql_account(author: Any) -> Account:
+    """Return the account of an author in GraphQL, with the login as in REST: a bot's ends in `[bot]`. The id is 0 if
+    the query does not ask for it; null is a deleted account."""
+    if not author:
+        return GHOST
+    kind, login = author["__typename"], str(author["login"]).removesuffix("[bot]")
+    login += "[bot]" if kind == "Bot" else ""
+    return Account(login, int(author.get("databaseId") or 0), kind)
 
 
 class Accounts(ApiPart):

@@ -19,7 +19,8 @@ from bot.contracts.pulls import Annotation, FailedCheck, FailedStep
 from bot.github.bodies import fit
 from bot.github.downloads import Download, Downloads
 from bot.github.errors import GitHubError
-from bot.github.values import ACTIONS, CheckRunData, CheckRunDraft
+from bot.github.transport import unchanged
+from bot.github.values import ACTIONS, CheckRunDraft
 
 FAILED = ("failure", "timed_out", "startup_failure", "action_required")
 _FAILED_STATES = ("failure", "error")
@@ -27,8 +28,8 @@ _FAILED_STATES = ("failure", "error")
 ANNOTATIONS = 50
 # Failed checks whose annotations and logs are read: the jobs of a failed matrix mostly report the same.
 DETAILED = 3
-# Bytes read of a log, from its end.
-LOG_LIMIT = 16 << 20
+# Bytes read of a log; only its last lines are kept.
+LOG_LIMIT = 256 << 20
 _MAX_SUMMARY = 4_000
 _SUMMARY_LIMIT = 65_535
 _MESSAGE_LIMIT = 16_000
@@ -39,10 +40,10 @@ _JOB = re.compile(r"/actions/runs/\d+/job/(\d+)")
 class Checks(Downloads):
     """Names, summaries, annotations and logs are untrusted text."""
 
-    def check_runs(self, repository: str, sha: str, name: str = "") -> Iterator[CheckRunData]:
+    def check_runs(self, repository: str, sha: str, name: str = "") -> Iterator[CheckRun]:
         """The latest run of each check on the commit `sha`, or of those called `name`."""
         runs = self._repository(repository).get_commit(sha).get_check_runs(name or NotSet)
-        return self._each(runs, _check_run)
+        return self._each(runs, unchanged)
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
         """All failed checks of `sha`, the first three with annotations and the logs of Actions' jobs.
@@ -58,17 +59,21 @@ class Checks(Downloads):
         rows = PaginatedList(CommitStatus, self.requester, path, list_item="statuses")
         return [one for one in self._each(rows, _status) if one.conclusion in _FAILED_STATES]
 
-    def _failed(self, repository: str, run: CheckRunData, detailed: bool) -> FailedCheck:
+    def _failed(self, repository: str, run: CheckRun, detailed: bool) -> FailedCheck:
+        annotated = detailed and run.output and run.output.annotations_count
+        # The job of a check run by Actions has its id; the address says so too.
+        job = _JOB.search(run.details_url or "")
+        of_actions = detailed and app_of(run) == ACTIONS
         return FailedCheck(
             name=run.name,
             conclusion=run.conclusion,
-            url=run.url,
-            summary=run.summary[:_MAX_SUMMARY],
-            annotations=self._annotations(repository, run) if detailed and run.annotations else (),
-            steps=self._steps(repository, run.job_id) if detailed and run.job_id else (),
+            url=run.html_url or "",
+            summary=_summary(run)[:_MAX_SUMMARY],
+            annotations=self._annotations(repository, run) if annotated else (),
+            steps=self._steps(repository, int(job.group(1)) if job else run.id) if of_actions else (),
         )
 
-    def _annotations(self, repository: str, run: CheckRunData) -> tuple[Annotation, ...]:
+    def _annotations(self, repository: str, run: CheckRun) -> tuple[Annotation, ...]:
         check_run = CheckRun(self.requester, url=f"/repos/{repository}/check-runs/{run.id}")
         return tuple(islice(self._each(check_run.get_annotations(), _annotation), ANNOTATIONS))
 
@@ -77,10 +82,6 @@ class Checks(Downloads):
         path = f"/repos/{repository}/actions/jobs/{job_id}/logs"
         try:
             with self._download(path) as download:
-                size = download.size or 0
-                if size <= LOG_LIMIT:
-                    return failed_steps(_first(download, LOG_LIMIT))
-            with self._download(path, {"Range": f"bytes={size - LOG_LIMIT}-"}) as download:
                 return failed_steps(_first(download, LOG_LIMIT))
         except GitHubError as error:
             return (FailedStep("", str(error)),)
@@ -126,23 +127,15 @@ def _first(download: Download, limit: int) -> Iterator[bytes]:
             return
 
 
-def _check_run(run: CheckRun) -> CheckRunData:
-    output = run.output
-    job = _JOB.search(run.details_url or "")
-    app = run.app.slug if run.app else ""
-    texts = [(part or "").strip() for part in (output.title, output.summary)] if output else []
-    return CheckRunData(
-        id=run.id,
-        name=run.name,
-        conclusion=run.conclusion or "",
-        url=run.html_url or "",
-        summary="\n\n".join(part for part in texts if part),
-        annotations=(output.annotations_count or 0) if output else 0,
-        # The job of a check run by Actions has its id; the address says so too.
-        job_id=(int(job.group(1)) if job else run.id) if app == ACTIONS else 0,
-        external_id=run.external_id or "",
-        app=app,
-    )
+def app_of(run: CheckRun) -> str:
+    """Return the slug of the app that made a check run."""
+    return run.app.slug if run.app else ""
+
+
+def _summary(run: CheckRun) -> str:
+    """Return the title and the summary of a check run."""
+    texts = [(part or "").strip() for part in (run.output.title, run.output.summary)] if run.output else []
+    return "\n\n".join(part for part in texts if part)
 
 
 def _status(status: CommitStatus) -> FailedCheck:

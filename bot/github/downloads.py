@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 import requests
@@ -24,23 +25,17 @@ class Downloads(ApiPart):
     """
 
     @contextmanager
-    def _download(self, path: str, headers: dict[str, str] | None = None) -> Iterator[Download]:
+    def _download(self, path: str) -> Iterator[Download]:
         action = reading(path)
         with requests.Session() as session:
             # No `.netrc`, whose password would go to the other host. Proxies of the environment still apply.
             session.auth = lambda request: request
-            response = with_retries(
-                lambda: self._once_followed(session, path, headers or {}),
-                self.requester.pace,
-                action,
-                safe=True,
-            )
+            attempt = partial(self._once_followed, session, path)
+            response = with_retries(attempt, self.requester.pace, action, safe=True)
             with response:
                 yield Download(response, action)
 
-    def _once_followed(
-        self, session: requests.Session, path: str, headers: dict[str, str]
-    ) -> requests.Response | Failure:
+    def _once_followed(self, session: requests.Session, path: str) -> requests.Response | Failure:
         url = f"{self.requester.base_url.rstrip('/')}{path}"
         request_headers = {"User-Agent": "slash-agent", "Accept": "application/vnd.github+json"}
         auth = self.requester.auth
@@ -63,7 +58,7 @@ class Downloads(ApiPart):
                 if url.startswith(f"{base_url.rstrip('/')}/"):
                     continue  # a repository that was renamed: GitHub asks for the token there as well
                 # Unencoded, so that `content-length` is the number of bytes.
-                request_headers = {"User-Agent": "slash-agent", "Accept-Encoding": "identity", **headers}
+                request_headers = {"User-Agent": "slash-agent", "Accept-Encoding": "identity"}
                 continue
             if response.status_code >= 300:
                 with response:
@@ -81,7 +76,6 @@ class Download:
     def __init__(self, response: requests.Response, action: str) -> None:
         self._response = response
         self._action = action
-        self.partial = response.status_code == 206
 
     @property
     def size(self) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from github.Commit import Commit
@@ -10,11 +11,11 @@ from github.PullRequest import PullRequest as PullObject
 from github.PullRequestPart import PullRequestPart
 
 from bot.contracts.pulls import PullRequest, PullState
-from bot.contracts.threads import GHOST, Account, PushData, TextKind
-from bot.github.accounts import account
+from bot.contracts.threads import PushData, TextKind
+from bot.github.accounts import account, graphql_account
 from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
-from bot.github.transport import PAGE, stamp, unchanged
+from bot.github.transport import HIDDEN, PAGE, stamp, unchanged
 from bot.github.values import PullData
 
 # Seconds after each look for a pull request that is being opened. A job that is cancelled has ten seconds in all.
@@ -52,15 +53,10 @@ class Pulls(RenderedTexts):
     def pushes(self, repository: str, branch: str) -> list[PushData] | None:
         """Return the newest 100 pushes to a branch, newest first; `None` if GitHub does not list them, as for one of a
         private fork."""
-        ref = f"refs/heads/{branch}"
-        try:
-            return self._get(f"/repos/{repository}/activity", _pushes, ref=ref, per_page=PAGE)
-        except GitHubError as error:
-            # A private fork is not there for a token of the repository that it was forked from; an older GitHub
-            # Enterprise Server has no such list.
-            if error.status in (403, 404):
-                return None
-            raise
+        path, ref = f"/repos/{repository}/activity", f"refs/heads/{branch}"
+        # A private fork is not there for a token of the repository that it was forked from; an older GitHub Enterprise
+        # Server has no such list.
+        return self._parsed_or_none(partial(self._get, path, _pushes, ref=ref, per_page=PAGE), HIDDEN)
 
     def pulls(self, repository: str, state: str = "open") -> Iterator[PullData]:
         """Newest first. `state` is `open`, `closed` or `all`."""
@@ -180,13 +176,6 @@ def _mentioning(response: Any, repository: str) -> list[PullData]:
 
 def _pull_of_graphql(node: Any) -> PullData:
     """The repository is that of the pull request, which its head need not be in."""
-    author = node["author"]
-    known = GHOST
-    if author:
-        suffix = "[bot]" if author["__typename"] == "Bot" else ""
-        known = Account(
-            f"{author['login']}{suffix}", int(author.get("databaseId") or 0), author["__typename"]
-        )
     return PullData(
         number=int(node["number"]),
         url=str(node["url"]),
@@ -196,5 +185,5 @@ def _pull_of_graphql(node: Any) -> PullData:
         head_sha=str(node["headRefOid"]),
         head_repository=str(node["repository"]["nameWithOwner"]),
         base_branch=str(node["baseRefName"]),
-        author=known,
+        author=graphql_account(node["author"]),
     )

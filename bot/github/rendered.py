@@ -19,9 +19,6 @@ from bot.github.values import RenderedText
 T = TypeVar("T")
 TextT = TypeVar("TextT", Issue, IssueComment, PullRequest, PullRequestComment, PullRequestReview)
 
-_MOST_KEPT = 8 << 20
-"""Characters; the oldest texts are dropped first."""
-
 
 class RenderedTexts(ApiPart):
     """Reads of texts with their HTML. A text that a list or a thread has brought is not requested again."""
@@ -29,7 +26,6 @@ class RenderedTexts(ApiPart):
     def __init__(self, requester: ApiRequester) -> None:
         super().__init__(requester)
         self._texts: dict[tuple[str, TextKind, int], RenderedText] = {}
-        self._characters = 0
 
     def rendered_text(
         self, repository: str, kind: TextKind, number: int, identity: int
@@ -53,17 +49,10 @@ class RenderedTexts(ApiPart):
         def keep(found: TextT) -> T:
             identity = found.raw_data["number" if kind is TextKind.THREAD else "id"]
             if "body_html" in found.raw_data:
-                self._keep(repository, kind, identity, _rendered_text(found))
+                self._texts[repository.lower(), kind, identity] = _rendered_text(found)
             return parse(found)
 
         return keep
-
-    def _keep(self, repository: str, kind: TextKind, identity: int, text: RenderedText) -> None:
-        self._texts[repository.lower(), kind, identity] = text
-        self._characters += len(text.body) + len(text.html)
-        while self._characters > _MOST_KEPT:
-            oldest = self._texts.pop(next(iter(self._texts)))
-            self._characters -= len(oldest.body) + len(oldest.html)
 
 
 def _rendered_text(found: TextT) -> RenderedText:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -15,8 +16,7 @@ from github.InputGitTreeElement import InputGitTreeElement
 from github.Repository import Repository
 
 from bot.contracts.threads import Permission, RepositoryData
-from bot.github.errors import GitHubError
-from bot.github.transport import PAGE, ApiPart, ApiRequester
+from bot.github.transport import HIDDEN, PAGE, ApiPart, ApiRequester
 from bot.github.values import ActionsSettings, BranchDemands, TreeEntry
 
 
@@ -50,11 +50,9 @@ class Repositories(ApiPart):
         private = self.repository(repository).private
         # By hand: PyGithub's methods return the level or the role, and leave out the account's id.
         path = f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission"
-        try:
-            permission = self._get(path, lambda data: _permission(data, private))
-        except GitHubError as error:
-            if error.status not in (404, 410):
-                raise
+        read = partial(self._get, path, lambda data: _permission(data, private))
+        permission = self._parsed_or_none(read)
+        if permission is None:
             return Permission("none", 0, "", private)
         return replace(permission, collaborator=self._is_collaborator(repository, login, permission))
 
@@ -63,13 +61,9 @@ class Repositories(ApiPart):
             return False
         if permission.private or permission.level != "read" or permission.role != "read":
             return True
-        try:
-            return self._repository(repository).has_in_collaborators(login)
-        except GitHubError as error:
-            # 404: not listed. 403: a token without push access may not know, and then nobody is.
-            if error.status in (403, 404):
-                return False
-            raise
+        # 404: not listed. 403: a token without push access may not know, and then nobody is.
+        listed = partial(self._repository(repository).has_in_collaborators, login)
+        return self._parsed_or_none(listed, HIDDEN) or False
 
     def file(self, repository: str, path: str, ref: str) -> str | None:
         """Return the text of a file at `ref`; `None` if there is none."""
@@ -168,13 +162,13 @@ class Settings(ApiPart):
 
     def actions_settings(self, repository: str) -> ActionsSettings | None:
         path = f"/repos/{repository}/actions/permissions"
-        try:
-            enabled = self._get(path, lambda data: bool(data["enabled"]))
-            opens = self._get(f"{path}/workflow", lambda data: bool(data["can_approve_pull_request_reviews"]))
-        except GitHubError as error:
-            _raise_unless_hidden(error)
-            return None
-        return ActionsSettings(enabled, opens)
+        return self._parsed_or_none(
+            lambda: ActionsSettings(
+                self._get(path, lambda data: bool(data["enabled"])),
+                self._get(f"{path}/workflow", lambda data: bool(data["can_approve_pull_request_reviews"])),
+            ),
+            HIDDEN,
+        )
 
     def branch_rules(self, repository: str, branch: str) -> list[str]:
         """Return the types of the rules for a branch of that name, which need not exist."""
@@ -201,13 +195,9 @@ class Settings(ApiPart):
         of_branch = (protection.get("required_status_checks") or {}).get("contexts", ())
         signed: bool | None = any(kind == "required_signatures" for kind, _ in rules)
         if not signed and protection.get("enabled"):
-            try:
-                signed = self._get(
-                    f"{path}/protection/required_signatures", lambda data: bool(data["enabled"])
-                )
-            except GitHubError as error:
-                _raise_unless_hidden(error)
-                signed = None
+            signatures = f"{path}/protection/required_signatures"
+            read = partial(self._get, signatures, lambda data: bool(data["enabled"]))
+            signed = self._parsed_or_none(read, HIDDEN)
         return BranchDemands(tuple(dict.fromkeys([*of_rules, *map(str, of_branch)])), signed)
 
     def rulesets(self, repository: str) -> list[tuple[str, str]]:
@@ -221,19 +211,10 @@ class Settings(ApiPart):
 
     def secret_names(self, repository: str) -> list[str] | None:
         """Names of the repository's own secrets; GitHub never gives a value."""
-        try:
-            return list(self._each(self._repository(repository).get_secrets(), lambda secret: secret.name))
-        except GitHubError as error:
-            _raise_unless_hidden(error)
-            return None
+        secrets = self._repository(repository).get_secrets
+        return self._parsed_or_none(lambda: list(self._each(secrets(), lambda secret: secret.name)), HIDDEN)
 
     def permissions(self, repository: str) -> dict[str, bool]:
         """Return the token's permissions (`push`, `pull`, `admin` …); empty if GitHub does not report them."""
         found = self._repository(repository)
         return self._parsed(lambda: dict(found.raw_data.get("permissions") or {}))
-
-
-def _raise_unless_hidden(error: GitHubError) -> None:
-    """403 and 404 mean that the token has no access; raise anything else again."""
-    if error.status not in (403, 404):
-        raise error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -16,20 +15,19 @@ from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.pulls import Comment, ReviewText, ReviewThread, Side
 from bot.contracts.threads import GHOST, TextKind
-from bot.github.accounts import account
+from bot.github.accounts import account, graphql_account
 from bot.github.bodies import fit
-from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
-from bot.github.transport import stamp
-from bot.github.values import RenderedText, ReviewCommentData, ReviewData, ReviewDraft
+from bot.github.transport import stamp, unchanged
+from bot.github.values import RenderedText, ReviewCommentData, ReviewDraft
 
 
 class Reviews(RenderedTexts):
     """Ids of review comments and of issue comments are separate: the other kind's id is a 404."""
 
-    def reviews(self, repository: str, number: int) -> Iterator[ReviewData]:
+    def reviews(self, repository: str, number: int) -> Iterator[PullRequestReview]:
         """All reviews, oldest first."""
-        return self._each(self._repository(repository).get_pull(number).get_reviews(), _review)
+        return self._each(self._repository(repository).get_pull(number).get_reviews(), unchanged)
 
     def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
         """All submitted reviews, newest first."""
@@ -59,12 +57,12 @@ class Reviews(RenderedTexts):
         body: str,
         event: str,
         comments: Sequence[ReviewDraft],
-    ) -> ReviewData:
+    ) -> PullRequestReview:
         """`event` is `COMMENT`, `REQUEST_CHANGES` or `APPROVE`. One anchor outside of the diff is a 422 for all."""
         create = self._repository(repository).get_pull(number).create_review
         commit = Commit(self.requester, {}, {"sha": commit_sha})
         drafts = [_draft(comment) for comment in comments]
-        return self._parsed(lambda: _review(create(commit, body, event, drafts)))
+        return self._parsed(lambda: unchanged(create(commit, body, event, drafts)))
 
     def reply_to_review_comment(
         self, repository: str, number: int, comment_id: int, body: str
@@ -101,17 +99,6 @@ def _draft(comment: ReviewDraft) -> ReviewComment:
     if comment.start_line and comment.start_line != comment.line:
         fields |= {"start_line": comment.start_line, "start_side": str(comment.start_side)}
     return fields
-
-
-def _review(review: PullRequestReview) -> ReviewData:
-    return ReviewData(
-        id=review.id,
-        author=account(review.user),
-        body=review.body or "",
-        submitted_at=stamp(review.submitted_at),
-        url=review.html_url or "",
-        state=review.state or "",
-    )
 
 
 def _review_text(review: PullRequestReview) -> ReviewText:
@@ -154,7 +141,6 @@ query reviewThreads($owner: String!, $name: String!, $number: Int!, $after: Stri
         nodes {
           isResolved isOutdated path line startLine diffSide subjectType
           comments(first: 100) {
-            pageInfo { hasNextPage }
             nodes {
               fullDatabaseId author { __typename login } body bodyHTML createdAt updatedAt diffHunk
             }
@@ -187,17 +173,14 @@ mutation resolveReviewThread($id: ID!) {
 
 
 class ReviewThreads(Reviews):
-    """Falls back to REST if the token may not use GraphQL; `resolved` is false then."""
+    """By GraphQL: REST does not know which threads are resolved."""
 
     def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
-        """All review threads in GitHub's order, including resolved ones."""
-        try:
-            return self._threads_by_graphql(repository, number)
-        except GitHubError as error:
-            # 400: an older GitHub Enterprise that does not know a field.
-            if error.status not in (400, 403, 404):
-                raise
-        return self._grouped(repository, number)
+        """All review threads in GitHub's order, including resolved ones, each with its first 100 comments."""
+        nodes = self._thread_nodes(repository, number, _THREADS)
+        return self._parsed(
+            lambda: [self._kept_thread(repository, node) for node in nodes if _comments(node)]
+        )
 
     def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
         """The thread that holds this comment."""
@@ -207,8 +190,7 @@ class ReviewThreads(Reviews):
         return None
 
     def unresolved_threads(self, repository: str, number: int) -> dict[int, str]:
-        """GraphQL's id of each unresolved review thread, by the id of its first comment. REST does not know which are
-        resolved."""
+        """GraphQL's id of each unresolved review thread, by the id of its first comment."""
         nodes = self._thread_nodes(repository, number, _THREAD_IDS)
         found = [(one["id"], one["comments"]["nodes"]) for one in nodes if not one["isResolved"]]
         return {int(comments[0]["fullDatabaseId"]): str(id) for id, comments in found if comments}
@@ -231,17 +213,6 @@ class ReviewThreads(Reviews):
             nodes += page
         return nodes
 
-    def _threads_by_graphql(self, repository: str, number: int) -> list[ReviewThread]:
-        nodes = self._thread_nodes(repository, number, _THREADS)
-        threads = self._parsed(
-            lambda: [self._kept_thread(repository, node) for node in nodes if _comments(node)]
-        )
-        if not any(node["comments"]["pageInfo"]["hasNextPage"] for node in nodes):
-            return threads
-        # More than a hundred comments in one thread: REST has them all.
-        whole = {one.id: one.comments for one in self._grouped(repository, number)}
-        return [replace(one, comments=whole.get(one.id, one.comments)) for one in threads]
-
     def _thread_page(self, query: str, variables: dict[str, Any]) -> tuple[list[Any], str | None]:
         """The nodes and the cursor of the next page, `None` on the last one."""
         _, response = self.requester.graphql_query(query, variables)
@@ -253,38 +224,12 @@ class ReviewThreads(Reviews):
         for one in _comments(node):
             # GraphQL names no author by id: whoever needs one reads the text itself.
             text = RenderedText(GHOST, str(one["body"] or ""), str(one["bodyHTML"] or ""))
-            self._keep(repository, TextKind.REVIEW_COMMENT, int(one["fullDatabaseId"]), text)
+            self._texts[repository.lower(), TextKind.REVIEW_COMMENT, int(one["fullDatabaseId"])] = text
         return _thread(node)
-
-    def _grouped(self, repository: str, number: int) -> list[ReviewThread]:
-        """The threads by REST, with the HTML of their comments."""
-        return grouped(list(self.review_comments(repository, number)))
-
-
-def grouped(comments: list[ReviewCommentData]) -> list[ReviewThread]:
-    """Group REST's flat list into threads. If a thread's first comment was deleted, the next one identifies it."""
-    threads: dict[int, list[ReviewCommentData]] = {}
-    for comment in comments:
-        threads.setdefault(comment.in_reply_to or comment.id, []).append(comment)
-    return [_of_rest(members) for members in threads.values()]
-
-
-def _of_rest(members: list[ReviewCommentData]) -> ReviewThread:
-    first = members[0]
-    return ReviewThread(
-        id=first.id,
-        path=first.path,
-        line=first.line,
-        start_line=first.start_line,
-        side=first.side,
-        hunk=first.hunk,
-        comments=tuple(Comment(c.id, c.author.login, c.body, c.created_at, c.updated_at) for c in members),
-        outdated=first.outdated,
-    )
 
 
 def _comments(node: Any) -> list[Any]:
-    """Return `None` if all comments were deleted."""
+    """Return the comments of a thread; none if all were deleted."""
     return list(node["comments"]["nodes"])
 
 
@@ -307,16 +252,8 @@ def _thread(node: Any) -> ReviewThread:
 def _comment(data: Any) -> Comment:
     return Comment(
         id=int(data["fullDatabaseId"]),
-        author=_login(data["author"]),
+        author=graphql_account(data["author"]).login,
         body=str(data["body"] or ""),
         created_at=str(data["createdAt"]),
         updated_at=str(data["updatedAt"]),
     )
-
-
-def _login(author: Any) -> str:
-    """Return the login as in REST: a bot's with `[bot]`, which GraphQL leaves out; null is a deleted account."""
-    if not author:
-        return GHOST.login
-    login = str(author["login"])
-    return f"{login}[bot]" if author["__typename"] == "Bot" and not login.endswith("[bot]") else login

@@ -11,17 +11,16 @@ from github.WorkflowRun import WorkflowRun
 
 from bot.github.downloads import Downloads
 from bot.github.errors import Failure, GitHubError
-from bot.github.transport import stamp, unchanged
-from bot.github.values import WorkflowRunData
+from bot.github.transport import unchanged
 
 
 class Runs(Downloads):
     """`stop` and the fallback for tokens that start no workflows need `actions: write`; the rest reads."""
 
-    def workflow_run(self, repository: str, run_id: int) -> WorkflowRunData:
-        return self._parsed(lambda: _run(self._workflow_run(repository, run_id).complete()))
+    def workflow_run(self, repository: str, run_id: int) -> WorkflowRun:
+        return self._parsed(lambda: unchanged(self._workflow_run(repository, run_id).complete()))
 
-    def workflow_runs(self, repository: str, workflow: str = "", **filters: str) -> Iterator[WorkflowRunData]:
+    def workflow_runs(self, repository: str, workflow: str = "", **filters: str) -> Iterator[WorkflowRun]:
         """Newest first. `workflow` is a file or an id. Of `filters`, `created` is a day, a time or a range
         (`>=2026-01-02`), `status` a status or a conclusion, `actor` the login of the account that caused the event,
         `event` its name; an empty one is ignored. With a filter GitHub lists at most 1,000.
@@ -32,7 +31,7 @@ class Runs(Downloads):
         runs = PaginatedList(
             WorkflowRun, self.requester, f"{url}/runs", parameters, list_item="workflow_runs"
         )
-        return self._each(runs, _run)
+        return self._each(runs, unchanged)
 
     def jobs(self, repository: str, run_id: int, *, every_attempt: bool = False) -> Iterator[WorkflowJob]:
         """The jobs of a run's last attempt, or of each; each job of a matrix counts."""
@@ -82,16 +81,3 @@ class Runs(Downloads):
 def _file(workflow: str) -> str:
     """GitHub takes the name of a workflow's file, without its folder."""
     return workflow.rpartition("/")[2]
-
-
-def _run(run: WorkflowRun) -> WorkflowRunData:
-    return WorkflowRunData(
-        id=run.id,
-        path=(run.path or "").partition("@")[0],
-        event=run.event,
-        status=run.status or "",
-        conclusion=run.conclusion or "",
-        head_repository=run.head_repository.full_name if run.head_repository else "",
-        url=run.html_url,
-        created_at=stamp(run.created_at),
-    )

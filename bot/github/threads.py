@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from urllib.parse import quote
 
 from github.GithubObject import NotSet
@@ -13,7 +14,6 @@ from github.IssueComment import IssueComment
 
 from bot.contracts.threads import CommentData, IssueData, TextKind
 from bot.github.accounts import Accounts, account
-from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
 from bot.github.signatures import Signer
 from bot.github.tokens import ACTIONS_LOGIN
@@ -123,17 +123,15 @@ def _comment(comment: IssueComment) -> CommentData:
 class Issues(RenderedTexts):
     """Issues, and pull requests, which GitHub lists among them: see `is_pull_request`."""
 
-    def issues(self, repository: str, state: str = "open", labels: Sequence[str] = ()) -> Iterator[IssueData]:
-        """Newest first. `labels`: those that have all of them."""
-        issues = self._repository(repository).get_issues(state=state, labels=list(labels) or NotSet)
-        return self._each(issues, self._keeping(repository, TextKind.THREAD, _issue))
-
-    def quietest_issues(
-        self, repository: str, state: str = "open", labels: Sequence[str] = ()
+    def issues(
+        self, repository: str, state: str = "open", labels: Sequence[str] = (), *, quietest: bool = False
     ) -> Iterator[IssueData]:
-        """The least recently updated first."""
+        """Newest first, or the least recently updated. `labels`: those that have all of them."""
         issues = self._repository(repository).get_issues(
-            state=state, labels=list(labels) or NotSet, sort="updated", direction="asc"
+            state=state,
+            labels=list(labels) or NotSet,
+            sort="updated" if quietest else NotSet,
+            direction="asc" if quietest else NotSet,
         )
         return self._each(issues, self._keeping(repository, TextKind.THREAD, _issue))
 
@@ -162,8 +160,4 @@ class Issues(RenderedTexts):
         """Succeeds if the label is not set."""
         # PyGithub would leave a slash in the label's name as it is.
         path = f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}"
-        try:
-            self._post(path, None, "DELETE")
-        except GitHubError as error:
-            if error.status != 404:
-                raise
+        self._parsed_or_none(partial(self._post, path, None, "DELETE"))

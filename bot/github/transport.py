@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from github.Auth import Auth
 from github.GithubException import BadAttributeException, GithubException
-from github.GithubObject import CompletableGithubObject, GithubObject
+from github.GithubObject import CompletableGithubObject, GithubObject, _BadAttribute
 from github.Repository import Repository
 from github.Requester import Requester
 from requests import RequestException
@@ -35,6 +35,8 @@ T = TypeVar("T")
 ObjectT = TypeVar("ObjectT", bound=GithubObject)
 
 PAGE = 100
+HIDDEN = (403, 404)
+"""The statuses for what the token may not see."""
 JSON = "application/vnd.github+json"
 FULL = "application/vnd.github.full+json"
 """Media type of a response with the text as Markdown and as HTML (`body_html`)."""
@@ -271,12 +273,12 @@ class ApiPart:
         with self.requester.known_shape():
             return call()
 
-    def _parsed_or_none(self, call: Callable[[], T]) -> T | None:
-        """`None` for 404 and 410."""
+    def _parsed_or_none(self, call: Callable[[], T], statuses: Collection[int] = (404, 410)) -> T | None:
+        """`None` for these statuses."""
         try:
             return self._parsed(call)
         except GitHubError as error:
-            if error.status in (404, 410):
+            if error.status in statuses:
                 return None
             raise
 
@@ -313,7 +315,10 @@ def reading(path: str) -> str:
 
 
 def unchanged(row: ObjectT) -> ObjectT:
-    """Return an object of PyGithub as it is."""
+    """Return an object of PyGithub as it is. Raises for a field of another type than GitHub documents."""
+    for attribute in vars(row).values():
+        if isinstance(attribute, _BadAttribute):
+            _ = attribute.value
     return row
 
 

@@ -33,18 +33,6 @@ class PullData:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewData:
-    """One review. `state` is GitHub's: `COMMENTED`, `CHANGES_REQUESTED`, `DISMISSED` …"""
-
-    id: int
-    author: Account
-    body: str
-    submitted_at: str
-    url: str = ""
-    state: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ReviewCommentData(CommentData):
     """One comment on lines of a diff.
 
@@ -81,37 +69,6 @@ class ReviewDraft:
     side: Side = Side.RIGHT
     start_line: int = 0
     start_side: Side = Side.RIGHT
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowRunData:
-    """One run of a workflow, whose file is `path`. `status` is `queued`, `in_progress`, `completed` …; `conclusion` is
-    empty until then."""
-
-    id: int
-    path: str
-    event: str
-    status: str
-    conclusion: str
-    head_repository: str
-    url: str
-    created_at: str
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRunData:
-    """One check on a commit. `annotations` is how many there are; `job_id` is 0 where it is no job of Actions.
-    `external_id` is what whoever made it calls it, `app` the slug of the app that made it."""
-
-    id: int
-    name: str
-    conclusion: str
-    url: str
-    summary: str
-    annotations: int
-    job_id: int
-    external_id: str = ""
-    app: str = ""
 
 
 @dataclass(frozen=True, slots=True)

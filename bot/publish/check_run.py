@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from github.CheckRun import CheckRun
+
 from bot.contracts.errors import GateError
 from bot.contracts.evidence import Problem, Severity
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Annotation, Side
 from bot.contracts.threads import Account
 from bot.evidence.problems import count_problems, problem_line, problems_of
+from bot.github.checks import app_of
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import ACTIONS, CheckRunData, CheckRunDraft
+from bot.github.values import ACTIONS, CheckRunDraft
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
 from bot.publish.evidence import one_line
@@ -61,12 +64,13 @@ def _exists(github: GitHub, repository: str, one: CheckReport) -> bool:
     return any(there.external_id == one.key and is_by_us(there, github.me()) for there in runs)
 
 
-def is_by_us(run: CheckRunData, me: Account | None) -> bool:
+def is_by_us(run: CheckRun, me: Account | None) -> bool:
     """Whether our app created it. A person's token cannot create any, so the workflow's own token did. If our app is
     unknown, none counts as ours, which at worst creates a second one."""
-    if me is None or not run.app:
+    app = app_of(run)
+    if me is None or not app:
         return False
-    return run.app == ACTIONS if me.kind != "Bot" else f"{run.app}[bot]".casefold() == me.login.casefold()
+    return app == ACTIONS if me.kind != "Bot" else f"{app}[bot]".casefold() == me.login.casefold()
 
 
 NAME = "Slash Agent problems"

@@ -206,8 +206,8 @@ def test_runs_and_their_artifacts(world: World) -> None:
         NAME, pull=world.pull, event="pull_request", actor="ann", conclusion=None, at="2026-01-03T03:04:05Z"
     )
     found = world.github.workflow_run(NAME, run)
-    assert (found.event, found.status, found.conclusion) == ("pull_request", "in_progress", "")
-    assert (found.path, found.head_repository) == (".github/workflows/ci.yml", NAME)
+    assert (found.event, found.status, found.conclusion) == ("pull_request", "in_progress", None)
+    assert (found.path, found.head_repository.full_name) == (".github/workflows/ci.yml", NAME)
     assert [one.id for one in world.github.workflow_runs(NAME)] == [run, old]
     assert [one.id for one in world.github.workflow_runs(NAME, "ci.yml", event="push")] == [old]
     assert [one.id for one in world.github.workflow_runs(NAME, created=">=2026-01-03")] == [run]

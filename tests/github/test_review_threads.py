@@ -1,4 +1,4 @@
-"""Review threads by GraphQL, and by REST where GraphQL is refused."""
+"""Review threads by GraphQL."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import responses
 from bot.contracts.pulls import Side
 from bot.github.client import connect
 from bot.github.errors import GitHubError
-from tests.support.tables import API, NAME, REPO, TIME, Client, comment
+from tests.support.tables import API, NAME, TIME, Client
 
 GRAPHQL = f"{API}/graphql"
-COMMENTS = f"{REPO}/pulls/7/comments"
 Web = responses.RequestsMock
 
 
@@ -47,19 +46,6 @@ def threads(nodes: list[dict[str, Any]], end: str = "") -> dict[str, Any]:
     return {"data": {"repository": {"pullRequest": {"reviewThreads": connection(nodes, end)}}}}
 
 
-def rest(number: int, in_reply_to: int = 0, **fields: Any) -> dict[str, Any]:
-    reply = {"in_reply_to_id": in_reply_to} if in_reply_to else {}
-    placed = {
-        "body_html": f"<p>text {number}</p>",
-        "path": "a.py",
-        "line": 5,
-        "start_line": None,
-        "side": "RIGHT",
-        "diff_hunk": "@@",
-    }
-    return comment(number, **(placed | {"commit_id": "a" * 40, "pull_request_review_id": 1} | reply | fields))
-
-
 def sent(web: Web, index: int) -> Any:
     return json.loads(web.calls[index].request.body or b"")["variables"]
 
@@ -87,15 +73,6 @@ def test_all_pages_of_threads_are_read(web: Web, client: Client) -> None:
     assert [sent(web, n)["after"] for n in range(2)] == [None, "t1"]
 
 
-def test_the_comments_of_a_long_thread_are_taken_from_rest(web: Web, client: Client) -> None:
-    nodes = [thread(connection([node(1)], end="c1"), isResolved=True), thread(connection([node(2)]))]
-    web.post(GRAPHQL, json=threads(nodes))
-    web.get(COMMENTS, json=[rest(1), rest(2), rest(3, 1)])
-    first, second = client.github.review_threads(NAME, 7)
-    assert ([one.id for one in first.comments], first.resolved) == ([1, 3], True)
-    assert [one.id for one in second.comments] == [2]
-
-
 def test_the_thread_that_holds_a_comment(web: Web, client: Client) -> None:
     nodes = [thread(connection([node(1)])), thread(connection([node(2), node(3)]))]
     web.post(GRAPHQL, json=threads(nodes))
@@ -106,30 +83,29 @@ def test_the_thread_that_holds_a_comment(web: Web, client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "answer"),
+    ("status", "answer", "words"),
     [
-        (403, {"message": "Resource not accessible by personal access token"}),
-        (404, {"message": "Not Found"}),
-        (200, {"data": {"repository": None}, "errors": [{"type": "FORBIDDEN", "message": "no"}]}),
-        (200, {"errors": [{"message": "Resource not accessible by integration"}]}),
-        (200, {"errors": [{"type": "INSUFFICIENT_SCOPES", "message": "needs read:org"}]}),
-        (200, {"errors": [{"message": "Field 'fullDatabaseId' doesn't exist on type 'X'"}]}),
+        (403, {"message": "Resource not accessible by personal access token"}, "does not allow this token"),
+        (404, {"message": "Not Found"}, "found nothing"),
+        (200, {"data": {"repository": None}, "errors": [{"type": "FORBIDDEN", "message": "no"}]}, "403: no"),
+        (200, {"errors": [{"message": "Resource not accessible by integration"}]}, "403: Resource"),
+        (200, {"errors": [{"type": "INSUFFICIENT_SCOPES", "message": "needs read:org"}]}, "403: needs"),
+        (200, {"errors": [{"message": "Field 'fullDatabaseId' doesn't exist on type 'X'"}]}, "400: Field"),
+        (200, {"data": {"repository": {"pullRequest": None}}}, "to use GraphQL: query reviewThreads"),
+        (401, {"message": "Bad credentials"}, "did not accept the token"),
+        (500, {}, "500"),
+        (502, {}, "502"),
     ],
 )
-def test_where_graphql_is_refused_rest_is_asked(
-    web: Web, client: Client, status: int, answer: dict[str, Any]
+def test_a_refusal_is_a_sentence(
+    web: Web, client: Client, status: int, answer: dict[str, Any], words: str
 ) -> None:
     web.post(GRAPHQL, status=status, json=answer)
-    web.get(COMMENTS, json=[rest(1, start_line=3), rest(9, line=None), rest(2, 1), rest(4, 3), rest(5, 3)])
-    first, outdated, orphan = client.github.review_threads(NAME, 7)
-    assert [one.id for one in first.comments] == [1, 2]
-    assert (first.line, first.start_line, first.resolved, first.hunk) == (5, 3, False, "@@")
-    assert (outdated.line, outdated.outdated) == (0, True)
-    # The comment that these answered was deleted.
-    assert (orphan.id, len(orphan.comments)) == (4, 2)
+    with pytest.raises(GitHubError, match=words):
+        client.github.review_threads(NAME, 7)
 
 
-def test_a_rate_limit_of_graphql_is_waited_out_and_no_reason_to_ask_rest(web: Web, client: Client) -> None:
+def test_a_rate_limit_of_graphql_is_waited_out(web: Web, client: Client) -> None:
     refusal = {"errors": [{"type": "RATE_LIMITED", "message": "Too many points"}]}
     headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000005"}
     web.post(GRAPHQL, json=refusal, headers=headers)
@@ -138,29 +114,9 @@ def test_a_rate_limit_of_graphql_is_waited_out_and_no_reason_to_ask_rest(web: We
     assert client.slept == [6.0]
 
 
-@pytest.mark.parametrize("status", [500, 502])
-def test_a_server_that_falls_over_is_no_refusal(web: Web, client: Client, status: int) -> None:
-    # REST does not say what is resolved: what people settled must not look open because a server was slow.
-    web.post(GRAPHQL, status=status, json={})
-    with pytest.raises(GitHubError, match=str(status)):
-        client.github.review_threads(NAME, 7)
-
-
-def test_a_shape_that_is_not_understood_is_a_sentence(web: Web, client: Client) -> None:
-    web.post(GRAPHQL, json={"data": {"repository": {"pullRequest": None}}})
-    with pytest.raises(GitHubError, match="to use GraphQL: query reviewThreads"):
-        client.github.review_threads(NAME, 7)
-
-
 def test_on_github_enterprise_graphql_lies_beside_rest(web: Web) -> None:
     web.post("https://ghe.test:443/api/graphql", json=threads([]))
     assert connect("token", "https://ghe.test/api/v3").review_threads(NAME, 7) == []
-
-
-def test_a_wrong_token_is_not_asked_again_by_rest(web: Web, client: Client) -> None:
-    web.post(GRAPHQL, status=401, json={"message": "Bad credentials"})
-    with pytest.raises(GitHubError, match="did not accept the token"):
-        client.github.review_threads(NAME, 7)
 
 
 def test_no_answer_is_a_sentence(web: Web, client: Client) -> None:

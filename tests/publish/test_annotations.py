@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from github.CheckRun import CheckRun
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.contracts.pulls import Annotation
 from bot.contracts.threads import Account
-from bot.github.values import CheckRunData
 from bot.publish.check_run import MOST, NAME, CheckReport, is_by_us, on_lines, post_check_run
 from bot.review.diff import parse_diff
 from tests.publish.conftest import REPO, World
@@ -97,7 +98,8 @@ def test_a_check_run_that_another_app_made_beforehand_is_not_taken_for_ours(worl
     ],
 )
 def test_whose_a_check_run_is(app: str, me: Account | None, ours: bool) -> None:
-    assert is_by_us(CheckRunData(1, NAME, "neutral", "", "", 0, 0, "key", app), me) is ours
+    run = SimpleNamespace(app=SimpleNamespace(slug=app) if app else None)
+    assert is_by_us(cast(CheckRun, run), me) is ours
 
 
 DIFF = b"""\

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.review import Review
-from bot.contracts.threads import Account
-from bot.github.values import ReviewData
 from bot.publish.review.endings import decide
 from bot.publish.review.posted_reviews import PostedReview, ReviewHistory
 from bot.review.diff_text import key_of
@@ -19,7 +19,13 @@ REVIEW = Review("0" * 40, "1" * 40, "S", looked_at=("a.py",))
 ON_LINES = KnownFinding("f1", "crash", "major", "T", "a.py", first=3, last=3, comment=7, review=1)
 CHANGED = replace(ON_LINES, first=0, last=0, state=State.CHANGED)
 IN_BODY = KnownFinding("f2", severity="critical", title="T", review=1, path_key=key_of("a.py"))
-BLOCKS = PostedReview(ReviewData(1, Account("bot", 1, "Bot"), "b", "t", "u", "CHANGES_REQUESTED"), {})
+
+
+def posted(state: str) -> PostedReview:
+    return PostedReview(cast(PullRequestReview, SimpleNamespace(id=1, state=state)), {})
+
+
+BLOCKS = posted("CHANGES_REQUESTED")
 
 
 @pytest.mark.parametrize(
@@ -56,5 +62,5 @@ def test_a_mild_finding_that_is_open_blocks_nothing() -> None:
 
 
 def test_only_a_request_for_changes_is_ended() -> None:
-    history = ReviewHistory((), (PostedReview(replace(BLOCKS.data, state="DISMISSED"), {}),))
+    history = ReviewHistory((), (posted("DISMISSED"),))
     assert decide(history, REVIEW, ["a.py"], finished=True).unblocked == ()

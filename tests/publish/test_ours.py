@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
+from github.WorkflowRun import WorkflowRun
 
 from bot.contracts.request import Thread
 from bot.contracts.threads import Account
 from bot.github.client import GitHub
 from bot.github.signatures import Signer
-from bot.github.values import WorkflowRunData
 from bot.publish.plan_comment import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
 from bot.publish.thread.comments import with_mark
@@ -164,7 +167,8 @@ def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(
     ],
 )
 def test_a93_which_runs_are_our_workflows(event: str, head: str, path: str, own: bool) -> None:
-    run = WorkflowRunData(1, path, event, "completed", "success", head, "", "")
+    repository = SimpleNamespace(full_name=head) if head else None
+    run = cast(WorkflowRun, SimpleNamespace(path=path, event=event, head_repository=repository))
     assert is_own_run(run, REPO, OURS) is own
     assert is_own_run(run, REPO, "") is (own or path != OURS)
 

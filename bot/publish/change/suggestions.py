@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from github.PullRequestReview import PullRequestReview
+
 from bot.checkout.git import GitError
 from bot.checkout.objects import diff_between
 from bot.checkout.pull import PullBase
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import PullRequest, Side
+from bot.github.accounts import account
 from bot.github.bodies import BODY_LIMIT
 from bot.github.errors import GitHubError
-from bot.github.values import ReviewData, ReviewDraft
+from bot.github.values import ReviewDraft
 from bot.policy.decide import protected_files
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import CheckedCommit
@@ -55,7 +58,7 @@ def post_suggestions(
     body = _body(context, commit, len(suggestions))
     number = now.number
 
-    def create() -> ReviewData:
+    def create() -> PullRequestReview:
         return context.github.create_review(
             context.repository, number, commit_sha=head, body=body, event="COMMENT", comments=drafts
         )
@@ -112,15 +115,15 @@ def _fields(context: PublishContext, commit: CheckedCommit) -> dict[str, str]:
     return {"request": key, "head": context.outcome.base_sha}
 
 
-def _find_posted(context: PublishContext, commit: CheckedCommit) -> ReviewData | None:
+def _find_posted(context: PublishContext, commit: CheckedCommit) -> PullRequestReview | None:
     assert context.request.pull is not None
     wanted = _fields(context, commit)
     for review in context.github.reviews(context.repository, context.request.pull.number):
-        fields = own_fields(review.body, review.author, SUGGESTED, *context.accounts)
+        fields = own_fields(review.body or "", account(review.user), SUGGESTED, *context.accounts)
         if fields is not None and dict(fields) == wanted:
             return review
     return None
 
 
-def _published(review: ReviewData, now: PullRequest) -> PublishResult:
-    return PublishResult(review.url, now.number, suggested=True)
+def _published(review: PullRequestReview, now: PullRequest) -> PublishResult:
+    return PublishResult(review.html_url, now.number, suggested=True)

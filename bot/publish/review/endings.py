@@ -68,7 +68,7 @@ def apply_endings(
             github.dismiss_review(repository, number, review.data.id, message)
         except GitHubError as error:
             notes.append(
-                f"The request for changes of {review.data.url} is over, and could not be dismissed: {error}"
+                f"The request for changes of {review.data.html_url} is over, and could not be dismissed: {error}"
             )
     return tuple(notes)
 

@@ -10,12 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
+from github.PullRequestReview import PullRequestReview
+
 from bot.contracts.request import Tier
 from bot.contracts.threads import Account
 from bot.events.admission import tier_of
+from bot.github.accounts import account
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import ReviewCommentData, ReviewData
+from bot.github.transport import stamp
+from bot.github.values import ReviewCommentData
 from bot.publish.check_run import is_by_us
 from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import comments_at
@@ -46,7 +50,7 @@ _DECLINES = re.compile(
 class PostedReview:
     """One of our reviews, with the fields of its mark."""
 
-    data: ReviewData
+    data: PullRequestReview
     fields: Mapping[str, str]
 
     @property
@@ -153,7 +157,7 @@ def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
     # Within a second the last one is the newest: reviews come before comments, each oldest first.
     ends = [
         (
-            one.data.submitted_at,
+            stamp(one.data.submitted_at),
             one.fields.get("head", ""),
             frozenset(_KEY.findall(one.fields.get("left", ""))),
         )
@@ -202,9 +206,9 @@ def _nearest_trace(github: GitHub, repository: str, number: int, known: str, *, 
     return ""
 
 
-def _our_reviews(reviews: Iterable[ReviewData], me: Account | None) -> Iterator[PostedReview]:
+def _our_reviews(reviews: Iterable[PullRequestReview], me: Account | None) -> Iterator[PostedReview]:
     for review in reviews:
-        fields = own_fields(review.body, review.author, REVIEW, me)
+        fields = own_fields(review.body or "", account(review.user), REVIEW, me)
         if fields is not None:
             yield PostedReview(review, fields)
 

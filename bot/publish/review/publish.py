@@ -67,8 +67,8 @@ def publish_review(context: PublishContext) -> tuple[str, ...]:
     history = read_history(github, context.repository, number)
     previous = history.made_for(_key(context), review.head_sha)
     if previous is not None:
-        say(f"this review is posted already: {previous.data.url}")
-        return finish_comments(context, previous.findings, previous.data.url)
+        say(f"this review is posted already: {previous.data.html_url}")
+        return finish_comments(context, previous.findings, previous.data.html_url)
     pull = github.pull(context.repository, number)
     # Policy and merge base are of the base branch, and which that is is not the bundle's to say.
     check_now(context.outcome.request, pull)
@@ -149,13 +149,13 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
             body=marked(body_text(report, room=len(written)), written),
             event=event,
             comments=[_draft(finding, report.protected) for finding in report.anchored],
-        ).url
+        ).html_url
 
     def find() -> str | None:
         posted = read_history(context.github, context.repository, number).made_for(
             _key(context), review.head_sha
         )
-        return posted.data.url if posted else None
+        return posted.data.html_url if posted else None
 
     return created(create, find)
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
+from github.WorkflowRun import WorkflowRun
+
 from bot.contracts.request import Actor, Thread, ThreadState
 from bot.contracts.threads import Account, CommentData, IssueData
 from bot.github.client import GitHub
-from bot.github.values import WorkflowRunData
 from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import comments_at
 from bot.publish.thread.markers import (
@@ -133,11 +134,12 @@ def _trace(comment: CommentData, url: str, me: Account | None) -> Trace | None:
 _HEADS_WORKFLOW = ("pull_request", "pull_request_review", "pull_request_review_comment")
 
 
-def is_own_run(run: WorkflowRunData, repository: str, workflow: str) -> bool:
+def is_own_run(run: WorkflowRun, repository: str, workflow: str) -> bool:
     """Whether `run` executed our workflow file, if known, as people with write access wrote it. A mark may name any
     run, and a fork's pull request brings a workflow file of its own."""
-    foreign = run.event in _HEADS_WORKFLOW and run.head_repository.lower() != repository.lower()
-    return not foreign and workflow in ("", run.path.partition("@")[0])
+    head = run.head_repository.full_name if run.head_repository else ""
+    foreign = run.event in _HEADS_WORKFLOW and head.lower() != repository.lower()
+    return not foreign and workflow in ("", (run.path or "").partition("@")[0])
 
 
 _BY, _ON, _USD = "by", "on", "usd"

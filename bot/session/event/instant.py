@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from github.WorkflowRun import WorkflowRun
+
 from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.request import Request
 from bot.events.admission import permits
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import WorkflowRunData
+from bot.github.transport import stamp
 from bot.policy.values import Policy
 from bot.publish.markdown import safe_line
 from bot.publish.thread.history import Trace, is_own_run, traces
@@ -72,7 +74,7 @@ def help_text(request: Request, policy: Policy) -> str:
 
 def _thread_runs(
     context: EventContext, request: Request
-) -> tuple[list[tuple[Trace, WorkflowRunData]], Trace | None]:
+) -> tuple[list[tuple[Trace, WorkflowRun]], Trace | None]:
     """Return the active runs of a thread with our comments that say so, newest first, and our newest other comment.
     Reads the last day, and the whole thread only if that has nothing."""
     repository, thread, github = request.repository, request.thread, context.host
@@ -92,7 +94,7 @@ def _thread_runs(
     return active, ended[-1] if ended else None
 
 
-def _active_run(context: EventContext, repository: str, trace: Trace) -> WorkflowRunData | None:
+def _active_run(context: EventContext, repository: str, trace: Trace) -> WorkflowRun | None:
     """The run that our comment names, if it is active, one of this repository that was there when the comment was
     written, and of the workflow that answers; `None` for any other, since somebody may have had us write its name."""
     try:
@@ -102,7 +104,8 @@ def _active_run(context: EventContext, repository: str, trace: Trace) -> Workflo
             return None
         raise
     ours = is_own_run(run, repository, context.where.workflow)
-    return run if ours and run.created_at <= trace.updated_at and run.status != "completed" else None
+    begun = stamp(run.created_at)
+    return run if ours and begun <= trace.updated_at and run.status != "completed" else None
 
 
 def _idle_text(last: Trace | None) -> str:
@@ -112,10 +115,10 @@ def _idle_text(last: Trace | None) -> str:
     return f"**Nothing is running for this thread.** The last result: [{safe_line(last.headline, 200)}]({last.url})."
 
 
-def _status(request: Request, now: str, trace: Trace, run: WorkflowRunData) -> str:
+def _status(request: Request, now: str, trace: Trace, run: WorkflowRun) -> str:
     state = "Running" if run.status == "in_progress" else "Waiting for a runner"
-    since = f"{run.created_at[:10]} {run.created_at[11:16]} UTC"
-    head = f"**{state}** since {since}{_elapsed(run.created_at, now)}: [the run]({run.url})."
+    head = f"**{state}** since {run.created_at:%Y-%m-%d %H:%M} UTC{_elapsed(run.created_at, now)}: "
+    head += f"[the run]({run.html_url})."
     rows = [f"- {safe_line(line)}" for line in trace.lines[:_MOST]]
     comment_id, on_lines = asking_comment(trace.key)
     anchor = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}"
@@ -124,16 +127,16 @@ def _status(request: Request, now: str, trace: Trace, run: WorkflowRunData) -> s
     return "\n".join([head, "", *rows, f"- [Its progress]({trace.url}){origin}"])
 
 
-def _elapsed(since: str, now: str) -> str:
+def _elapsed(since: datetime, now: str) -> str:
     try:
-        seconds = (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds()
+        seconds = (datetime.fromisoformat(now) - since).total_seconds()
     except ValueError:
         return ""
     return f" ({duration(max(seconds, 0))})"
 
 
-def _cancel(github: GitHub, request: Request, run: WorkflowRunData) -> str:
-    link = f"[the run]({run.url})"
+def _cancel(github: GitHub, request: Request, run: WorkflowRun) -> str:
+    link = f"[the run]({run.html_url})"
     try:
         github.cancel_run(request.repository, run.id)
     except GitHubError as error:

@@ -341,7 +341,7 @@ def last_plan(repository: str, workflow: str, this_run: int, host: GitHub, now: 
         if run.id != this_run and run.conclusion in _PLANNED
     )
     for run in islice(ended, _MOST_RUNS):
-        at = datetime.fromisoformat(run.created_at)
+        at = run.created_at
         jobs = list(host.jobs(repository, run.id))
         if not any(_FULL.fullmatch(job.name) and job.conclusion == "success" for job in jobs):
             break

@@ -41,7 +41,7 @@ def close_dead_progress(context: EventContext) -> None:
                 continue
             ended = run.conclusion or "without a result"
             text = (
-                f"**This run ended without a result** ([log]({run.url}), {ended}). "
+                f"**This run ended without a result** ([log]({run.html_url}), {ended}). "
                 "Write the command again if you still want it."
             )
             fields |= OVER if ASKED.items() <= fields.items() else {**OVER, **cost(0)}

@@ -88,7 +88,7 @@ def _matching_issues(
         return
     for label in standing_of(task).own_labels:
         yield from islice(github.issues(repository, state, (*labels, label)), MOST_LISTED)
-    for issue in islice(github.quietest_issues(repository, state, labels), MOST_LISTED):
+    for issue in islice(github.issues(repository, state, labels, quietest=True), MOST_LISTED):
         if days_between(issue.updated_at, at) < selection.idle_days:
             return
         yield issue
