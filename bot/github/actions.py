@@ -67,11 +67,10 @@ class Actions:
             if line.strip():
                 self._command("add-mask", line)
 
-    def annotate(self, level: Literal["notice", "warning", "error"], message: str, title: str = "") -> None:
+    def annotate(self, level: Literal["notice", "warning", "error"], message: str) -> None:
         """A line that Actions shows on the run's page; outside Actions, on the terminal."""
         if self._active:
-            properties = f" title={escape_property(printable(title))}" if title else ""
-            self._command(level, printable(message), properties)
+            self._command(level, printable(message))
         else:
             self.print(f"{level}: {message}")
 
@@ -93,10 +92,8 @@ class Actions:
             self._write(line)
             return
         token = self._token()
-        while token in line:
-            token = self._token()
         self._write(f"::stop-commands::{token}")
-        self._write(_broken_commands(line))
+        self._write(line)
         self._write(f"::{token}::")
 
     @property
@@ -119,9 +116,9 @@ class Actions:
         reason = self.withhold(text)
         return f"({reason})" if reason else text
 
-    def _command(self, name: str, data: str, properties: str = "") -> None:
+    def _command(self, name: str, data: str) -> None:
         if self._active:
-            self._write(f"::{name}{properties}::{escape_data(data)}")
+            self._write(f"::{name}::{escape_data(data)}")
 
     def _write(self, line: str) -> None:
         self._out.write(f"{line}\n")
@@ -140,11 +137,6 @@ def escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def escape_property(text: str) -> str:
-    """A property of a workflow command."""
-    return escape_data(text).replace(":", "%3A").replace(",", "%2C")
-
-
 def json_text(value: object, indent: int | None = None) -> str:
     """`value` as JSON in which no line is a workflow command."""
     return json.dumps(value, indent=indent).replace("##[", "##\\u005b")
@@ -152,8 +144,3 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 def _looks_like_command(text: str) -> bool:
     return "::" in text or "##[" in text
-
-
-def _broken_commands(text: str) -> str:
-    """Second defence: break up the old `##[` form and a `::` at a line's start."""
-    return re.sub(r"^(\s*):(?=:)", "\\1:\u200b", text.replace("##[", "##\u200b["), flags=re.MULTILINE)

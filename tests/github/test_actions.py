@@ -126,14 +126,6 @@ def test_no_text_at_all_commands_anything(text: str) -> None:
     assert commands(out.getvalue()) == []
 
 
-def test_text_cannot_end_its_own_fence() -> None:
-    tokens = iter(["seen", "fresh"])
-    out = io.StringIO()
-    Actions({"GITHUB_ACTIONS": "true"}, out, token=lambda: next(tokens)).print("::seen::\n::error::x")
-    assert "::stop-commands::fresh" in out.getvalue()
-    assert commands(out.getvalue()) == []
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -153,8 +145,8 @@ def test_terminal_sequences_are_gone(text: str, shown: str) -> None:
 
 def test_an_annotation_is_one_command(step: tuple[Actions, io.StringIO, Path, Path]) -> None:
     actions, out, _, _ = step
-    actions.annotate("error", "first\n::set-output::x", title="a,b::c")
-    assert out.getvalue() == "::error title=a%2Cb%3A%3Ac::first%0A::set-output::x\n"
+    actions.annotate("error", "first\n::set-output::x")
+    assert out.getvalue() == "::error::first%0A::set-output::x\n"
 
 
 def test_the_summary_stays_under_the_runners_limit(step: tuple[Actions, io.StringIO, Path, Path]) -> None:
@@ -176,8 +168,8 @@ def test_no_form_of_a_command_is_one_when_it_is_printed(
 ) -> None:
     actions, out, _, _ = step
     actions.print(f"{form}\n{form}")
-    actions.annotate("warning", form, title=form)
-    assert [line.split(" ")[0] for line in commands(out.getvalue())] == ["::warning"]
+    actions.annotate("warning", form)
+    assert [line.split("::")[1] for line in commands(out.getvalue())] == ["warning"]
 
 
 @pytest.mark.parametrize("form", FORMS)
