@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import jwt
@@ -207,32 +206,6 @@ def test_on_a_forge_the_token_acts_as_the_apps_bot_on_its_repository_alone(key: 
         assert token_facts(made.token, login=me.login).starts_workflows
         with pytest.raises(GitHubError, match="the token may not see it"):
             github.repository("octo/other")
-
-
-def test_on_a_forge_an_app_that_is_not_installed_is_a_sentence(key: Pem) -> None:
-    with _forge(key) as forge:
-        forge.install_app(123, "octo", ["octo/other"])
-        with pytest.raises(GitHubError, match="not installed on octo/hello"):
-            installation_token("123", key[0], NAME, forge.api_url, access=Access.COMMENT)
-        with pytest.raises(GitHubError, match="knows no app with the id 124"):
-            installation_token("124", key[0], NAME, forge.api_url, access=Access.COMMENT)
-
-
-def test_on_a_forge_another_apps_key_is_a_sentence(key: Pem) -> None:
-    other = rsa.generate_private_key(public_exponent=65_537, key_size=KEY_BITS)
-    with _forge(key) as forge:
-        forge.install_app(123, "octo")
-        with pytest.raises(GitHubError, match="the private key is not one of this app's"):
-            pem = _pem(other, serialization.PrivateFormat.PKCS8)
-            installation_token("123", pem, NAME, forge.api_url, access=Access.COMMENT)
-
-
-@pytest.mark.parametrize("hours", [-1, 1])
-def test_on_a_forge_a_clock_that_is_off_is_a_sentence(key: Pem, hours: int) -> None:
-    with _forge(key, clock=lambda: datetime.now(UTC) + timedelta(hours=hours)) as forge:
-        forge.install_app(123, "octo")
-        with pytest.raises(GitHubError, match="this machine's clock is"):
-            installation_token("123", key[0], NAME, forge.api_url, access=Access.COMMENT)
 
 
 def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem) -> None:

@@ -9,15 +9,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.contracts.pulls import Annotation, PullState, Side
+from bot.contracts.pulls import PullState, Side
 from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
-from bot.github.tokens import TokenKind, token_facts
-from bot.github.values import CheckRunDraft, ReviewDraft
-from slash_forge import checks as forge_checks
 from slash_forge.forge import Forge
-from slash_forge.runs import Step
 
 NAME = "octo/hello"
 OLD = "".join(f"line {n}\n" for n in range(1, 21))
@@ -97,6 +93,7 @@ def test_pull_requests_and_issues_are_listed(world: World) -> None:
 def test_a_branch_with_an_odd_name_contains_its_commit(world: World) -> None:
     sha = world.forge.commit(NAME, {"b.txt": "b\n"}, branch="odd/#1%41")
     assert world.github.contains(NAME, "odd/#1%41", sha)
+    assert world.github.merge_base(NAME, "odd/#1%41", "main") == world.forge.branch_sha(NAME)
     assert not world.github.contains(NAME, "odd", sha)
 
 
@@ -109,95 +106,21 @@ def test_a_comment_that_was_deleted_is_none(world: World) -> None:
     assert world.github.comment(NAME, number) is None
 
 
-def test_threads_of_reviews_by_graphql_and_by_rest_are_the_same(world: World) -> None:
+def test_threads_of_reviews(world: World) -> None:
     one = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body="why?", start_line=2)
     world.forge.reply(NAME, one, "bob", "because")
     world.forge.review_comment(NAME, world.pull, "bob", "a.txt", 12, body="old", side="LEFT")
     world.forge.review_comment(NAME, world.pull, "bob", "a.txt", None, body="the whole file")
-    by_graphql = world.github.review_threads(NAME, world.pull)
-    world.forge.fail_next("POST", "graphql", 403, body={"message": "Resource not accessible"})
-    assert world.github.review_threads(NAME, world.pull) == by_graphql
-    first, second, third = by_graphql
+    first, second, third = world.github.review_threads(NAME, world.pull)
     assert (first.id, first.line, first.start_line, first.side) == (one, 3, 2, Side.RIGHT)
     assert [(c.author, c.body) for c in first.comments] == [("ann", "why?"), ("bob", "because")]
     assert (second.line, second.side, third.line, third.outdated) == (12, Side.LEFT, 0, False)
 
 
-def test_many_threads_and_many_comments_are_all_read(world: World) -> None:
+def test_all_pages_of_threads_are_read(world: World) -> None:
     ids = [world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body=f"{n}") for n in range(60)]
-    for n in range(120):
-        world.forge.reply(NAME, ids[0], "bob", f"reply {n}")
-    threads = world.github.review_threads(NAME, world.pull)
-    assert [thread.id for thread in threads] == ids
-    assert len(threads[0].comments) == 121
-    # Two pages of threads, and two of comments since one thread is longer than a page.
-    assert len(world.forge.requests) == 4
-    assert len(list(world.github.review_comments(NAME, world.pull))) == 180
-
-
-def test_a_review_is_made_answered_and_edited(world: World) -> None:
-    drafts = [ReviewDraft("a.txt", "better", 3), ReviewDraft("a.txt", "range", 13, start_line=11)]
-    review = world.github.create_review(
-        NAME, world.pull, commit_sha=world.head, body="Two", event="COMMENT", comments=drafts
-    )
-    assert [(one.id, one.body) for one in world.github.reviews(NAME, world.pull)] == [(review.id, "Two")]
-    first, second = world.github.review_comments(NAME, world.pull)
-    assert (second.line, second.start_line) == (13, 11)
-    reply = world.github.reply_to_review_comment(NAME, world.pull, first.id, "done")
-    assert reply.in_reply_to == first.id
-    world.github.edit_review_comment(NAME, reply.id, "done now")
-    found = world.github.review_comment(NAME, reply.id)
-    assert found is not None
-    assert found.body == "done now"
-    world.forge.delete_review_comment(NAME, reply.id)
-    assert world.github.review_comment(NAME, reply.id) is None
-
-
-def test_reactions_on_both_kinds_of_comments(world: World) -> None:
-    comment, _ = world.forge.comment(NAME, world.pull, "ann", "/agent fix")
-    remark = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body="/agent fix")
-    for _ in range(2):
-        world.github.add_reaction(NAME, comment, "eyes")
-        world.github.add_reaction(NAME, remark, "eyes", review_comment=True)
-    assert [exchange.status for exchange in world.forge.requests] == [201, 201, 200, 200]
-
-
-def test_failed_checks_with_the_log_of_the_failed_step(world: World) -> None:
-    run = world.forge.add_run(NAME, pull=world.pull, conclusion="failure")
-    remarks = [forge_checks.Annotation("a.txt", 3, 3, "failure", "expected 3", "Test")]
-    log = "".join(f"line {n}\n" for n in range(300))
-    steps = [Step("Set up", log="ready\n"), Step("Test", "failure", log), Step("Clean up", log="clean\n")]
-    world.forge.add_job(
-        NAME, run, "unit", conclusion="failure", steps=steps, annotations=remarks, title="1 failed"
-    )
-    world.forge.add_job(NAME, run, "lint", conclusion="success")
-    world.forge.add_check_run(NAME, world.head, "other", "timed_out", summary="too slow")
-    found = {one.name: one for one in world.github.failed_checks(NAME, world.head)}
-    assert set(found) == {"unit", "other"}
-    assert found["unit"].annotations == (Annotation("a.txt", 3, "failure", "Test: expected 3"),)
-    (step,) = found["unit"].steps
-    shown = step.log.split("\n")
-    assert step.name == "Test"
-    assert shown[-2:] == ["line 299", "Error: Process completed with exit code 1."]
-    assert len(shown) == 200
-    assert (found["other"].conclusion, found["other"].summary, found["other"].steps) == (
-        "timed_out",
-        "too slow",
-        (),
-    )
-    assert len(world.forge.requests) == 4  # the log lies in a storage, which the third leads to
-
-
-def test_a_check_run_with_many_annotations(world: World) -> None:
-    remarks = [Annotation("a.txt", n, "warning", f"remark {n}") for n in range(1, 121)]
-    world.github.create_check_run(
-        NAME,
-        CheckRunDraft("review", world.head, "failure", "t", "s"),
-        remarks,
-    )
-    assert len(world.forge.requests) == 3
-    (found,) = world.github.failed_checks(NAME, world.head)
-    assert [one.message for one in found.annotations] == [f"remark {n}" for n in range(1, 51)]
+    assert [thread.id for thread in world.github.review_threads(NAME, world.pull)] == ids
+    assert len(world.forge.requests) == 2
 
 
 def test_runs_and_their_artifacts(world: World) -> None:
@@ -231,30 +154,6 @@ def test_a_workflow_is_started(world: World, workflow: str) -> None:
     assert (started["workflow"], started["branch"]) == (".github/workflows/ci.yml", "main")
 
 
-def test_an_issue_is_opened_edited_labelled_and_closed(world: World) -> None:
-    made = world.github.create_issue(NAME, title="Dashboard", body="one", labels=["agent"])
-    world.github.edit_issue(NAME, made.number, body="two")
-    world.github.add_labels(NAME, made.number, ["stale"])
-    world.github.remove_label(NAME, made.number, "agent")
-    world.github.remove_label(NAME, made.number, "agent")
-    assert [one.body for one in world.github.issues(NAME, labels=["stale"])] == ["two"]
-    world.github.close_issue(NAME, made.number, "not_planned")
-    found = world.github.issue(NAME, made.number)
-    assert (found.state, found.title, found.body) == ("closed", "Dashboard", "two")
-    assert list(world.github.issues(NAME, labels=["stale"])) == []
-
-
-def test_who_the_token_is_tells_whether_it_starts_workflows(world: World) -> None:
-    me = world.github.me()
-    assert me is not None
-    assert token_facts(world.token, login=me.login).kind is TokenKind.ACTIONS
-    world.forge.add_user("my-app[bot]", kind="Bot")
-    token = world.forge.token("my-app[bot]", permissions=ALL, repo=NAME)
-    app = connect(token, world.forge.api_url).me()
-    assert app is not None
-    assert token_facts(token, login=app.login).kind is TokenKind.APP
-
-
 def test_failed_statuses_are_the_last_of_each_context(world: World) -> None:
     for context, state in (
         ("a", "failure"),
@@ -279,12 +178,3 @@ def test_failed_statuses_are_the_last_of_each_context(world: World) -> None:
         "https://ci.example/1",
     )
     assert len(world.forge.requests) == 1
-
-
-def test_reviews_come_newest_first_and_a_page_when_it_is_wanted(world: World) -> None:
-    for number in range(130):
-        world.forge.review(NAME, world.pull, "ann", f"review {number}")
-    newest = world.github.newest_reviews(NAME, world.pull)
-    assert [next(newest).body for _ in range(30)] == [f"review {number}" for number in range(129, 99, -1)]
-    assert len(world.forge.requests) == 2
-    assert next(newest).body == "review 99"

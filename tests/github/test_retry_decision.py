@@ -10,47 +10,25 @@ from bot.github.retry import ATTEMPTS, LONGEST_WAIT, SECONDARY_WAIT, Pace, wait_
 NOW = 1_000_000.0
 
 
-@pytest.mark.parametrize("status", [0, 500, 502, 503, 504])
-def test_a_read_that_failed_in_passing_is_repeated_soon(status: int) -> None:
-    wait = wait_before_retry(Failure(status, "oops"), 1, NOW, safe=True)
-    assert wait is not None and wait <= 1
-
-
-@pytest.mark.parametrize("status", [0, 500, 502])
-def test_a_write_that_may_have_arrived_is_not_repeated(status: int) -> None:
-    assert wait_before_retry(Failure(status, "oops"), 1, NOW, safe=False) is None
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422])
-def test_a_plain_refusal_is_final(status: int) -> None:
-    assert wait_before_retry(Failure(status, "no"), 1, NOW, safe=True) is None
-
-
-def test_retry_after_is_obeyed_also_for_writes() -> None:
-    assert wait_before_retry(Failure(403, "slow down", retry_after=7), 1, NOW, safe=False) == 7
-
-
-def test_the_primary_limit_is_waited_out_until_its_reset() -> None:
-    failure = Failure(403, "API rate limit exceeded", reset_at=NOW + 30, out_of_quota=True)
-    assert wait_before_retry(failure, 1, NOW, safe=True) == 31
-
-
-def test_a_secondary_limit_without_a_time_waits_a_minute() -> None:
-    failure = Failure(403, "You have exceeded a secondary rate limit")
-    assert wait_before_retry(failure, 1, NOW, safe=True) == SECONDARY_WAIT
-
-
-def test_an_hour_until_the_reset_is_not_waited() -> None:
-    failure = Failure(403, "API rate limit exceeded", reset_at=NOW + 3600, out_of_quota=True)
-    assert wait_before_retry(failure, 1, NOW, safe=True) is None
-
-
-def test_a_retry_after_over_the_cap_is_not_waited() -> None:
-    assert wait_before_retry(Failure(429, "", retry_after=LONGEST_WAIT + 1), 1, NOW, safe=True) is None
-
-
-def test_attempts_end() -> None:
-    assert wait_before_retry(Failure(502, "oops"), ATTEMPTS, NOW, safe=True) is None
+@pytest.mark.parametrize(
+    ("failure", "attempt", "safe", "wait"),
+    [
+        *((Failure(status, "oops"), 1, True, 0.5) for status in (0, 500, 502, 503, 504)),
+        # A write that may have arrived is not repeated.
+        *((Failure(status, "oops"), 1, False, None) for status in (0, 500, 502)),
+        *((Failure(status, "no"), 1, True, None) for status in (400, 401, 403, 404, 409, 410, 422)),
+        (Failure(403, "slow down", retry_after=7), 1, False, 7),
+        (Failure(403, "API rate limit exceeded", reset_at=NOW + 30, out_of_quota=True), 1, True, 31),
+        (Failure(403, "API rate limit exceeded", reset_at=NOW + 3600, out_of_quota=True), 1, True, None),
+        (Failure(403, "You have exceeded a secondary rate limit"), 1, True, SECONDARY_WAIT),
+        (Failure(429, "", retry_after=LONGEST_WAIT + 1), 1, True, None),
+        (Failure(502, "oops"), ATTEMPTS, True, None),
+    ],
+)
+def test_how_long_to_wait_before_the_next_attempt(
+    failure: Failure, attempt: int, safe: bool, wait: float | None
+) -> None:
+    assert wait_before_retry(failure, attempt, NOW, safe=safe) == wait
 
 
 def test_writes_are_spaced() -> None:
