@@ -75,7 +75,7 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
     text = _read(file, needed=file != Path(POLICY_FILE))
     if text is None:
         nothing = f"There is no {file} here, so the built-in policy holds."
-        _say(json_text(_report(file, (), ())) if as_json else nothing)
+        _say(json_text(_report(file, ())) if as_json else nothing)
         return ExitCode.DONE
     try:
         checked = check_policy(text, str(file))
@@ -83,16 +83,13 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
     except PolicyError as error:
         if not as_json:
             raise
-        _say(json_text(_report(file, error.problems, ())))
+        _say(json_text(_report(file, error.problems)))
         return ExitCode.USAGE
-    policy, warnings = checked.policy, checked.warnings
     if as_json:
-        _say(json_text(_report(file, (), warnings)))
+        _say(json_text(_report(file, ())))
         return ExitCode.DONE
-    for one in warnings:
-        _say(f"{file}:{one.line}:{one.column}: warning: {one.message}")
-    summary = count_of(warnings, "warning") if warnings else "no problems"
-    _say(f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, {summary}")
+    policy = checked.policy
+    _say(f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, no problems")
     return ExitCode.DONE
 
 
@@ -114,12 +111,11 @@ def _root(file: Path) -> Path:
     return folder.parent if folder.name == Path(POLICY_FILE).parent.name else folder
 
 
-def _report(file: Path, problems: Sequence[Problem], warnings: Sequence[Problem]) -> dict[str, Any]:
+def _report(file: Path, problems: Sequence[Problem]) -> dict[str, Any]:
     return {
         "file": str(file),
         "valid": not problems,
         "problems": [asdict(one) for one in problems],
-        "warnings": [asdict(one) for one in warnings],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bot.contracts.errors import UsageError
 from bot.parsing.yaml_nodes import Node
@@ -16,7 +16,7 @@ KEY = "[key]"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """An error or a warning. `line` and `column` count from 1."""
+    """An error. `line` and `column` count from 1."""
 
     line: int
     column: int
@@ -36,12 +36,10 @@ class PolicyError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A document that is being validated: the context of validators. `warnings` are of what is valid and possibly
-    unintended."""
+    """A document that is being validated: the context of validators."""
 
     root: Node
     source: str
-    warnings: list[Problem] = field(default_factory=list)
 
     def problem(self, where: Location, message: str) -> Problem:
         node = self.node(where)

@@ -123,14 +123,6 @@ _GIT_LONG_OPTIONS = (
     "--upload-archive --git-dir --work-tree --namespace --paginate"
 )
 GIT_LONG_OPTIONS = tuple(_GIT_LONG_OPTIONS.split())
-GIT_RUNNING_OPTIONS = {
-    **dict.fromkeys(("diff", "log", "show", "blame"), ("--ext-diff", "--textconv")),
-    **dict.fromkeys(("fetch", "pull", "clone", "ls-remote"), ("--upload-pack",)),
-    "push": ("--receive-pack",),
-    "clone": ("--upload-pack", "-u"),
-    "archive": ("--exec",),
-    "grep": ("--open-files-in-pager",),
-}
 _GIT_VERBS = (
     "bisect filter-branch rebase submodule difftool mergetool config send-email daemon instaweb merge-index hook "
     "shell remote-ext for-each-repo credential credential-cache web--browse gui citool svn p4 cvsserver imap-send"
@@ -142,19 +134,3 @@ GIT_TAKING_SHELL_TEXT = frozenset({"rebase", "submodule", "filter-branch", "bise
 PIPE_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "python", "python3", "perl", "ruby", "node"})
 HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 GIT_OPTIONS_WITH_ARGUMENT = frozenset({"-c", "-C", "--git-dir", "--work-tree"})
-
-# For warnings about `allow` rules: commands that run files of the repository, or are configured by them; programs with
-# subcommands that a rule for the program alone would allow by accident.
-_RUNNING_FILES = (
-    "pytest|py.test|tox|nox|npm test|npm t|npm start|npm build|npm install|npm ci|pnpm test|pnpm t|pnpm start"
-    "|pnpm build|pnpm install|yarn test|yarn t|yarn start|yarn build|yarn install|cargo build|cargo check|cargo test"
-    "|cargo bench|cargo clippy|cargo doc|go test|pip install|pip3 install|mvn|gradle|ant|sbt|cmake|ctest|meson|bazel"
-    "|buck2|docker build|podman build|jest|vitest|mocha|eslint|webpack|rspec|phpunit|mix test|dotnet test|dotnet build"
-    "|pre-commit|git commit|terraform|ansible-playbook"
-)
-RUNNING_FILES = frozenset(tuple(command.split()) for command in _RUNNING_FILES.split("|"))
-_MANY_SUBCOMMANDS = (
-    "git gh npm pnpm yarn pip pip3 cargo go uv poetry docker podman kubectl bundle dotnet aws gcloud az apt "
-    "apt-get brew"
-)
-MANY_SUBCOMMANDS = frozenset(_MANY_SUBCOMMANDS.split())

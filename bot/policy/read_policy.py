@@ -10,24 +10,21 @@ from pydantic import TypeAdapter
 
 from bot.parsing.parser import Parser
 from bot.policy.json_schema import json_schema
-from bot.policy.problems import Problem, Reading
+from bot.policy.problems import Reading
 from bot.policy.reading import read_document
 from bot.policy.values import Policy
 
 
 class CheckedPolicy(NamedTuple):
-    """`warnings` are about rules that may allow more than intended. `reading` has the positions; `None` for a file that
-    says nothing."""
+    """`reading` has the positions; `None` for a file that says nothing."""
 
     policy: Policy
-    warnings: tuple[Problem, ...] = ()
     reading: Reading | None = None
 
 
 def check_policy(text: str, source: str, parser: Parser | None = None) -> CheckedPolicy:
     """Return the policy in `text`, with defaults for missing keys. Raises `PolicyError` with all problems."""
-    policy, reading = read_document(_adapter(), text, source, parser, {"source": source})
-    return CheckedPolicy(policy, tuple(sorted(reading.warnings)) if reading else (), reading)
+    return CheckedPolicy(*read_document(_adapter(), text, source, parser, {"source": source}))
 
 
 @cache

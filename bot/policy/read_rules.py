@@ -1,4 +1,4 @@
-"""Read the `rules` section; a rule that contradicts its own examples, or can never decide, is an error.
+"""Read the `rules` section; a rule that contradicts its own examples is an error.
 
 rules:
   - effect: deny                  # allow, ask or deny
@@ -15,8 +15,7 @@ rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice, product
+from collections.abc import Iterator
 from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo
@@ -24,13 +23,10 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from bot.policy.kinds import raise_problems
 from bot.policy.matching import covers_path, covers_shell
 from bot.policy.problems import KEY, Location, Reading
-from bot.policy.rule import CommandRule, Effect, OpaqueRule, PathRule, Rule
+from bot.policy.rule import CommandRule, OpaqueRule, PathRule, Rule
 from bot.policy.shell import parse_shell
-from bot.policy.wrappers import allow_warning, runs_another
 
 MAX_RULES = 500
-_MOST_SPELLINGS = 1000
-
 
 _SUBJECTS = {"paths": PathRule, "commands": CommandRule, "opaque": OpaqueRule}
 """The key that decides what kind of rule it is."""
@@ -75,30 +71,13 @@ def _named(rules: object, info: ValidationInfo) -> object:
     ]
 
 
-def _consistent(rules: tuple[Rule, ...], info: ValidationInfo) -> tuple[Rule, ...]:
-    """Raise the problems of rules as they stand together."""
+def _consistent(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     raise_problems(
         ((number, *where), message)
         for number, rule in enumerate(rules)
-        for where, message in (*_never_allowed(rule), *_contradicted(rule))
+        for where, message in _contradicted(rule)
     )
-    raise_problems(_idle(rules))
-    _warn_of_allow_rules(rules, cast(Reading, info.context))
     return rules
-
-
-def _never_allowed(rule: Rule) -> Iterator[tuple[Location, str]]:
-    """Return the problems of an allow rule for a command that is always opaque: it can never match."""
-    if not isinstance(rule, CommandRule) or rule.effect is not Effect.ALLOW:
-        return
-    for name, patterns in (("commands", rule.commands), ("except", rule.exceptions)):
-        for number, pattern in enumerate(patterns):
-            spelled = islice(product(*(sorted(token) for token in pattern[:3])), _MOST_SPELLINGS)
-            if words := next(filter(runs_another, spelled), None):
-                yield (
-                    (name, number),
-                    f"`{' '.join(words)}` can run anything, so it is opaque and no rule allows it",
-                )
 
 
 def _contradicted(rule: Rule) -> Iterator[tuple[Location, str]]:
@@ -117,37 +96,6 @@ def _contradicted(rule: Rule) -> Iterator[tuple[Location, str]]:
                     (name, number),
                     f"this {name[:-1]} is {'not ' if expected else ''}matched by its rule",
                 )
-
-
-def _idle(rules: Sequence[Rule]) -> Iterator[tuple[Location, str]]:
-    """Return the problems of rules that a stricter one covers: they can never decide a call."""
-    for number, rule in enumerate(rules):
-        for other in rules:
-            stricter = other.effect.rank > rule.effect.rank and other.tiers >= rule.tiers
-            if stricter and _says_the_same(rule, other):
-                yield (number,), f"this rule can never decide: {other.name} is stricter for all of it"
-                break
-
-
-def _says_the_same(rule: Rule, other: Rule) -> bool:
-    """Whether `other` covers all of `rule`."""
-    if isinstance(rule, PathRule) and isinstance(other, PathRule):
-        globs = set(rule.paths) <= set(other.paths) and rule.tools <= other.tools
-        return globs and set(other.exceptions) <= set(rule.exceptions)
-    if isinstance(rule, CommandRule) and isinstance(other, CommandRule):
-        patterns = set(rule.commands) <= set(other.commands)
-        return patterns and set(other.exceptions) <= set(rule.exceptions)
-    return isinstance(rule, OpaqueRule) and isinstance(other, OpaqueRule)
-
-
-def _warn_of_allow_rules(rules: Sequence[Rule], reading: Reading) -> None:
-    for number, rule in enumerate(rules):
-        if not isinstance(rule, CommandRule) or rule.effect is not Effect.ALLOW:
-            continue
-        ruled = any(isinstance(other, OpaqueRule) and other.tiers >= rule.tiers for other in rules)
-        for index, pattern in enumerate(rule.commands):
-            if warning := allow_warning(pattern, opaque_is_ruled=ruled):
-                reading.warnings.append(reading.problem(("rules", number, "commands", index), warning))
 
 
 Rules = Annotated[

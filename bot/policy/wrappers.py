@@ -1,5 +1,4 @@
-"""Commands that run other commands: recognise them, find the commands and shell texts in their words, and warn of
-`allow` rules that cover them.
+"""Commands that run other commands: recognise them, and find the commands and shell texts in their words.
 
 For rules that deny or ask, whatever may be a command counts as one. A name that is put together at run time, a script
 and a program's own language are not covered.
@@ -10,25 +9,20 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, product
 
 from bot.policy.programs import (
     FIND_ACTIONS,
     GIT_LONG_OPTIONS,
-    GIT_RUNNING_OPTIONS,
     GIT_RUNNING_VERBS,
     GIT_TAKING_SHELL_TEXT,
-    MANY_SUBCOMMANDS,
     PREFIXES,
     PREFIXES_WITH_ARGUMENT,
-    RUNNING_FILES,
     RUNNING_LETTERS,
     RUNNING_OPTIONS,
     RUNNING_OTHERS,
     RUNNING_SUBCOMMANDS,
     SHELLS,
 )
-from bot.policy.rule import CommandPattern
 
 Words = tuple[str, ...]
 
@@ -68,17 +62,6 @@ def _runs_another(name: str, arguments: Sequence[str]) -> bool:
     if name == "printf":
         return any(argument.startswith("-") for argument in arguments[:1])
     return name == "git" and _git_runs_another(arguments)
-
-
-def running_parts(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the options and subcommands with which a command that begins with `words` runs other programs."""
-    name = words[0]
-    if name == "git":
-        return GIT_RUNNING_OPTIONS.get(words[1], ()) if len(words) > 1 else ("-c", *sorted(GIT_RUNNING_VERBS))
-    if name == "find":
-        return FIND_ACTIONS
-    subcommands = () if len(words) > 1 else tuple(sorted(RUNNING_SUBCOMMANDS.get(name, ())))
-    return (*RUNNING_OPTIONS.get(name, ()), *subcommands)
 
 
 def _is_option(argument: str, options: Sequence[str]) -> bool:
@@ -164,31 +147,3 @@ def _beginnings(words: Sequence[str], takes_a_word: bool) -> Iterator[int]:
             if not doubt:
                 return
             doubt = False
-
-
-_MOST_SPELLINGS = 200
-
-
-def allow_warning(pattern: CommandPattern, *, opaque_is_ruled: bool) -> str:
-    """Return a warning for `policy check` about what an `allow` rule of `pattern` also covers, or does not cover; empty
-    for none. `opaque_is_ruled`: another rule denies opaque commands or asks about them."""
-    spelled = islice(product(*(sorted(token) for token in pattern)), _MOST_SPELLINGS)
-    return next(filter(None, (_words_warning(words, opaque_is_ruled) for words in spelled)), "")
-
-
-def _words_warning(words: Words, opaque_is_ruled: bool) -> str:
-    name, spelled = words[0], " ".join(words[:2])
-    if "/" in name:
-        return f"`{name}` is a file, and one of the repository does what the agent last wrote into it"
-    if not RUNNING_FILES.isdisjoint((words[:1], words[:2])):
-        return f"`{spelled}` runs files of the repository, which the agent may change: so it may run anything by this"
-    if len(words) == 1 and name in MANY_SUBCOMMANDS:
-        return f"`{name}` by itself covers every subcommand; name those that are meant"
-    parts = running_parts(words)
-    if parts and not opaque_is_ruled:
-        some = ", ".join(f"`{part}`" for part in parts[:2])
-        return (
-            f"`{spelled}` with {some} or the like runs other commands: that is opaque, so this rule does not cover it, "
-            "and it is still allowed unless a rule says `opaque: true`"
-        )
-    return ""

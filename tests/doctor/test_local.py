@@ -225,23 +225,10 @@ def test_a_policy_with_a_mistake_is_named_with_its_line(tmp_path: Path) -> None:
     assert not [finding for finding in found if finding.name == "checks"]
 
 
-def test_what_a_rule_gives_away_is_a_warning_with_its_line(tmp_path: Path) -> None:
-    root = sample_repository(tmp_path / "tidytime")
-    (root / ".github" / "agent.yml").write_text("rules:\n  - {effect: allow, commands: [[git]]}\n")
-    found = of(check_local(root, NOBODY), "policy")
-    assert found.state is State.WARNING
-    assert "line 2: `git` by itself covers" in found.message
-    assert "slash-agent policy check" in found.fix
-
-
 def test_checks_that_the_files_suggest_are_named(tmp_path: Path) -> None:
     (tmp_path / "go.mod").write_text("module x\n")
     said = of(check_local(tmp_path, NOBODY), "checks").message
     assert said == "The policy names none; detected `go test ./...`; not tried."
-
-
-def test_no_checks_is_a_warning(tmp_path: Path) -> None:
-    assert of(check_local(tmp_path, NOBODY), "checks").state is State.WARNING
 
 
 @pytest.mark.parametrize("uses", ["slash-agent/slash-agent@v0", "acme/slash-agent@0123", "./"])
