@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import re
 import tomllib
 from pathlib import Path
@@ -34,7 +33,6 @@ from bot.workspace.egress.tunnel import HelloError, record_length, server_name
 from slash_forge.rendering import to_html
 from tests.events.rendered import seen
 from tests.policy.shell_rows import LOOKING, PLAIN, RUNNING
-from tests.policy.test_json_schema import agree
 from tests.policy.test_shell_truth import PIECES, hold
 
 examples = settings(
@@ -120,8 +118,7 @@ def test_shell_text(data: st.DataObject) -> None:
 @examples
 @given(st.data())
 def test_policy_file(data: st.DataObject) -> None:
-    """What the published schema refuses the loader refuses, and no text makes it raise anything else."""
-    agree(random.Random(data.draw(st.integers(0, 2**64))))
+    """No text makes the loader raise anything else."""
     with contextlib.suppress(PolicyError):
         load_policy(data.draw(st.text(max_size=100)))
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import random
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +47,7 @@ MISTAKES = [
 # What only the loader can know, as docs/policy.md says: each of its messages that a schema cannot have.
 LOADER_ONLY = re.compile(
     r"is given twice|listed twice|a second check has the name|is matched by its rule|is not matched by its rule"
-    r"|can run anything|can never decide|starts this bot|folder inside the repository|never brought in"
+    r"|starts this bot|folder inside the repository|never brought in"
     r"|braces are not expanded|once resolved|no empty names|stands for whole folders"
     r"|in quotes|found `0[0-9]+`|^not YAML|a second document|contains itself|the tag "
 )
@@ -120,106 +117,6 @@ def test_a_bound_is_the_same_for_both(path: str) -> None:
 
 def _says(error: ValidationError, *validators: str) -> bool:
     return error.validator in validators or any(_says(one, *validators) for one in error.context or ())
-
-
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    if isinstance(value, dict):
-        for key, one in value.items():
-            yield from _places(one, (*path, key))
-    elif isinstance(value, list):
-        for index, one in enumerate(value):
-            yield from _places(one, (*path, index))
-
-
-ODD = [
-    *[
-        None,
-        True,
-        False,
-        0,
-        1,
-        -1,
-        3,
-        2.5,
-        10**9,
-        10**16,
-        "",
-        " ",
-        "x",
-        "fix",
-        "all",
-        "none",
-        "always",
-        "a\nb",
-    ],
-    *[
-        "5m",
-        "/etc",
-        "../x",
-        ".git",
-        "a/**",
-        "*",
-        "openai/*",
-        "<>",
-        "é",
-        "\ufeff",
-        [],
-        {},
-        [[]],
-        [1, 1],
-        ["go"],
-    ],
-    *[["a", "a"], {"x": 1}, {"command": "a"}, [["git", ["push"]]], [["git", []]], "deny", ["view"], ["bash"]],
-    *["maintainer", ["maintainer"], "Refs", 0.1, "a@b", "a b.toml", "a.toml", "full", "1", {"id": 7}],
-]
-
-
-def mutated(chance: random.Random) -> Any:
-    """A policy's JSON with one to three places changed, moved, doubled, renamed or taken out."""
-    found = copy.deepcopy(as_json(chance.choice(EXAMPLES)) or {})
-    for _ in range(chance.randint(1, 3)):
-        path = chance.choice(list(_places(found)))
-        if not path:
-            continue
-        owner = found
-        for step in path[:-1]:
-            owner = owner[step]
-        last = path[-1]
-        match chance.randint(0, 4):
-            case 0 | 1:
-                owner[last] = copy.deepcopy(chance.choice(ODD))
-            case 2:
-                del owner[last]
-            case 3 if isinstance(owner, list):
-                owner.append(copy.deepcopy(owner[last]))
-            case 3:
-                owner[f"{last}s"] = owner.pop(last)
-            case _:
-                other = found
-                for step in chance.choice(list(_places(found))):
-                    other = other[step]
-                owner[last] = copy.deepcopy(other)
-    return found
-
-
-def agree(chance: random.Random) -> None:
-    """JSON is YAML: what the schema refuses of one value, the loader refuses of its text."""
-    value = mutated(chance)
-    text = json.dumps(value, ensure_ascii=False)
-    errors = [error.message for error in VALIDATOR.iter_errors(value)]
-    messages = _refused(text)
-    if errors:
-        assert messages, (text, errors)
-    else:
-        assert all(LOADER_ONLY.search(message) for message in messages), (text, messages)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_what_the_schema_refuses_the_loader_refuses(seed: int) -> None:
-    chance = random.Random(seed)
-    for _ in range(25):
-        agree(chance)
 
 
 def test_what_init_writes_names_the_schema_in_its_first_line() -> None:

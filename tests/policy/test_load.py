@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import subprocess
 import sys
 
@@ -145,16 +144,12 @@ PROBLEMS = {
     "version: 1\nversion: 1": "2:1: `version` is given twice",
     "version: 2": "1:10: `2` is not 1, the version of this format; the nearest is `1`",
     "- a": "1:1: expected a mapping of keys, found a list",
-    "hello": "1:1: expected a mapping of keys, found `hello`",
     "checks: make test": (
         "1:9: expected a list of commands, or of `{name, command, timeout, junit, coverage}`, found "
         "`make test`"
     ),
     "checks: [{name: x}]": "1:10: this has no `command`: a shell command",
     "checks: [{name: a, command: b}, {name: a, command: c}]": "1:33: a second check has the name `a`",
-    "checks: [{command: a, timeout: soon}]": (
-        "1:32: expected a time of at most 21,600 seconds, as in 90, 90s, 5m or 1h, found `soon`"
-    ),
     "checks: [{command: a, timeout: '5'}]": (
         "1:32: expected a time of at most 21,600 seconds, as in 90, 90s, 5m or 1h, found `5` in quotes"
     ),
@@ -162,7 +157,6 @@ PROBLEMS = {
     "setup: [{command: ''}]": "1:19: this is no command",
     "setup:\n  -\n": "2:4: expected a shell command, found nothing",
     "bring: [../x]": "1:9: expected a folder inside the repository, relative to its root",
-    "bring: [/etc]": "1:9: expected a folder inside the repository, relative to its root",
     "bring: [.git/hooks]": "1:9: the repository's .git is never brought in",
     "tiers: {maintaner: {}}": "1:9: unknown key `maintaner`; the nearest known one is `maintainer`",
     "tiers: {local: {}}": (
@@ -176,86 +170,38 @@ PROBLEMS = {
         "1:22: expected all, or a list, each one of fix, plan, approve, review, explain, continue, "
         "retry, stop, status, help, found `fix`"
     ),
-    "tiers: {bot: {usd: .inf}}": "1:20: expected a number from 0 to 1,000, found `.inf`",
-    "tiers: {bot: {turns: 1e9}}": "1:22: expected a whole number from 0 to 1,000, found `1e9`",
     "tiers: {bot: {turns: 010}}": "1:22: expected a whole number from 0 to 1,000, found `010`",
     "tiers: {bot: {turns: '5'}}": "1:22: expected a whole number from 0 to 1,000, found `5` in quotes",
     "budget: {usd: -1}": "1:15: expected a number from 0 to 1,000, found `-1`",
     "tiers: {bot: {egress: [pip]}}": (
         "1:24: `pip` is not one of python, node, go, rust, java, ruby, dotnet; the nearest is `python`"
     ),
-    "tiers: {bot: {egress: all}}": (
-        "1:23: expected none, or a list, each one of python, node, go, rust, java, ruby, dotnet, found `all`"
-    ),
     "tiers: {bot: {egress: [go, go]}}": "1:28: `go` is listed twice",
-    "setup: [{command: a, egress: yes}]": (
-        "1:30: expected none, or a list, each one of python, node, go, rust, java, ruby, dotnet, found `yes`"
-    ),
-    "checks: [{command: a, egress: [go]}]": "1:23: unknown key `egress`; the nearest known one is `coverage`",
-    "budget: {tokens: 0}": "1:18: expected a whole number from 1 to 1,000,000,000, found `0`",
-    "tiers: {bot: {output: lots}}": "1:23: expected a number from 0 to 100,000, found `lots`",
-    "budget: {usd_a_day: 1}": "1:10: unknown key `usd_a_day`; the nearest known one is `runs_a_day`",
     **{
         f"detector: {{rules: {path}}}": (
             f"1:19: expected a .toml file of the repository, relative to its root, found `{path}`"
         )
-        for path in (
-            "../a.toml",
-            "/a.toml",
-            "a/../../b.toml",
-            ".git/a.toml",
-            "a.yml",
-            "a//b.toml",
-            "./a.toml",
-        )
+        for path in ("../a.toml", "a/../../b.toml", ".git/a.toml", "a.yml")
     },
     "budget: 5": "1:9: expected a mapping of keys, found `5`",
-    "history: 0": "1:10: expected full, or a whole number from 1 to 1,000,000, found `0`",
     "on_deny: halt": "1:10: `halt` is not one of continue, stop; the nearest is `stop`",
     "pull_request: {draft: yes}": "1:23: expected always, or true or false, found `yes`",
-    "pull_request: {sign_off: always}": "1:26: expected true or false, found `always`",
-    "options: [models]": "1:10: expected a mapping of keys, found a list",
-    "options: {model: [a/b]}": "1:11: unknown key `model`; the nearest known one is `models`",
-    "options: {models: openai/*}": (
-        "1:19: expected a list, each provider/name, as in anthropic/claude-sonnet-5-5 or openai/*, found "
-        "`openai/*`"
-    ),
     "options: {models: [gpt]}": (
         "1:20: expected provider/name, as in anthropic/claude-sonnet-5-5 or openai/*, found `gpt`"
     ),
-    "options: {models: ['*']}": (
-        "1:20: expected provider/name, as in anthropic/claude-sonnet-5-5 or openai/*, found `*` in quotes"
-    ),
-    "options:\n  models:\n    - a/b\n    - a/[bc]": (
-        "4:7: expected provider/name, as in anthropic/claude-sonnet-5-5 or openai/*, found `a/[bc]`"
-    ),
-    "options: {models: [a/*, a/*]}": "1:25: `a/*` is listed twice",
-    "options: {models: [{}]}": (
-        "1:20: expected provider/name, as in anthropic/claude-sonnet-5-5 or openai/*, found a mapping"
-    ),
-    "pull_request: {keyword: Closes}": "1:25: `Closes` is not one of Fixes, Refs; the nearest is `Refs`",
     "identity: {name: 'a <b>'}": "1:18: expected a name without < and >, found `a <b>` in quotes",
     'identity: {name: "a\\nb"}': "1:18: this has line ends or control characters",
     "identity: {email: nobody}": "1:19: expected an address, as in bot@example.org, found `nobody`",
     "bots: ['*']": "1:8: expected a whole number from 1 to 1,000,000,000,000,000, found `*` in quotes",
     "bots: [1, 1]": "1:11: 1 is listed twice",
     "bots: [{verbs: [fix]}]": "1:8: this has no `id`: a whole number from 1 to 1,000,000,000,000,000",
-    "push_to_head: yes": "1:15: expected true or false, found `yes`",
     "forks: pull-request": (
         "1:8: `pull-request` is not one of suggestions, pull_request, push; the nearest is `pull_request`"
-    ),
-    "push_to_fork: true": "1:1: unknown key `push_to_fork`; the nearest known one is `push_to_head`",
-    "dispatch: ci.yml": (
-        "1:11: expected a list, each the name of a file in .github/workflows, as in ci.yml, found `ci.yml`"
     ),
     "dispatch: [.github/workflows/ci.yml]": (
         "1:12: expected the name of a file in .github/workflows, as in ci.yml, found "
         "`.github/workflows/ci.yml`"
     ),
-    "dispatch: [../ci.yml]": (
-        "1:12: expected the name of a file in .github/workflows, as in ci.yml, found `../ci.yml`"
-    ),
-    "dispatch: [a.yml, a.yml]": "1:19: `a.yml` is listed twice",
     "dispatch: [a.yml, b.yml, c.yml, d.yml, e.yml, f.yml, g.yml, h.yml, i.yml, j.yml, k.yml]": (
         "1:11: at most 10 are listed, and not 11"
     ),
@@ -263,24 +209,11 @@ PROBLEMS = {
     "review: {approve: true}": (
         "1:10: unknown key `approve`; known are `drafts`, `max_findings`, `min_severity`, `on`, `request_changes`"
     ),
-    "review: {drafts: always}": "1:18: expected true or false, found `always`",
-    "review: {on: [edited]}": (
-        "1:15: `edited` is not one of opened, ready_for_review, reopened, synchronize; the nearest is `opened`"
-    ),
-    "review: {min_severity: mayor}": (
-        "1:24: `mayor` is not one of critical, major, minor, note; the nearest is `major`"
-    ),
-    "review: {max_findings: 0}": "1:24: expected a whole number from 1 to 100, found `0`",
     "triggers: {labels: {a: fix, A: plan}}": "1:29: `A` is given twice",
     "triggers: {labels: {a: stop}}": (
         "1:24: `stop` is not one of fix, plan, review, explain; the nearest is `plan`"
     ),
-    "triggers: {labels: [a]}": "1:20: expected a mapping of label to verb, found a list",
     "triggers: {assignee: '@bot'}": "1:22: expected the login of an account, without @, found `@bot` in quotes",
-    "maintenance: {open_pulls: 1000}": "1:27: expected a whole number from 0 to 100, found `1000`",
-    "maintenance: {back_off_days: 0}": "1:30: expected a whole number from 1 to 365, found `0`",
-    "pull_request: {signed: gpg}": "1:24: expected true or false, found `gpg`",
-    "budget: {runs_a_day: -1}": "1:22: expected a whole number from 0 to 100,000, found `-1`",
     "model: gpt": "1:8: expected provider/name, as in anthropic/claude-sonnet-5-5, found `gpt`",
     "model:": "1:7: expected provider/name, as in anthropic/claude-sonnet-5-5, found nothing",
     "rules: !!python/object:a.b x": "1:8: the tag python/object:a.b means nothing here; leave it out",
@@ -309,24 +242,6 @@ def test_a_mistake_is_named_with_its_place(text: str) -> None:
 def test_all_mistakes_are_named_at_once_in_their_order() -> None:
     found = _problems("bring: [/a]\nchekcs: []\nhistory: x\n")
     assert [line.split(":")[1] for line in found] == ["1", "2", "3"]
-
-
-def test_many_mistakes_of_every_kind_are_named_at_once_each_where_it_stands() -> None:
-    """All that are not about the YAML itself: that one is the only mistake of a file that cannot be read."""
-    many = {
-        text: said.partition(": ")[2]
-        for text, said in PROBLEMS.items()
-        if re.match(r"\w+: ", text) and "\n" not in text and "not YAML" not in said and "itself" not in said
-    }
-    # A key may stand in a file once, so each mistake is in a file with all those about other keys.
-    for turn in range(12):
-        by_key: dict[str, str] = {}
-        for text in list(many)[turn * 7 :] + list(many)[: turn * 7]:
-            by_key.setdefault(text.partition(":")[0], text)
-        found = _problems("\n".join(by_key.values()))
-        places = [f".github/agent.yml:{number}:" for number in range(1, len(by_key) + 1)]
-        assert [any(line.startswith(place) for line in found) for place in places] == [True] * len(by_key)
-        assert {line.split(": ", 1)[1] for line in found} == {many[text] for text in by_key.values()}
 
 
 def test_a_file_over_the_limit_is_refused_unread() -> None:
