@@ -30,7 +30,7 @@ _KINDS = (
     (f"that {CAN_CHANGE_TESTS}", (CAN_CHANGE_TESTS,)),
     (
         "with what is not seen, or looks like a credential",
-        ("GitHub shows no lines", "adds characters", "adds what looks like"),
+        ("adds characters", "adds what looks like"),
     ),
     ("whose tests prove less", ("removes ", "skips ", "has ", "could not be read", "deletes a test")),
     ("that run by themselves or set up tools", ("symbolic link", "CI", "configuration")),

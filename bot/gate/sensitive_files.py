@@ -15,7 +15,7 @@ from bot.ecosystems.registry import ecosystems
 from bot.ecosystems.suite_files import Role, loads_itself, role_of
 from bot.gate.dependencies import is_list
 from bot.gate.path_rules import folded
-from bot.gate.weaker_tests import Line, line_list
+from bot.gate.weaker_tests import Line
 from bot.policy.protected import services_of
 
 _CI = "action.yml action.yaml codecov.yml .codecov.yml ci.sh ci.py ci-*.sh ci_*.sh"
@@ -69,70 +69,47 @@ _CONTENT_LIMIT = 256 << 10
 _HEADER = re.compile(rb"\s*+\[{1,2}\s*+([^\]\n]{1,200})\]")
 
 
-def set_up(path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None) -> str:
-    """Return a clause that names the changed settings; "" if there are none. `content` is the new file."""
+def has_sections(path: str) -> bool:
+    """Whether `path` is a file that configures several tools."""
+    return bool(_sections_of(path))
+
+
+def set_up(path: str, before: bytes | None, after: bytes | None) -> str:
+    """Return a clause that names the tools with other settings in `after` than in `before`; "" if there are none."""
+    pattern = _sections_of(path)
+    if not pattern or after is None or max(len(before or b""), len(after)) > _CONTENT_LIMIT:
+        return ""
+    read = _keys if path.lower().endswith(".json") else _sections
+    old, new = read(before or b"", pattern.encode()), read(after, pattern.encode())
+    tools = [tool.decode() for tool in dict.fromkeys((*new, *old)) if old.get(tool) != new.get(tool)]
+    return f"sets up {', '.join(tools[:_TOOLS_NAMED])} anew" if tools else ""
+
+
+def _sections_of(path: str) -> str:
     name = path.rpartition("/")[2].lower()
-    if content is None or len(content) > _CONTENT_LIMIT:
-        return ""
-    old, new = _without_comments(removed), _without_comments(added)
-    pattern = next((one.sections[name] for one in ecosystems() if name in one.sections), "")
-    if not pattern:
-        return ""
-    if name.endswith(".json"):
-        keys = _by_key(new, pattern) or _by_key(old, pattern)
-        return f"sets up {', '.join(list(keys)[:_TOOLS_NAMED])} anew" if keys else ""
-    after = content.split(b"\n")
-    before = _sections(_before(after, removed, added), pattern)
-    clauses = _by_tool(old, before, " before") | _by_tool(new, _sections(after, pattern))
-    return ", ".join(list(clauses.values())[:_TOOLS_NAMED])
+    return next((one.sections[name] for one in ecosystems() if name in one.sections), "")
 
 
-def _without_comments(lines: Iterable[Line]) -> list[Line]:
-    """Return the lines that are neither empty nor a comment."""
-    return [line for line in lines if (text := line.text.strip()) and not text.startswith((b"#", b";"))]
+def _keys(text: bytes, pattern: bytes) -> dict[bytes, list[bytes]]:
+    """Return the lines with each key."""
+    keys: dict[bytes, list[bytes]] = {}
+    for line in text.split(b"\n"):
+        if key := re.match(rb'\s*+"%b"\s*+:' % pattern, line):
+            keys.setdefault(key[1], []).append(line.strip())
+    return keys
 
 
-def _by_key(lines: Sequence[Line], pattern: str) -> dict[str, None]:
-    key = re.compile(rb'\s*+"%b"\s*+:' % pattern.encode())
-    return {match[1].decode(): None for line in lines if (match := key.match(line.text))}
-
-
-def _before(after: Sequence[bytes], removed: Iterable[Line], added: Iterable[Line]) -> list[bytes]:
-    """Reconstruct the old file from the new one and the added and removed lines."""
-    new = {line.number for line in added}
-    unchanged = iter([text for number, text in enumerate(after, 1) if number not in new])
-    gone = {line.number: line.text for line in removed}
-    old: list[bytes] = []
-    for text in unchanged:
-        while len(old) + 1 in gone:
-            old.append(gone[len(old) + 1])
-        old.append(text)
-    while len(old) + 1 in gone:
-        old.append(gone[len(old) + 1])
-    return old
-
-
-def _sections(text: Sequence[bytes], pattern: str) -> list[str]:
-    """Return, for each line, the tool whose section contains it; "" outside of such a section."""
-    tools: list[str] = []
-    tool = ""
-    for line in text:
+def _sections(text: bytes, pattern: bytes) -> dict[bytes, list[bytes]]:
+    """Return the lines in the sections of each tool, without comments and empty lines."""
+    sections: dict[bytes, list[bytes]] = {}
+    tool = b""
+    for line in map(bytes.strip, text.split(b"\n")):
         if header := _HEADER.match(line[:300]):
-            match = re.match(pattern.encode(), header[1].strip())
-            tool = match[1].decode() if match else ""
-        tools.append(tool)
-    return tools
-
-
-def _by_tool(lines: Iterable[Line], sections: Sequence[str], when: str = "") -> dict[str, str]:
-    """Return a clause for each tool whose section contains some of `lines`."""
-    numbers_by_tool: dict[str, list[int]] = {}
-    for line in lines:
-        if line.number <= len(sections) and (tool := sections[line.number - 1]):
-            numbers_by_tool.setdefault(tool, []).append(line.number)
-    return {
-        tool: f"sets up {tool} anew ({line_list(numbers)}{when})" for tool, numbers in numbers_by_tool.items()
-    }
+            match = re.match(pattern, header[1].strip())
+            tool = match[1] if match else b""
+        if tool and line and not line.startswith((b"#", b";")):
+            sections.setdefault(tool, []).append(line)
+    return sections
 
 
 def runs_tests(path: str, added: Iterable[Line], content: bytes | None, *, is_new: bool) -> str:

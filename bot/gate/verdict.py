@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bot.checkout.objects import contents, diff_of_texts
+from bot.checkout.objects import contents
 from bot.contracts.outcome import ChangedFile, WithheldFile
-from bot.contracts.text_encoding import marked_encoding, wide_text
+from bot.contracts.text_encoding import wide_text
 from bot.gate.additions import new_credentials, suppressed, unseen
 from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.errors import HostileTree, printable
@@ -28,16 +28,15 @@ from bot.gate.objects import (
     write_tree,
 )
 from bot.gate.path_rules import folded, refusal
-from bot.gate.sensitive_files import runs_tests, sensitive, set_up
+from bot.gate.sensitive_files import has_sections, runs_tests, sensitive, set_up
 from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests
 from bot.gate.withheld import MayWrite, is_link, links_of, unfit_paths, withheld_paths
 from bot.parsing.parser import Parser
-from bot.review.diff import Diff, FileDiff, FileStatus, parse_diff
+from bot.review.diff import FileDiff, FileStatus, parse_diff
 
 HoldsSecret = Callable[[bytes], str | None]
 
 _STATUS = {FileStatus.ADDED: "added", FileStatus.REMOVED: "deleted"}
-_NO_LINES = "GitHub shows no lines of it (UTF-16 or UTF-32): read them in the report"
 
 _MOST_ROWS = 100
 
@@ -77,8 +76,7 @@ def decide(
         _refuse_secret(diff, holds_secret)
     links = links_of(scratch, base, changes)
     unfit = unfit_paths(scratch, diff, limits, links)
-    wide = _wide_texts(scratch, [change for change in changes if change.path not in unfit])
-    withheld = withheld_paths(base, diff, unfit, may_write, links, wide)
+    withheld = withheld_paths(base, diff, unfit, may_write, links)
     published = [change for change in changes if change.path not in withheld]
     applicable = [change for change in changes if change.path in withheld and change.path not in unfit]
     store(scratch, [*published, *applicable])
@@ -89,24 +87,16 @@ def decide(
     withheld_patch = b""
     if applicable:
         withheld_patch = render(scratch, tree_sha, write_tree(scratch, applicable), limits)
-    return Verdict(
-        tree_sha, patch, withheld_patch, _files(scratch, published, patch, wide), _rows(withheld, unfit)
-    )
+    return Verdict(tree_sha, patch, withheld_patch, _files(scratch, published, patch), _rows(withheld, unfit))
 
 
-def _files(
-    scratch: Scratch, published: Sequence[Change], patch: bytes, wide: Mapping[str, tuple[bytes, bytes]]
-) -> tuple[ChangedFile, ...]:
+def _files(scratch: Scratch, published: Sequence[Change], patch: bytes) -> tuple[ChangedFile, ...]:
     by_path = {change.path: change for change in published}
-    wide = {path: pair for path, pair in wide.items() if path in by_path}
-    tests = _tests(scratch, published)
-    weaker = weaker_tests(tests | {path: wide[path] for path in tests.keys() & wide.keys()})
-    # git shows no lines of the files in UTF-16 and UTF-32.
-    lines = parse_diff(diff_of_texts(scratch.git, list(wide.values()))) if wide else Diff(())
-    shown = {path: lines.find(str(number)) for number, path in enumerate(wide)}
+    old = _old_contents(scratch, published)
+    weaker = weaker_tests({path: (before, by_path[path].data) for path, before in old.items()})
     with Parser() as parser:
         return tuple(
-            _changed_file(by_path[file.path], file, shown.get(file.path) or file, weaker, wide, parser)
+            _changed_file(by_path[file.path], file, old.get(file.path), weaker.get(file.path, ""), parser)
             for file in parse_diff(patch).files
         )
 
@@ -134,59 +124,38 @@ def _refuse_secret(diff: TreeDiff, holds_secret: HoldsSecret) -> None:
             raise HostileTree(f"a changed file holds the value of {name}: nothing of it may leave")
 
 
-def _wide_texts(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes, bytes]]:
-    """Return old and new text in UTF-8, by path, of the files in UTF-16 or UTF-32 that keep their encoding.
-
-    A file that gets such an encoding stays binary: that would hide it from whoever reviews it on GitHub.
-    """
-    new = {
-        change.path: (text.encode(), change.data, change.old.sha)
+def _old_contents(scratch: Scratch, changes: Sequence[Change]) -> dict[str, bytes | None]:
+    """Return the old contents of the changed files that are compared with them, links excluded."""
+    compared = [
+        change
         for change in changes
-        if change.old and change.data and not is_link(change.new) and (text := wide_text(change.data))
-    }
-    old = contents(scratch.git, [sha for _, _, sha in new.values()])
-    return {
-        path: (text.encode(), after)
-        for (path, (after, data, _)), before in zip(new.items(), old, strict=True)
-        if (text := wide_text(before)) is not None and marked_encoding(before) == marked_encoding(data)
-    }
-
-
-def _tests(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes | None, bytes | None]]:
-    """Return old and new contents of the changed test files, links excluded."""
-    tests = [change for change in changes if may_weaken_tests(change.path) and not is_link(change.new)]
-    old = [change.old.sha for change in tests if change.old is not None]
+        if not is_link(change.new) and (may_weaken_tests(change.path) or has_sections(change.path))
+    ]
+    old = [change.old.sha for change in compared if change.old is not None]
     before = dict(zip(old, contents(scratch.git, old), strict=True))
-    return {change.path: (before[change.old.sha] if change.old else None, change.data) for change in tests}
+    return {change.path: before[change.old.sha] if change.old else None for change in compared}
 
 
 def _changed_file(
-    change: Change,
-    file: FileDiff,
-    shown: FileDiff,
-    weaker: Mapping[str, str],
-    wide: Mapping[str, tuple[bytes, bytes]],
-    parser: Parser,
+    change: Change, file: FileDiff, before: bytes | None, weaker: str, parser: Parser
 ) -> ChangedFile:
-    """`shown` has the lines of `file`."""
+    """`before` is the old content of a file that is compared with it."""
     entry = change.new or change.old
-    data = wide[change.path][1] if change.path in wide else change.data
     assert entry is not None
-    rows = [row for hunk in shown.hunks for row in hunk.rows()]
+    rows = [row for hunk in file.hunks for row in hunk.rows()]
     removed = [Line(row.old, row.text.encode()) for row in rows if row.kind == "-"]
     added = [Line(row.new, row.text.encode()) for row in rows if row.kind == "+"]
     plain = "/".join(folded(part) for part in change.path.split("/"))
     # The most severe first: `bot/evidence/look_first.py` sorts by the beginning of a note.
     notes = (
-        runs_tests(plain, added, data, is_new=change.old is None),
-        _NO_LINES if change.path in wide else "",
+        runs_tests(plain, added, change.data, is_new=change.old is None),
         unseen(removed, added),
         new_credentials(removed, added),
-        weaker.get(change.path, ""),
+        weaker,
         "symbolic link" if is_link(change.new) else sensitive(change.path),
         suppressed(change.path, removed, added),
-        set_up(change.path, removed, added, data),
-        new_dependencies(change.path, removed, added, data, parser),
+        set_up(change.path, before, change.data),
+        new_dependencies(change.path, removed, added, change.data, parser),
         new_sources(change.path, removed, added),
     )
     return ChangedFile(

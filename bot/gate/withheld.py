@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from bot.checkout.objects import contents, sizes
@@ -120,18 +120,14 @@ def withheld_paths(
     unfit: Mapping[str, str],
     may_write: MayWrite | None,
     links: Mapping[str, str] | None,
-    readable: Collection[str],
 ) -> dict[str, str]:
-    """Return reasons by path, those of `unfit` included. The files in `readable` are text, whatever their bytes are. A
-    change that conflicts with a path that stays unchanged is withheld, too, until the remaining changes make a valid
-    tree."""
+    """Return reasons by path, those of `unfit` included. A change that conflicts with a path that stays unchanged is
+    withheld, too, until the remaining changes make a valid tree."""
     skills = _skills([*base, *(change.path for change in diff.changes)])
     reasons = dict(unfit)
     for change in diff.changes:
         if change.path not in reasons:
-            reason = withholding(change.path, skills) or (
-                _forbidden(change, may_write, readable) if may_write else ""
-            )
+            reason = withholding(change.path, skills) or (_forbidden(change, may_write) if may_write else "")
             reasons |= {change.path: reason} if reason else {}
     for path in _mass_deletion(base, diff):
         if path not in reasons and may_write and (reason := may_write(path, "deletion")):
@@ -169,9 +165,9 @@ def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Mapping[str, st
     return blocked
 
 
-def _forbidden(change: Change, may_write: MayWrite, readable: Collection[str]) -> str | None:
+def _forbidden(change: Change, may_write: MayWrite) -> str | None:
     """Return the policy's reason for the path as written, or for its folded form."""
-    kind = "text" if change.path in readable else _kind(change)
+    kind = _kind(change)
     reason = may_write(change.path) if kind == "text" else may_write(change.path, kind)
     plain = "/".join(folded(part) for part in change.path.split("/"))
     return reason or (may_write(plain, "text", change.path) if plain != change.path else None)

@@ -10,7 +10,7 @@ import pytest
 
 from bot.contracts.request import Tier
 from bot.gate.errors import HostileTree
-from bot.gate.judge import judge_patch, judge_tree
+from bot.gate.judge import judge_tree
 from bot.gate.verdict import Verdict
 from bot.gate.withheld import MayWrite
 from bot.policy.decide import may_write
@@ -19,7 +19,7 @@ from bot.policy.protected import SERVICES, ProtectedFiles
 from bot.policy.publishing import DetectorPolicy, DiffPolicy
 from bot.policy.running import AgentPolicy
 from tests.support.source_repository import Repository, git
-from tests.support.trees import Bench, bench, copy_of_bench
+from tests.support.trees import Bench, bench
 
 PROTECTED = [
     ".github/workflows/ci.yml", ".github/agent.yml", ".github", ".GitHub/workflows/x.yml", ".github./x", "GITHUB~1/x",
@@ -53,11 +53,6 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         }
     )
     return bench(folder, repository)
-
-
-@pytest.fixture
-def desk(pristine: Bench, tmp_path: Path) -> Bench:
-    return copy_of_bench(pristine, tmp_path)
 
 
 def withheld_reasons(verdict: Verdict) -> dict[str, str]:
@@ -354,37 +349,15 @@ def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path) -> N
     assert [file.path for file in verdict.withheld] == ["c.bin"]
 
 
-@pytest.mark.parametrize("codec", ["utf-16", "utf-32"])
-def test_text_that_stays_in_its_encoding_leaves_and_is_read(tmp_path: Path, codec: str) -> None:
-    repository = Repository(tmp_path / "source")
-    repository.commit(**{"app.ps1": "$a = 1\n$b = 2\n".encode(codec), "other.ps1": "$c\n".encode(codec)})
-    desk = bench(tmp_path, repository)
-    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-    new = f"$a = 1\n$b = '{token}'\n$c\u200b\n".encode(codec)
-    desk.write("app.ps1", new)
-    verdict = desk.judge(may_write=LETS_NONE)
-    (file,) = verdict.files
-    assert (verdict.withheld, file.additions, file.removals) == ((), 2, 1)
-    assert file.sensitive.startswith("GitHub shows no lines of it")
-    assert "adds characters that do not show" in file.sensitive
-    assert "credential" in file.sensitive
-    assert desk.show(verdict, "app.ps1") == new
-    judged = judge_patch(desk.checkout.git, desk.checkout.base_sha, verdict.patch, may_write=LETS_NONE)
-    assert judged.files == verdict.files
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         (b"a = 1\n", "a = 2\n".encode("utf-16")),
         (None, "a = 2\n".encode("utf-16")),
-        ("a = 1\n".encode("utf-16"), "a = 2\n".encode("utf-32")),
-        ("a = 1\n".encode("utf-16"), "a = \0\n".encode("utf-16")),
-        ("a = 1\n".encode("utf-16"), "a = 1\n".encode("utf-16") + b"\0"),
-        (b"\0\1", "a = 2\n".encode("utf-16")),
+        ("a = 1\n".encode("utf-16"), "a = 2\n".encode("utf-16")),
     ],
 )
-def test_text_that_becomes_binary_for_git_is_withheld(tmp_path: Path, old: bytes | None, new: bytes) -> None:
+def test_text_that_is_binary_for_git_is_withheld(tmp_path: Path, old: bytes | None, new: bytes) -> None:
     repository = Repository(tmp_path / "source")
     repository.commit(**{"b.txt": "x\n", **({"a.js": old} if old else {})})
     desk = bench(tmp_path, repository)
