@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from bot.gate.objects import Change, ChangeLimits
 
@@ -10,29 +11,23 @@ KINDS = ("edited files", "changed files", "new files")
 """Files that the edit tools wrote, other files of the base, other new files: they are published in this order."""
 
 
+@dataclass(slots=True)
 class ChangeGroup:
-    """Changes of one kind up to the limits; further ones are only counted."""
+    """Changes of one kind: all `paths`, each with whether the base has it, and the first `changes` up to the limits."""
 
-    def __init__(self, kind: str, limits: ChangeLimits) -> None:
-        self.kind = kind
-        self.changes: list[Change] = []
-        self.bytes = 0
-        self.count = 0
-        self.first = self.first_left_out = ""
-        self.left_out: set[str] = set()
-        self._limits = limits
+    kind: str
+    limits: ChangeLimits
+    paths: list[tuple[str, bool]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    bytes: int = 0
 
     def add(self, change: Change) -> None:
-        self.count += 1
-        self.first = min(self.first or change.path, change.path)
         size = len(change.data or b"")
-        if len(self.changes) < self._limits.files and self.bytes + size <= self._limits.total_bytes:
+        fits = len(self.changes) < self.limits.files and self.bytes + size <= self.limits.total_bytes
+        if fits and len(self.changes) == len(self.paths):
             self.changes.append(change)
             self.bytes += size
-            return
-        self.first_left_out = self.first_left_out or change.path
-        if change.old is not None:
-            self.left_out.add(change.path)
+        self.paths.append((change.path, change.old is not None))
 
 
 def within_limits(
@@ -48,20 +43,19 @@ def within_limits(
     unchanged: set[str] = set()
     left = limits.total_bytes
     for group in groups:
-        is_whole = group.count == len(group.changes)
-        if is_whole and len(taken) + group.count <= limits.files and group.bytes <= left:
+        count, fitting = len(group.paths), len(group.changes)
+        if count == fitting and len(taken) + count <= limits.files and group.bytes <= left:
             taken += group.changes
             left -= group.bytes
             continue
         over = f"more than {limits.files} files are changed"
-        if group.count <= limits.files - len(taken):
+        if count <= limits.files - len(taken):
             over = f"the changed files hold more than {limits.total_bytes} bytes"
         if group.kind == KINDS[0]:
             taken, left = list(group.changes), left - group.bytes
-            rest = group.count - len(group.changes)
-            rows[group.first_left_out] = f"{rest} of {group.count} {group.kind}: {over}"
+            rows[group.paths[fitting][0]] = f"{count - fitting} of {count} {group.kind}: {over}"
         else:
-            rows[group.first] = f"all {group.count} {group.kind}: {over}"
-            group.left_out.update(change.path for change in group.changes if change.old is not None)
-        unchanged |= group.left_out
+            fitting = 0
+            rows[min(group.paths)[0]] = f"all {count} {group.kind}: {over}"
+        unchanged |= {path for path, is_tracked in group.paths[fitting:] if is_tracked}
     return taken, rows, unchanged

@@ -40,6 +40,7 @@ from bot.gate.path_rules import is_git_folder, refusal
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1 << 20
+_KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
 
 
 def changes(
@@ -57,7 +58,8 @@ def changes(
     New files named in `setup_files` are no change, whatever their contents, and neither are new links with the target
     that `links` states. Over the limits the paths in `edited` come first.
     """
-    with _walking(scratch, base, tree, limits, links, edited) as walk:
+    with _open_tree(tree) as root:
+        walk = _Walk(scratch, base, root, limits, links, edited)
         walk.tracked()
         for path in walk.untracked():
             if path not in setup_files:
@@ -69,23 +71,17 @@ def untracked(
     scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: ChangeLimits
 ) -> frozenset[str]:
     """Return the entries of `tree` that are not in the base and not ignored by its rules."""
-    with _walking(scratch, base, tree, limits) as walk:
+    with _open_tree(tree) as root:
+        walk = _Walk(scratch, base, root, limits)
         walk.tracked()
         return frozenset(walk.untracked()) | walk.unfit.keys()
 
 
 @contextmanager
-def _walking(
-    scratch: Scratch,
-    base: Mapping[str, Entry],
-    tree: Path,
-    limits: ChangeLimits,
-    links: Mapping[str, str] = MappingProxyType({}),
-    edited: Collection[str] = (),
-) -> Iterator[_Walk]:
+def _open_tree(tree: Path) -> Iterator[int]:
     with open_confined(tree) as root:
         try:
-            yield _Walk(scratch, base, root, limits, links, edited)
+            yield root
         except OSError as error:
             raise capacity_error(error) or HostileTree(
                 f"the work tree cannot be read: {error.strerror}: {quoted_path(str(error.filename))}"
@@ -99,8 +95,8 @@ class _Walk:
         base: Mapping[str, Entry],
         root: int,
         limits: ChangeLimits,
-        links: Mapping[str, str],
-        edited: Collection[str],
+        links: Mapping[str, str] = MappingProxyType({}),
+        edited: Collection[str] = (),
     ) -> None:
         self._scratch = scratch
         self._base = base
@@ -243,7 +239,7 @@ class _Walk:
         status = os.fstat(descriptor)
         mode = PROGRAM if status.st_mode & stat.S_IXUSR else FILE
         if not stat.S_ISREG(status.st_mode):
-            self._leave_out(path, f"{_kind(status.st_mode)}, not a file")
+            self._leave_out(path, f"{_KINDS.get(stat.S_IFMT(status.st_mode), 'a device')}, not a file")
         elif status.st_dev != self._device:
             self._leave_out(path, "on another file system than the work tree")
         elif status.st_size > self._limits.file_bytes:
@@ -252,9 +248,11 @@ class _Walk:
             elif mode != old.mode:
                 self._leave_out(path, f"its mode changed, and it is {self._too_large}")
         else:
-            self._compare_content(descriptor, status, path, old)
+            self._compare_content(descriptor, status, mode, path, old)
 
-    def _compare_content(self, descriptor: int, status: os.stat_result, path: str, old: Entry | None) -> None:
+    def _compare_content(
+        self, descriptor: int, status: os.stat_result, mode: str, path: str, old: Entry | None
+    ) -> None:
         data = os.read(descriptor, status.st_size + 1)
         if len(data) != status.st_size:
             rest = read_all(descriptor, self._limits.file_bytes - len(data))
@@ -262,7 +260,6 @@ class _Walk:
                 self._leave_out(path, self._too_large)
                 return
             data += rest
-        mode = PROGRAM if status.st_mode & stat.S_IXUSR else FILE
         new = Entry(mode, blob_id(data, self._scratch.object_format))
         if new == old:
             return
@@ -340,13 +337,3 @@ def _folders(base: Mapping[str, Entry]) -> set[str]:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
     return folders
-
-
-def _kind(mode: int) -> str:
-    if stat.S_ISFIFO(mode):
-        return "a named pipe"
-    if stat.S_ISSOCK(mode):
-        return "a socket"
-    if stat.S_ISDIR(mode):
-        return "a folder"
-    return "a device"

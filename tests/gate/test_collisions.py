@@ -9,7 +9,7 @@ import pytest
 
 from bot.gate.path_rules import collisions
 from tests.support.source_repository import Repository
-from tests.support.trees import Bench, bench, copy_of_bench
+from tests.support.trees import Bench, bench
 
 
 @pytest.fixture(scope="module")
@@ -18,11 +18,6 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     repository = Repository(folder / "source")
     repository.commit(**{"README.md": "one\n", "src/app.py": "one\n", "caf\u00e9.txt": "one\n"})
     return bench(folder, repository)
-
-
-@pytest.fixture
-def desk(pristine: Bench, tmp_path: Path) -> Bench:
-    return copy_of_bench(pristine, tmp_path)
 
 
 @pytest.mark.parametrize(

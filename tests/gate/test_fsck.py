@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from bot.gate.errors import HostileTree
 from bot.gate.objects import refuse_unsound, scratch
 from tests.support.source_repository import Repository
-from tests.support.trees import Bench, bench, copy_of_bench
+from tests.support.trees import Bench, bench
 
 MODULES = '[submodule "a"]\n\tpath = a\n\turl = https://github.com/o/a\n'
 
@@ -20,11 +18,6 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     repository = Repository(folder / "source")
     repository.commit("Base", **{"a.txt": "one\n", ".gitmodules": MODULES})
     return bench(folder, repository)
-
-
-@pytest.fixture
-def desk(pristine: Bench, tmp_path: Path) -> Bench:
-    return copy_of_bench(pristine, tmp_path)
 
 
 def verdict(desk: Bench, *entries: str) -> None:

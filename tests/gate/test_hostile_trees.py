@@ -31,11 +31,6 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench(folder, repository)
 
 
-@pytest.fixture
-def desk(pristine: Bench, tmp_path: Path) -> Bench:
-    return copy_of_bench(pristine, tmp_path)
-
-
 def withheld(
     desk: Bench, match: str, *, path: str, limits: ChangeLimits | None = None, besides: Iterable[str] = ()
 ) -> Verdict:

@@ -15,7 +15,7 @@ from bot.gate.judge import judge_patch
 from bot.gate.objects import ChangeLimits
 from bot.gate.verdict import Verdict
 from tests.support.source_repository import Repository
-from tests.support.trees import Bench, bench, copy_of_bench
+from tests.support.trees import Bench, bench
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +33,6 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         }
     )
     return bench(folder, repository)
-
-
-@pytest.fixture
-def desk(pristine: Bench, tmp_path: Path) -> Bench:
-    return copy_of_bench(pristine, tmp_path)
 
 
 def judged(desk: Bench, patch: bytes | str, limits: ChangeLimits | None = None) -> Verdict:

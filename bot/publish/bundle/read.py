@@ -20,9 +20,9 @@ from pydantic_core import from_json
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import SCHEMA_VERSION, Outcome
 from bot.contracts.plan import Plan
+from bot.contracts.regular_files import read_regular
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
-from bot.gate.confined_folder import UnreadableError, read_confined
 from bot.publish.bundle.validate import invalid_field
 from bot.publish.bundle.write import (
     MESSAGE,
@@ -89,9 +89,14 @@ def _read_stated(folder: Path, name: str, limit: int, stated: str) -> bytes:
 
 def _read(folder: Path, name: str, limit: int) -> bytes:
     try:
-        return read_confined(folder, name, limit)
-    except UnreadableError as error:
-        raise BundleError(f"The bundle cannot be read: {error}.") from error
+        data = read_regular(folder / name, limit + 1)
+    except OSError as error:
+        raise BundleError(f"The bundle cannot be read: {name} in {folder}: {error.strerror}.") from error
+    if len(data) > limit:
+        raise BundleError(
+            f"The bundle cannot be read: {name} in {folder} is over the limit of {limit} bytes."
+        )
+    return data
 
 
 _Value = TypeVar("_Value")
