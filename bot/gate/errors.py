@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bot.contracts.errors import READ_ONLY, ExitCode, GateError, shortage_remedy
+from bot.contracts.plain_text import printable_name
 
 
 class HostileTree(GateError):
@@ -35,11 +36,6 @@ def quoted_path(path: str) -> str:
 
 
 def printable(path: str) -> str:
-    """Return `path` on one line, with everything but plain printable characters escaped, and cut if it is long."""
-    text = "".join(
-        char
-        if char.isprintable() and not 0xDC80 <= ord(char) <= 0xDCFF
-        else char.encode("utf-8", "surrogateescape").decode("latin-1").encode("unicode_escape").decode()
-        for char in path
-    )
+    """Return `path` on one line, with invisible characters escaped, and cut if it is long."""
+    text = printable_name(path)
     return text if len(text) <= 200 else text[:200] + "..."

@@ -18,10 +18,7 @@ from urllib.parse import quote, quote_plus
 
 import re2
 
-MAX_MATCHES = 2_000
-"""Matches in one text that are masked one by one. A text with more is likely an attack on our time: the rest of it
-is masked as a whole."""
-REST = b"[redacted: the rest, with more than 2,000 finds]"
+from bot.gate.secrets import MOST, REST
 
 
 class Redactor:
@@ -49,8 +46,8 @@ class Redactor:
         parts: list[bytes] = []
         end, last = 0, ""
         for number, match in enumerate(self._matches(data)):
-            if number == MAX_MATCHES:
-                return b"".join([*parts, data[end : match.start], REST])
+            if number == MOST:
+                return b"".join([*parts, data[end : match.start], REST.encode()])
             if match.start > end or match.name != last:
                 parts += [data[end : match.start], f"[redacted {match.name}]".encode()]
             end, last = match.end, match.name

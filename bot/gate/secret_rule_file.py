@@ -1,12 +1,11 @@
 """Read a repository's own secret rules in the TOML format of gitleaks: each `[[rules]]` has an `id`, a `regex` and
-conditions. The file comes from the base commit; a mistake is an error with its line. google-re2 compiles the
+conditions. The file comes from the base commit; a mistake is an error with its place. google-re2 compiles the
 expressions, so that no rule can make a search slow.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ _MEMORY = 1 << 24
 
 
 class RuleFileError(UsageError):
-    """The rule file is invalid: `FILE:LINE: problem and remedy`."""
+    """The rule file is invalid: `FILE: place: problem`."""
 
 
 def _compiled(expression: object) -> Any:
@@ -139,33 +138,13 @@ def read_rules(text: str, path: str) -> tuple[Rule, ...]:
             parsed = parser.parse(tomllib.loads, text)
         file = _File.model_validate(parsed)
     except ParseError as error:
-        position = re.search(r"\(at line (\d+)", str(error))
-        raise RuleFileError(f"{path}:{position[1] if position else 1}: {error}.") from error
+        raise RuleFileError(f"{path}: {error}.") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         message = first["msg"].removeprefix("Value error, ")
-        raise RuleFileError(f"{path}:{_line(text, first['loc'])}: {where}: {message}.") from error
+        raise RuleFileError(f"{path}: {where}: {message}.") from error
     names = Counter(rule.id for rule in file.rules)
-    for number, rule in enumerate(file.rules):
-        if names[rule.id] > 1:
-            at = _line(text, ("rules", number, "id"))
-            raise RuleFileError(f"{path}:{at}: two rules are called {rule.id!r}.")
+    if twice := next((name for name, number in names.items() if number > 1), ""):
+        raise RuleFileError(f"{path}: two rules are called {twice!r}.")
     return tuple(FileRule(rule, [*file.exceptions, *rule.exceptions]) for rule in file.rules)
-
-
-def _line(text: str, where: tuple[int | str, ...]) -> int:
-    """Return the line of the key at `where`, which `tomllib` does not report, or of the beginning of its rule."""
-    lines = text.splitlines()
-    starts = [n for n, line in enumerate(lines) if re.match(r"\s*\[\[\s*rules\s*\]\]", line)]
-    number = where[1] if where[0] == "rules" and len(where) > 1 else None
-    begin, end = 0, len(lines)
-    if isinstance(number, int) and number < len(starts):
-        begin, end = [*starts, len(lines)][number : number + 2]
-    for key in (
-        part for part in reversed(where[1 if number is None else 2 :] or where) if isinstance(part, str)
-    ):
-        wanted = re.compile(rf'\s*(?:\[+\s*)?(?:rules\.)?["\']?{re.escape(key)}\b')
-        if found := next((n for n in range(begin, end) if wanted.match(lines[n])), None):
-            return found + 1
-    return begin + 1
