@@ -4,17 +4,19 @@ the permissions of a GitHub App."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from bot.contracts.errors import AgentError, UsageError
-from bot.contracts.threads import Account, RepositoryData
 from bot.doctor.demands import check_demands
 from bot.doctor.finding import Finding, missing, ok, unknown, warning
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.tokens import TokenKind, token_facts
-from bot.github.values import ActionsSettings, BranchDemands, Installation
+from bot.github.values import Installation
 from bot.policy.values import Policy
 from bot.publish.remote import PREFIX
+
+if TYPE_CHECKING:
+    from bot.github.client import GitHub
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 _FORBIDS = {"creation": "no branch may be made", "update": "no branch may be pushed to"}
@@ -37,38 +39,24 @@ _ORDINARY_TARGETS = ("branch", "tag", "push", "repository")
 _WIDE = (TokenKind.CLASSIC, TokenKind.OAUTH)
 
 
-class SettingsHost(Protocol):
-    """GitHub methods that the doctor uses. See `bot.github.client.GitHub`."""
-
-    def me(self) -> Account | None: ...
-    def repository(self, repository: str) -> RepositoryData: ...
-    def permissions(self, repository: str) -> dict[str, bool]: ...
-    def actions_settings(self, repository: str) -> ActionsSettings | None: ...
-    def branch_rules(self, repository: str, branch: str) -> list[str]: ...
-    def branch_demands(self, repository: str, branch: str) -> BranchDemands: ...
-    def rulesets(self, repository: str) -> list[tuple[str, str]]: ...
-    def secret_names(self, repository: str) -> list[str] | None: ...
-    def file(self, repository: str, path: str, ref: str) -> str | None: ...
-
-
 def check_github(
-    repository: str, host: SettingsHost, token: str, policy: Policy, known: Collection[str] = ()
+    repository: str, github: GitHub, token: str, policy: Policy, known: Collection[str] = ()
 ) -> list[Finding]:
     """Check the repository. If it cannot be read, that is the only finding. Of `token` only the kind is checked.
     `known` are the names of the findings in its checkout."""
     try:
-        data = host.repository(repository)
+        data = github.repository(repository)
     except AgentError as error:
         fix = "check the name, and that the token is not expired and may read the repository"
         return [missing("repository", str(error), fix)]
     checks: dict[str, Callable[[], list[Finding]]] = {
-        "token": lambda: [_token(repository, host)],
-        "token's kind": lambda: [_kind(token, host)],
-        "Actions": lambda: [_actions(repository, host)],
-        "branch rules": lambda: [_rules(repository, host)],
-        "required": lambda: _required(repository, data.default_branch, host, policy, known),
-        "execution protections": lambda: [_protections(repository, host)],
-        "secrets": lambda: [_secrets(repository, host)],
+        "token": lambda: [_token(repository, github)],
+        "token's kind": lambda: [_kind(token, github)],
+        "Actions": lambda: [_actions(repository, github)],
+        "branch rules": lambda: [_rules(repository, github)],
+        "required": lambda: _required(repository, data.default_branch, github, policy, known),
+        "execution protections": lambda: [_protections(repository, github)],
+        "secrets": lambda: [_secrets(repository, github)],
     }
     findings = [ok("repository", f"{data.name}, default branch {data.default_branch}.")]
     for name, check in checks.items():
@@ -79,8 +67,8 @@ def check_github(
     return findings
 
 
-def _token(repository: str, host: SettingsHost) -> Finding:
-    may = host.permissions(repository)
+def _token(repository: str, github: GitHub) -> Finding:
+    may = github.permissions(repository)
     if not may:
         return unknown("token", "GitHub does not say what this token may; in Actions the workflow does.")
     if may.get("push"):
@@ -89,9 +77,9 @@ def _token(repository: str, host: SettingsHost) -> Finding:
     return warning("token", message, "give `publish` a token with contents and pull-requests: write")
 
 
-def _kind(token: str, host: SettingsHost) -> Finding:
+def _kind(token: str, github: GitHub) -> Finding:
     """Check the token's kind: whether GitHub starts workflows for its pushes."""
-    name, me = "token's kind", host.me()
+    name, me = "token's kind", github.me()
     facts = token_facts(token, login=me.login if me else "")
     if facts.starts_workflows is False:
         fix = (
@@ -107,8 +95,8 @@ def _kind(token: str, host: SettingsHost) -> Finding:
     return ok(name, f"{facts.sentence} {_RUNS_ALL}")
 
 
-def _actions(repository: str, host: SettingsHost) -> Finding:
-    name, settings = "Actions", host.actions_settings(repository)
+def _actions(repository: str, github: GitHub) -> Finding:
+    name, settings = "Actions", github.actions_settings(repository)
     if settings is None:
         message = f'Only an administrator\'s token may look whether "{ACTIONS_SETTING}" is on.'
         return unknown(name, f"{message} {_ALSO_WITH_AN_APP}")
@@ -120,9 +108,9 @@ def _actions(repository: str, host: SettingsHost) -> Finding:
     return ok(name, "Actions is on and may open pull requests.")
 
 
-def _rules(repository: str, host: SettingsHost) -> Finding:
+def _rules(repository: str, github: GitHub) -> Finding:
     name = "branch rules"
-    rules = host.branch_rules(repository, f"{PREFIX}doctor")
+    rules = github.branch_rules(repository, f"{PREFIX}doctor")
     barred = [why for rule in rules if (why := _FORBIDS.get(rule))]
     if barred:
         fix = f"let the rule set except branches named {PREFIX}**, or let the token's account pass it"
@@ -138,10 +126,10 @@ def _rules(repository: str, host: SettingsHost) -> Finding:
 
 
 def _required(
-    repository: str, branch: str, host: SettingsHost, policy: Policy, known: Collection[str]
+    repository: str, branch: str, github: GitHub, policy: Policy, known: Collection[str]
 ) -> list[Finding]:
     """Check what a merge into the default branch requires of the bot's commits and titles."""
-    name, demands = "required", host.branch_demands(repository, branch)
+    name, demands = "required", github.branch_demands(repository, branch)
     findings = check_demands(demands.checks, policy, known)
     checks = f"Required checks on {branch}: {', '.join(demands.checks)}." if demands.checks else ""
     if demands.signed and not policy.pull_request.signed:
@@ -155,14 +143,14 @@ def _required(
     return findings
 
 
-def _protections(repository: str, host: SettingsHost) -> Finding:
+def _protections(repository: str, github: GitHub) -> Finding:
     """Check the rules on who and what may start workflows. They are rulesets, and none of branches, tags or pushes."""
     name = "execution protections"
     fix = (
         "under Settings, Actions, Policies allow the events in `on:` of the bot's workflows, and the people who may "
         f"give commands; all rulesets: gh api 'repos/{repository}/rulesets?includes_parents=true'"
     )
-    names = [title for target, title in host.rulesets(repository) if target not in _ORDINARY_TARGETS]
+    names = [title for target, title in github.rulesets(repository) if target not in _ORDINARY_TARGETS]
     if names:
         message = f"Rules may limit who and what starts workflows: {', '.join(names)}."
         return warning(
@@ -171,9 +159,9 @@ def _protections(repository: str, host: SettingsHost) -> Finding:
     return ok(name, "No ruleset that a token may read limits who and what starts workflows.")
 
 
-def _secrets(repository: str, host: SettingsHost) -> Finding:
+def _secrets(repository: str, github: GitHub) -> Finding:
     name = "secrets"
-    names = host.secret_names(repository)
+    names = github.secret_names(repository)
     if names is None:
         return unknown(name, "Only an administrator's token may look for the names of secrets.")
     keys: Sequence[str] = [key for key in KEYS if key in names]

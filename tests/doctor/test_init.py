@@ -64,14 +64,6 @@ def test_it_writes_a_policy_with_the_checks_that_were_found(repo: Path) -> None:
     assert [check.command for check in policy.checks] == ["python3 -m pytest -q"]
 
 
-def test_where_no_check_was_found_the_policy_says_so_and_loads(tmp_path: Path) -> None:
-    repo = make_repository(tmp_path / "empty", {"a.txt": "x"})
-    assert init(repo, "--yes").code == 0
-    text = (repo / ".github" / "agent.yml").read_text()
-    assert "No check was found" in text
-    assert load_policy(text).checks == ()
-
-
 @settings(max_examples=30)
 @example([r"a\b", 'say "it"', "# x", "{x: 1}"])
 @given(st.lists(st.text(min_size=1).filter(str.strip), max_size=3, unique=True))
@@ -214,13 +206,6 @@ def test_the_tasks_it_writes_load(repo: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_it_was_not_asked_for_it_does_not_write(repo: Path) -> None:
-    init(repo, "--yes")
-    written = [str(file.relative_to(repo)) for file in sorted((repo / ".github").rglob("*.*"))]
-    assert written == [".github/actionlint.yaml", ".github/agent.yml", ".github/workflows/agent.yml"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("option", "name"), [("--tasks", "maintenance.yml"), ("--reviews", "review.yml")])
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 def test_tasks_and_reviews_come_with_the_workflow_that_runs_them(
@@ -259,13 +244,6 @@ def test_the_workflow_that_keeps_what_cis_steps_install_is_clean_to_the_linters(
     commit_all(repo)
     linted(repo, KEPT)
     assert "if" not in yaml.safe_load(proposed[KEPT])["jobs"]["keep"]["steps"][2]
-
-
-def test_doctor_finds_the_workflow_that_init_writes(repo: Path) -> None:
-    from bot.doctor.local import workflow
-
-    init(repo, "--yes")
-    assert workflow(repo).message == ".github/workflows/agent.yml runs the action."
 
 
 def test_reviews_and_tasks_bring_the_workflows_that_run_them() -> None:
@@ -352,18 +330,6 @@ def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str)
     policy = load_policy(policy_text(found))
     assert [check.command for check in policy.checks] == checks
     assert [step.command for step in policy.setup] == setup
-
-
-@pytest.mark.slow
-def test_what_it_writes_for_a_repository_with_odd_names_is_sound(tmp_path: Path) -> None:
-    repo = make_repository(tmp_path / "project", SHAPES["mixed"][0])
-    assert init(repo, "--yes").code == 0
-    checked = warm.run(command("policy", "check", repo / ".github" / "agent.yml"))
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    policy = load_policy((repo / ".github" / "agent.yml").read_text())
-    assert [check.command for check in policy.checks] == SHAPES["mixed"][1]
-    commit_all(repo)
-    linted(repo, ".github/workflows/agent.yml")
 
 
 def test_no_source_or_reason_becomes_a_line_of_the_policy() -> None:
