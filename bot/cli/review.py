@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from bot import __version__
-from bot.checkout.github_remotes import origin_repository
 from bot.checkout.local import repository_root
 from bot.cli.options import add_flag, add_instruction, add_local_run, local_run_fields
 from bot.cli.result import Result, print_end
@@ -58,8 +57,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.post:
         from bot.session.event.publish_bundle import find_target  # with PyGithub
 
-        repo = repository_root(arguments.repo.resolve())
-        target = find_target(repo, origin_repository(repo), os.environ)
+        target = find_target(repository_root(arguments.repo.resolve()), os.environ)
     options = ReviewOptions(
         **local_run_fields(arguments), base=arguments.base, since=arguments.since, target=target
     )

@@ -81,3 +81,13 @@ def test_a_head_that_is_not_pushed_and_a_branch_without_a_pull_request_are_said(
     assert ran.code == 2
     assert "The branch other has no open pull request in riverbend/tidytime" in ran.err
     assert stage.writes() == []
+
+
+@pytest.mark.usefixtures("number")
+def test_a134_a_token_does_not_go_to_a_repository_that_is_on_another_server(
+    cli: Cli, stage: Stage, clone: Path
+) -> None:
+    git(clone, "remote", "set-url", "origin", f"https://elsewhere.example/{stage.repo}")
+    ran, requests = posted(cli, stage, clone)
+    assert (ran.code, requests) == (2, 0)
+    assert "`origin` is on https://elsewhere.example, and the token is for http://127.0.0.1" in ran.err

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from bot.checkout.github_remotes import github_remotes
 from bot.checkout.local import resolve
 from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.outcome import Outcome
@@ -327,13 +328,19 @@ def _actor_difference(request: Request, github: GitHub, of_event: bool) -> str:
     return ""
 
 
-def find_target(repo: Path, repository: str, environment: Mapping[str, str]) -> PullTarget:
-    """Return the open pull request of HEAD's branch in `repository`, and what earlier reviews of it came to. Raises
-    `UsageError` if there is none, or if it has another head."""
+def find_target(repo: Path, environment: Mapping[str, str]) -> PullTarget:
+    """Return the open pull request of HEAD's branch in the repository of the remote `origin`, and what earlier reviews
+    of it came to. Raises `UsageError` if there is none, if its head is another one, or if the token is for another
+    server."""
     where = read_github_environment(environment)
-    if not repository:
+    origin = next((one for one in github_remotes(repo) if one.name == "origin"), None)
+    if origin is None:
         raise UsageError("--post needs a remote `origin` on GitHub, and this checkout has none.")
-    head = resolve(repo, "HEAD")
+    if origin.server_url != where.server_url.lower():
+        raise UsageError(
+            f"The remote `origin` is on {origin.server_url}, and the token is for {where.server_url}."
+        )
+    head, repository = resolve(repo, "HEAD"), origin.repository
     where = signed_in(where, repository, Access.PUBLISH)
     github = client_for(where, environment)
     pulls = github.pulls_from(repository, head.branch) if head.branch else []
