@@ -12,9 +12,6 @@ from posixpath import join
 
 from bot.ecosystems.checker import Checker, Read, above, is_in
 
-REMOVED_SERVERS = ("cargo", "shellcheck", "bash", "python", "json", "toml", "yaml")
-"""What a policy could name here once."""
-
 MAX_WAIT = 30
 """Seconds: the longest time that a policy may let an edit wait for diagnostics. The default is 2."""
 

@@ -7,7 +7,7 @@ and `version: 3` are text where text is expected, and `yes`, `010`, `1e3` and a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -210,13 +210,11 @@ Glob = Annotated[str, _read(_glob, {**_SCALAR, "title": "a glob", "pattern": _GL
 Script = Annotated[str, _read(_script, {**_SCALAR, "title": "a shell command", "pattern": r"\S"})]
 
 
-def one_of(words: Iterable[str], removed: Collection[str] = ()) -> Kind:
-    """Return the kind of text that is one of these words. `removed` were allowed once."""
+def one_of(words: Iterable[str]) -> Kind:
+    """Return the kind of text that is one of these words."""
     known = list(words)
 
     def check(value: object) -> object:
-        if isinstance(value, str) and value in removed:
-            raise problem(f"`{value}` was removed: delete this line")
         if value not in known:
             raise unexpected()
         return value

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from bot.contracts.request import Tier
-from bot.ecosystems.checkers import MAX_WAIT, REMOVED_SERVERS
+from bot.ecosystems.checkers import MAX_WAIT
 from bot.ecosystems.registry import checker_names, server_names
 from bot.policy.dangerous import NAMES
 from bot.policy.kinds import (
@@ -200,9 +200,7 @@ class DiagnosticsPolicy:
     wait: Annotated[float, seconds(MAX_WAIT)] = key(
         2.0, "The longest time that an edit's result waits for diagnostics."
     )
-    servers: Annotated[
-        Mapping[Annotated[str, one_of(server_names(), REMOVED_SERVERS)], ServerPolicy], FROZEN
-    ] = key(
+    servers: Annotated[Mapping[Annotated[str, one_of(server_names())], ServerPolicy], FROZEN] = key(
         None,
         "Settings of language servers and parsers by name.",
         factory=dict,

@@ -145,7 +145,6 @@ WRONG = [
     ("agent: {instructions: ['..']}", "expected the name of a file"),
     ("agent: {instructions: [A.md, A.md]}", "listed twice"),
     ("diagnostics: {servers: {tyy: {off: true}}}", "`tyy` is not one of"),
-    ("diagnostics: {servers: {cargo: {off: true}}}", "`cargo` was removed"),
     ("diagnostics: {servers: {ty: {args: x}}}", "unknown key `args`"),
     ("diagnostics: {wait: 31s}", "at most 30 seconds"),
     ("diagnostics: {checkers: [ruff, ruff]}", "listed twice"),
