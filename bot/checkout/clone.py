@@ -102,13 +102,7 @@ def _missing_objects_hint(source: Source, detail: str) -> str:
 def materialise(checkout: Checkout, tree: Path, *, tree_sha: str | None = None) -> None:
     """Write another pristine work tree, of the base commit or of `tree_sha`. `tree` must not exist."""
     try:
-        _write_tree(
-            checkout.git,
-            checkout.base_sha,
-            checkout.branch,
-            tree,
-            tree_sha=tree_sha,
-        )
+        _write_tree(checkout.git, checkout.base_sha, checkout.branch, tree, tree_sha=tree_sha)
         layout.copy_history(checkout.git.git_dir, tree / ".git")
     except OSError as error:
         raise UnavailableError(

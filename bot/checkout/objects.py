@@ -86,18 +86,9 @@ def _is_name(path: str) -> bool:
 
 # As GitHub shows diffs, since review comments must be on lines that it shows.
 _DIFF_OPTIONS = (
-    "-r",
-    "-p",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
-    "--find-renames",
-    "--unified=3",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-    "--full-index",
-    "--submodule=short",
-)
+    "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--unified=3",
+    "--src-prefix=a/", "--dst-prefix=b/", "--full-index", "--submodule=short",
+)  # fmt: skip
 
 
 def sizes(git: Git, shas: Sequence[str]) -> list[int]:

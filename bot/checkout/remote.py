@@ -34,14 +34,9 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 # What a runner behind a proxy or with its own certificate authority needs to reach the server at all.
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _NETWORK = (
-    "no_proxy",
-    "NO_PROXY",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "GIT_SSL_CAINFO",
-    "GIT_SSL_CAPATH",
+    "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH",
     "CURL_CA_BUNDLE",
-)
+)  # fmt: skip
 USER = "x-access-token"
 
 _REFUSED = (

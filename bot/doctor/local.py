@@ -152,11 +152,7 @@ def workflow(root: Path) -> Finding:
         if text and OWN_ACTION.search(text) and "/agent" in text:
             return ok(name, f"{file.relative_to(root)} runs the action.")
     message = f"No workflow in {WORKFLOWS} runs the action."
-    return missing(
-        name,
-        message,
-        "slash-agent init writes one; it counts once it is on the default branch",
-    )
+    return missing(name, message, "slash-agent init writes one; it counts once it is on the default branch")
 
 
 def maintenance(root: Path) -> list[Finding]:

@@ -142,12 +142,7 @@ def _without_comments(text: str) -> str:
 
 
 def connect(
-    token: str,
-    api_url: str,
-    *,
-    secrets: Mapping[str, str],
-    server_url: str = "",
-    pace: Pace | None = None,
+    token: str, api_url: str, *, secrets: Mapping[str, str], server_url: str = "", pace: Pace | None = None
 ) -> GitHub:
     """Return a client with the filter. `secrets` may not leave, by name; links to `server_url` stay links."""
     from bot.github import client as github

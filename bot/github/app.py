@@ -36,13 +36,7 @@ class InstallationToken:
 
 
 def installation_token(
-    app_id: str,
-    private_key: str,
-    repository: str,
-    api_url: str,
-    *,
-    access: Access,
-    pace: Pace | None = None,
+    app_id: str, private_key: str, repository: str, api_url: str, *, access: Access, pace: Pace | None = None
 ) -> InstallationToken:
     """A token for `repository` alone, with no more permissions than `access` needs, of those that the app has there.
 
@@ -71,10 +65,7 @@ class _App(ApiPart):
     def token(self, repository: str, access: Access) -> InstallationToken:
         installation = self.on(repository)
         permissions = _required_permissions(installation.permissions, access)
-        body: dict[str, object] = {
-            "repositories": [repository.partition("/")[2]],
-            "permissions": permissions,
-        }
+        body: dict[str, object] = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
         login = f"{installation.slug}[bot]" if installation.slug else ""
         try:
             data = self._post(f"/app/installations/{installation.id}/access_tokens", body)

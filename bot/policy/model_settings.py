@@ -104,19 +104,13 @@ class ModelSettingsPolicy(ModelSettings):
     """The settings of all runs, and those of single verbs, tiers and tasks."""
 
     verbs: Annotated[Mapping[VerbName, ModelSettings], FROZEN] = key(
-        None,
-        "The same keys by verb; they override those of tiers.",
-        factory=dict,
-        title="a mapping by verb",
+        None, "The same keys by verb; they override those of tiers.", factory=dict, title="a mapping by verb"
     )
     tiers: Annotated[Mapping[Annotated[Tier, one_of(FILE_TIERS)], ModelSettings], FROZEN] = key(
         None, "The same keys by tier.", factory=dict, title="a mapping by tier"
     )
     tasks: Annotated[Mapping[Annotated[str, _TASK], ModelSettings], FROZEN] = key(
-        None,
-        "The same keys by task; they override those of verbs.",
-        factory=dict,
-        title="a mapping by task",
+        None, "The same keys by task; they override those of verbs.", factory=dict, title="a mapping by task"
     )
 
     def of(self, verb: str, tier: Tier, task: str) -> ModelSettings:

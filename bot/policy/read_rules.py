@@ -92,10 +92,7 @@ def _contradicted(rule: Rule) -> Iterator[tuple[Location, str]]:
                 else covers_shell(rule, parse_shell(text))
             )
             if covers != expected:
-                yield (
-                    (name, number),
-                    f"this {name[:-1]} is {'not ' if expected else ''}matched by its rule",
-                )
+                yield ((name, number), f"this {name[:-1]} is {'not ' if expected else ''}matched by its rule")
 
 
 Rules = Annotated[

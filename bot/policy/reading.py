@@ -31,11 +31,7 @@ _NAMES = "names"
 
 
 def read_document(
-    adapter: TypeAdapter[Model],
-    text: str,
-    source: str,
-    parser: Parser | None,
-    given: Mapping[str, object],
+    adapter: TypeAdapter[Model], text: str, source: str, parser: Parser | None, given: Mapping[str, object]
 ) -> tuple[Model, Reading | None]:
     """Return the model of the document in `text`, with the fields `given`, which no document has. An empty document has
     the defaults, and no `Reading`. Raises `PolicyError` with all problems."""

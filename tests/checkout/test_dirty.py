@@ -128,16 +128,10 @@ def test_a_state_that_no_commit_can_hold_is_named(
 @pytest.mark.parametrize(
     "name",
     [
-        ".env",
-        "app/.env.local",
-        "id_rsa",
-        "deploy.PEM",
-        ".aws/config",
-        "my-credentials.json",
-        "secrets.yml",
-        ".npmrc",
+        ".env", "app/.env.local", "id_rsa", "deploy.PEM", ".aws/config", "my-credentials.json",
+        "secrets.yml", ".npmrc",
     ],
-)
+)  # fmt: skip
 def test_a138_names_of_secrets_are_refused_tracked_or_not(repo: Path, name: str) -> None:
     file = repo / name
     file.parent.mkdir(exist_ok=True)

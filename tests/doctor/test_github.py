@@ -103,13 +103,7 @@ def test_a_repository_that_is_not_seen_is_the_one_finding() -> None:
 @pytest.mark.parametrize(
     ("changed", "name", "state", "said", "fix"),
     [
-        (
-            {"repository": REPO | {"permissions": {"pull": True}}},
-            "token",
-            WARNING,
-            "",
-            "pull-requests: write",
-        ),
+        ({"repository": REPO | {"permissions": {"pull": True}}}, "token", WARNING, "", "pull-requests: write"),
         ({"workflow": NO_PULLS}, "Actions", MISSING, "A GitHub App does not make up for it", "turn on"),
         ({"workflow": NO_PULLS}, "Actions", MISSING, "", "of the organisation"),
         ({"actions": {"enabled": False}}, "Actions", MISSING, "", "Settings, Actions"),
@@ -120,30 +114,12 @@ def test_a_repository_that_is_not_seen_is_the_one_finding() -> None:
         (rule("required_signatures"), "branch rules", WARNING, "must be signed", "signed: true"),
         (rule("branch_name_pattern"), "branch rules", WARNING, "", "takes agent/..."),
         (rule("non_fast_forward"), "branch rules", State.OK, "", ""),
-        (
-            {"secrets": NO_SECRETS},
-            "secrets",
-            WARNING,
-            "no secret named ANTHROPIC_API_KEY",
-            "Settings, Secrets",
-        ),
+        ({"secrets": NO_SECRETS}, "secrets", WARNING, "no secret named ANTHROPIC_API_KEY", "Settings, Secrets"),
         ({"secrets": 403}, "secrets", UNKNOWN, "", ""),
         ({"base": requires("ci", "unit")}, "required", State.OK, "Required checks on main: ci, unit.", ""),
         ({"branch": protected("ci")}, "required", State.OK, "Required checks on main: ci.", ""),
-        (
-            {"base": rule("required_signatures")["rules"]},
-            "required",
-            WARNING,
-            "must be signed",
-            "signed: true",
-        ),
-        (
-            {"branch": protected(), "signatures": {"enabled": True}},
-            "required",
-            WARNING,
-            "signed",
-            "signed: true",
-        ),
+        ({"base": rule("required_signatures")["rules"]}, "required", WARNING, "must be signed", "signed: true"),
+        ({"branch": protected(), "signatures": {"enabled": True}}, "required", WARNING, "signed", "signed: true"),
         ({"branch": protected("ci"), "signatures": 404}, "required", UNKNOWN, "ci", "administration: read"),
         ({"base": 403}, "required", UNKNOWN, "", ""),
         (
@@ -157,7 +133,7 @@ def test_a_repository_that_is_not_seen_is_the_one_finding() -> None:
         ({"rulesets": 404}, "execution protections", UNKNOWN, "", ""),
         ({"rules": 401}, "branch rules", UNKNOWN, "", ""),
     ],
-)
+)  # fmt: skip
 def test_what_is_amiss_comes_with_its_fix(
     changed: dict[str, object], name: str, state: State, said: str, fix: str
 ) -> None:
@@ -180,15 +156,9 @@ def of_forge(stage: Stage, token: str) -> list[Finding]:
         ("github-actions[bot]", {"contents": "write"}, State.WARNING, "(GITHUB_TOKEN) pushes", "app-id"),
         ("our-app[bot]", {"contents": "write"}, State.OK, "token of a GitHub App", ""),
         (MAINTAINER, {"contents": "write"}, State.OK, "a fine-grained personal access token", ""),
-        (
-            MAINTAINER,
-            None,
-            State.WARNING,
-            "a classic personal access token. It reaches every",
-            "fine-grained",
-        ),
+        (MAINTAINER, None, State.WARNING, "a classic personal access token. It reaches every", "fine-grained"),
     ],
-)
+)  # fmt: skip
 def test_the_tokens_kind_is_said_and_what_follows(
     stage: Stage, login: str, permissions: Any, state: State, said: str, fix: str
 ) -> None:
@@ -221,13 +191,8 @@ def test_the_command_says_what_is_missing_and_how_to_mend_it(stage: Stage, tmp_p
     assert f"{stage.repo}, default branch main." in ran.out
     ran = stage.cli("doctor", "--repo", root, "--json", GITHUB_REPOSITORY="")
     assert {finding["name"] for finding in ran.json} >= {
-        "sandbox",
-        "model",
-        "policy",
-        "check tests",
-        "workflow",
-        "GitHub",
-    }
+        "sandbox", "model", "policy", "check tests", "workflow", "GitHub",
+    }  # fmt: skip
 
 
 CHECKS = """\

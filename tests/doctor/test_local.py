@@ -116,21 +116,13 @@ def test_a_provider_that_answers_is_asked_for_no_tokens() -> None:
     with ModelServer([Status(404), Status(404)]) as server:
         found = models(NOBODY | server.environment())
         assert {finding.state for finding in found} == {State.OK}
-        assert [request.path for request in server.requests] == [
-            "/v1/models?limit=1000",
-            "/v1/models",
-        ]
+        assert [request.path for request in server.requests] == ["/v1/models?limit=1000", "/v1/models"]
 
 
 @pytest.mark.parametrize(
     ("model", "row", "state", "words"),
     [
-        (
-            "anthropic/claude-x",
-            {"retires_at": "2027-01-22T00:00:00Z"},
-            State.WARNING,
-            "2027-01-22, in 56 days",
-        ),
+        ("anthropic/claude-x", {"retires_at": "2027-01-22T00:00:00Z"}, State.WARNING, "2027-01-22, in 56 days"),
         ("anthropic/claude-x", {"retires_at": "2027-01-27T00:00:00Z"}, None, ""),
         ("anthropic/claude-x", {"retires_at": None, "lifecycle": "active"}, None, ""),
         ("anthropic/claude-x", {"lifecycle": "retired"}, State.MISSING, "has ended"),
@@ -138,15 +130,10 @@ def test_a_provider_that_answers_is_asked_for_no_tokens() -> None:
         ("openai/gpt-5", {"shutdown_date": "2026-12-11"}, State.WARNING, "2026-12-11, in 14 days"),
         ("openai-responses/gpt-5", {"shutdown_date": "2026-11-27"}, State.MISSING, "has ended"),
         ("openai/gpt-x", {"shutdown_date": "soon"}, None, ""),
-        (
-            "anthropic/claude-sonnet-5-5",
-            {"max_input_tokens": 200_000},
-            State.WARNING,
-            "window of 200,000 tokens",
-        ),
+        ("anthropic/claude-sonnet-5-5", {"max_input_tokens": 200_000}, State.WARNING, "window of 200,000 tokens"),
         ("anthropic/claude-sonnet-5-5", {"max_input_tokens": 1_000_000}, None, ""),
     ],
-)
+)  # fmt: skip
 def test_the_end_and_the_window_of_a_model_that_is_used_are_read_from_the_vendors_list(
     model: str, row: dict[str, object], state: State | None, words: str
 ) -> None:

@@ -33,10 +33,7 @@ _SAMPLES: dict[str, _Samples] = {
         ("sk-ant-api03-", "sk-ant-{A10}", "task-ant-{A24}"),
     ),
     "OpenRouter key": (("sk-or-v1-{h64}",), ("sk-or-v1-key", "sk-or-v2")),
-    "OpenAI key": (
-        ("sk-{A48}", "sk-proj-{A120}", "sk-svcacct-{A60}"),
-        ("sk-learn", "sk-{A20}", "desk-{A48}"),
-    ),
+    "OpenAI key": (("sk-{A48}", "sk-proj-{A120}", "sk-svcacct-{A60}"), ("sk-learn", "sk-{A20}", "desk-{A48}")),
     "Groq key": (("gsk_{A52}",), ("gsk_{A30}", "bgsk_{A52}")),
     "xAI key": (("xai-{A80}",), ("xai-{A20}",)),
     "Perplexity key": (("pplx-{A48}",), ("pplx-sonar",)),
@@ -80,10 +77,7 @@ _SAMPLES: dict[str, _Samples] = {
     "Heroku key": (("HRKU-{A60}",), ("HRKU-{A9}",)),
     "Pulumi token": (("pul-{h40}",), ("pul-{h9}",)),
     "age key": (("AGE-SECRET-KEY-1{U58}",), ("AGE-SECRET-KEY-1",)),
-    "web token": (
-        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx{A20}.{A43}",),
-        ("eyJhbGciOiJIUzI1NiJ9", "eyJ{A20}.{A20}"),
-    ),
+    "web token": (("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx{A20}.{A43}",), ("eyJhbGciOiJIUzI1NiJ9", "eyJ{A20}.{A20}")),
     "private key": (
         (
             "-----BEGIN RSA PRIVATE KEY-----",
@@ -104,7 +98,7 @@ _SAMPLES: dict[str, _Samples] = {
         ("Authorization: Bearer {A40}", "'authorization': 'Basic {A30}='"),
         ("Authorization: Bearer $TOKEN", "Authorization: Bearer <token>", "authorization: basic auth"),
     ),
-}
+}  # fmt: skip
 
 
 def filled(template: str, seed: int = 5) -> str:

@@ -368,10 +368,7 @@ def test_text_that_is_binary_for_git_is_withheld(tmp_path: Path, old: bytes | No
 def test_a_secret_in_a_wide_encoding_is_found(desk: Bench) -> None:
     desk.write("a.txt", "the key is hunter2hunter2".encode("utf-16"))
     with pytest.raises(HostileTree, match="holds the value of KEY"):
-        judge_tree(
-            desk.checkout,
-            holds_secret=lambda data: "KEY" if b"hunter2hunter2" in data else None,
-        )
+        judge_tree(desk.checkout, holds_secret=lambda data: "KEY" if b"hunter2hunter2" in data else None)
 
 
 def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench) -> None:

@@ -197,29 +197,12 @@ def test_a_line_is_one_line_of_visible_text_within_its_limit(text: str, limit: i
 @pytest.mark.parametrize(
     "text",
     [
-        "[](" * 30_000,
-        "![" * 50_000,
-        "<!--" * 30_000,
-        "`" * 100_000,
-        "`a" * 50_000,
-        "fixes " * 20_000,
-        "~~~\n" * 30_000,
-        "@" * 100_000,
-        "close" + " " * 100_000,
-        "[a" * 50_000,
-        "[\n" * 50_000,
-        "](" * 50_000,
-        "](https://github.com/" * 5_000,
-        "FIXES" * 6_000,
-        "fixes a-" * 6_000,
-        "A-A" * 10_000,
-        "A-1" + " #" * 15_000,
-        "A" * 30_000,
-        "https://github.com/?" * 5_000,
-        "a:/" * 30_000,
-        "&a" * 50_000,
+        "[](" * 30_000, "![" * 50_000, "<!--" * 30_000, "`" * 100_000, "`a" * 50_000, "fixes " * 20_000,
+        "~~~\n" * 30_000, "@" * 100_000, "close" + " " * 100_000, "[a" * 50_000, "[\n" * 50_000,
+        "](" * 50_000, "](https://github.com/" * 5_000, "FIXES" * 6_000, "fixes a-" * 6_000, "A-A" * 10_000,
+        "A-1" + " #" * 15_000, "A" * 30_000, "https://github.com/?" * 5_000, "a:/" * 30_000, "&a" * 50_000,
     ],
-)
+)  # fmt: skip
 def test_a_hostile_text_costs_linear_time(text: str) -> None:
     text = text[:30_000]
     started = time.process_time()

@@ -48,15 +48,8 @@ def step(tmp_path: Path) -> tuple[Actions, io.StringIO, Path, Path]:
 
 
 HOSTILE = [
-    "plain",
-    "",
-    "two\nlines",
-    "x\nEOF\nstolen=1",
-    "a<<b\nc\nb",
-    "=\n=",
-    "ends in newline\n",
-    "\u2028x",
-]
+    "plain", "", "two\nlines", "x\nEOF\nstolen=1", "a<<b\nc\nb", "=\n=", "ends in newline\n", "\u2028x",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", HOSTILE)

@@ -43,15 +43,10 @@ def test_a_step_is_what_stands_between_its_run_and_its_last_error(piece: int) ->
     test, report = failed_steps(raw[i : i + piece] for i in range(0, len(raw), piece))
     assert (test.name, report.name) == ("make test", "./report.sh")
     assert test.log.split("\n") == [
-        "Run make test",
-        "make test",
-        "Error: a.py: unused import",
-        "test_total ... FAIL",
-        "100% done",
-        "a line that a tool wrote without a time",
-        "Warning: slow",
+        "Run make test", "make test", "Error: a.py: unused import", "test_total ... FAIL", "100% done",
+        "a line that a tool wrote without a time", "Warning: slow",
         "Error: Process completed with exit code 2.",
-    ]
+    ]  # fmt: skip
     assert report.log.split("\n") == ["Run ./report.sh", "reported", "Error: The report is gone"]
 
 

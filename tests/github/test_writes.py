@@ -26,11 +26,7 @@ ISSUE = {
 }  # fmt: skip
 END = {"ref": "agent/x", "sha": SHA, "repo": {"full_name": NAME}}
 PULL = {**ISSUE, "draft": True, "head": END, "base": END}
-ENTRIES = [
-    TreeEntry("a", "100644", text=""),
-    TreeEntry("b", "100755", sha=SHA),
-    TreeEntry("c", "100644"),
-]
+ENTRIES = [TreeEntry("a", "100644", text=""), TreeEntry("b", "100755", sha=SHA), TreeEntry("c", "100644")]
 DRAFTS = [
     ReviewDraft("a.py", "one", 5),
     ReviewDraft("a.py", "two", 9, Side.LEFT, start_line=7, start_side=Side.LEFT),

@@ -89,16 +89,9 @@ def test_a_rule_for_maintainers_holds_for_a_person_at_their_terminal() -> None:
 
 
 DENIED = [
-    "git push",
-    "git push origin main",
-    "/usr/bin/git push",
-    "ls && git push",
-    "ls | curl x",
-    "FOO=1 git push > log",
-    "echo $(curl x)",
-    "if true; then git fetch; fi",
-    "g'i't push",
-]
+    "git push", "git push origin main", "/usr/bin/git push", "ls && git push", "ls | curl x",
+    "FOO=1 git push > log", "echo $(curl x)", "if true; then git fetch; fi", "g'i't push",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", DENIED)

@@ -39,10 +39,7 @@ EXAMPLES = [
 ]
 """Whole policies that load."""
 
-MISTAKES = [
-    *test_load.PROBLEMS,
-    *("rules:\n  - " + line + "\n" for line in test_read_rules.PROBLEMS),
-]
+MISTAKES = [*test_load.PROBLEMS, *("rules:\n  - " + line + "\n" for line in test_read_rules.PROBLEMS)]
 
 # What only the loader can know, as docs/policy.md says: each of its messages that a schema cannot have.
 LOADER_ONLY = re.compile(

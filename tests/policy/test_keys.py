@@ -106,11 +106,7 @@ READ = [
             }
         },
     ),
-    (
-        "models: {vllm/x: {efforts: [low, high]}}",
-        "models",
-        {"vllm/x": {"efforts": ("low", "high")}},
-    ),
+    ("models: {vllm/x: {efforts: [low, high]}}", "models", {"vllm/x": {"efforts": ("low", "high")}}),
     (
         'options: {models: [anthropic/claude-haiku-4-5, "openai/*", "*/gpt-oss"]}',
         "options",

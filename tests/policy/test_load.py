@@ -290,10 +290,7 @@ def test_a_run_gets_the_least_of_all_limits() -> None:
 
 def test_what_a_person_may_spend_within_a_day_is_their_tiers() -> None:
     policy = load_policy("tiers: {contributor: {usd_a_day: 4.5, tokens: 70000}}")
-    contributor, maintainer = (
-        run_budget(policy, Tier.CONTRIBUTOR),
-        run_budget(policy, Tier.MAINTAINER),
-    )
+    contributor, maintainer = (run_budget(policy, Tier.CONTRIBUTOR), run_budget(policy, Tier.MAINTAINER))
     assert (contributor.usd_a_day, contributor.tokens) == (4.5, 70000)
     assert (maintainer.usd_a_day, maintainer.tokens) == (None, None)
 

@@ -27,26 +27,11 @@ pytestmark = pytest.mark.skipif(BASH is None, reason="bash is not here")
 # Programs that some rows need, and a machine may lack.
 PROGRAMS = (
     *(
-        "cmake",
-        "cpp",
-        "ed",
-        "bc",
-        "gcc",
-        "gdb",
-        "git",
-        "less",
-        "linux64",
-        "m4",
-        "make",
-        "node",
-        "perl",
-        "prove",
-        "python3",
-        "script",
-        "sdiff",
+        "cmake", "cpp", "ed", "bc", "gcc", "gdb", "git", "less", "linux64", "m4", "make", "node", "perl",
+        "prove", "python3", "script", "sdiff",
     ),
     *("ssh-agent", "vim", "vimdiff", "zip"),
-)
+)  # fmt: skip
 
 
 def _here(command: str) -> bool:
