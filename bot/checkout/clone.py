@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -17,7 +15,6 @@ from typing import Literal, NamedTuple
 from bot.checkout import layout, local, remote
 from bot.checkout.errors import CheckoutError, MissingRevisionError, UnavailableError
 from bot.checkout.git import Git, GitError
-from bot.checkout.objects import check_tree
 from bot.checkout.pull import OBJECT_ID, PullHead, fetch_pull, mark_diff_base
 from bot.contracts.plain_text import quoted_names
 from bot.contracts.regular_files import read_regular
@@ -80,23 +77,7 @@ def check_out(source: Source, folder: Path, *, history: History = 1) -> Checkout
     except OSError as error:
         raise UnavailableError(f"the checkout in {folder} failed: {error.strerror or error}") from error
     except GitError as error:
-        lacking = _missing_objects_hint(source, error.detail)
-        raise CheckoutError(f"the checkout in {folder} failed: {error.detail}{lacking}") from error
-
-
-_MISSING_OBJECT_SIGNS = ("unable to read", "Could not read")
-"""Parts of git's messages about missing objects."""
-
-
-def _missing_objects_hint(source: Source, detail: str) -> str:
-    """Return a hint if a local repository lacks objects of the commit, else an empty string."""
-    if remote.is_remote(source.url) or not any(words in detail for words in _MISSING_OBJECT_SIGNS):
-        return ""
-    git = f"git -C {shlex.quote(source.url)}"
-    return (
-        f". {source.url} lacks objects of this commit. If it is a partial clone, bring them with "
-        f"`{git} fetch --refetch --no-filter`; else see what is damaged with `{git} fsck`"
-    )
+        raise CheckoutError(f"the checkout in {folder} failed: {error.detail}") from error
 
 
 def materialise(checkout: Checkout, tree: Path, *, tree_sha: str | None = None) -> None:
@@ -116,19 +97,10 @@ def _from_local(source: Source, folder: Path, history: History) -> Checkout:
     branch = _branch_or_base(commit.branch)
     git = _trusted(folder, layout.object_format_of(commit.sha), branch)
     tree = folder / "tree"
-    check_tree(git, commit.sha, local.alternate_objects_env(commit))
+    local.fetch(git, path, commit, branch, _depth(history))
     if history == 1:
-        packing, naming = local.start_pack(git, commit), local.start_nearest_tag(path, commit)
-        try:
-            _write_tree(git, commit.sha, branch, tree, env=local.alternate_objects_env(commit))
-        finally:
-            packing.wait()
-            with suppress(GitError):  # there is none, or its history is not whole
-                local.set_tag(git, commit, naming.wait().decode().strip())
-        layout.set_branch(git.git_dir, branch, commit.sha)
-    else:
-        local.fetch(git, path, commit, branch, _depth(history))
-        _write_tree(git, commit.sha, branch, tree)
+        local.copy_nearest_tag(git, path, commit)
+    _write_tree(git, commit.sha, branch, tree)
     return _new_checkout(git, tree, commit.sha, branch, history)
 
 
@@ -183,15 +155,7 @@ def _trusted(folder: Path, object_format: str, branch: str) -> Git:
     return Git(git_dir)
 
 
-def _write_tree(
-    git: Git,
-    sha: str,
-    branch: str,
-    tree: Path,
-    *,
-    env: Mapping[str, str] | None = None,
-    tree_sha: str | None = None,
-) -> None:
+def _write_tree(git: Git, sha: str, branch: str, tree: Path, *, tree_sha: str | None = None) -> None:
     tree.mkdir(parents=True)
     own = tree / ".git"
     layout.make_git_dir(
@@ -203,7 +167,7 @@ def _write_tree(
     )
     layout.set_branch(own, branch, sha)
     try:
-        git.run("read-tree", "--reset", "-u", tree_sha or sha, work_tree=tree, index=own / "index", env=env)
+        git.run("read-tree", "--reset", "-u", tree_sha or sha, work_tree=tree, index=own / "index")
     except GitError as error:
         if "invalid path" in error.detail:
             raise CheckoutError(f"the commit cannot be checked out safely: {error.detail}") from error

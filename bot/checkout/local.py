@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from bot.checkout import layout
 from bot.checkout.errors import CheckoutError, MissingRevisionError
-from bot.checkout.git import FETCH, Git, GitError, GitProcess
+from bot.checkout.git import FETCH, Git, GitError
+from bot.checkout.objects import check_tree
 
 # Before git 2.39.4 upload-pack fetches what a partial clone lacks, by whatever program the clone's settings name
 # (CVE-2024-32004): our own fetch may use a file's protocol, what it starts may use none. The user named the repository,
@@ -20,6 +21,9 @@ _UPLOAD_PACK = (
     "env GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory "
     "'GIT_CONFIG_VALUE_0=*' git upload-pack"
 )
+
+
+_TAGGER = {"GIT_COMMITTER_NAME": "slash-agent", "GIT_COMMITTER_EMAIL": "slash-agent@localhost"}
 
 
 class LocalCommit(NamedTuple):
@@ -113,15 +117,10 @@ def _not_found(git: Git, work_tree: Path, path: Path, revision: str, error: GitE
     return MissingRevisionError(f"the repository {path} has no branch or commit {revision!r}")
 
 
-def alternate_objects(commit: LocalCommit) -> str:
-    """Return the object directory of `commit` for `objects/info/alternates` of another git directory."""
+def _alternate(commit: LocalCommit) -> str:
+    """Return the object directory of `commit` as another git directory names it."""
     quoted = os.fspath(commit.objects).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{quoted}"'
-
-
-def alternate_objects_env(commit: LocalCommit) -> Mapping[str, str]:
-    """Return the environment in which another git directory also sees the objects of `commit`."""
-    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": alternate_objects(commit)}
 
 
 def git_beside(commit: LocalCommit, git_dir: Path) -> Git:
@@ -129,53 +128,31 @@ def git_beside(commit: LocalCommit, git_dir: Path) -> Git:
     settings."""
     format_ = layout.object_format_of(commit.sha)
     layout.make_git_dir(git_dir, bare=True, object_format=format_, branch=commit.branch or "base")
-    (git_dir / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{alternate_objects(commit)}\n"))
+    (git_dir / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{_alternate(commit)}\n"))
     return Git(git_dir)
 
 
-def start_pack(git: Git, commit: LocalCommit) -> GitProcess:
-    """Start copying `commit` without history into `git` as one pack.
-
-    This is three times as fast as a fetch, and avoids upload-pack's ownership check, which refuses repositories of
-    other users. No delta search: the pack lives as long as the run.
-    """
-    with (git.git_dir / "shallow").open("a") as shallow:
-        shallow.write(f"{commit.sha}\n")
-    return git.start(
-        "pack-objects",
-        "-q",
-        "--revs",
-        "--window=0",
-        "--compression=1",
-        "--delta-base-offset",
-        str(git.git_dir / "objects" / "pack" / "pack"),
-        input=f"{commit.sha}\n".encode(),
-        env=alternate_objects_env(commit),
-    )
-
-
-def start_nearest_tag(path: Path, commit: LocalCommit) -> GitProcess:
-    """Start to find the newest tag that `commit` contains. git fails if there is none."""
+def copy_nearest_tag(git: Git, path: Path, commit: LocalCommit) -> None:
+    """Put the newest tag that `commit` contains, if any, on `commit` itself, which has no history in `git`: then `git
+    describe` prints a version."""
     git_dir = git_dir_of(path)
-    return Git(git_dir).start("describe", "--tags", "--abbrev=0", commit.sha, work_tree=git_dir.parent)
-
-
-def set_tag(git: Git, commit: LocalCommit, name: str) -> None:
-    """Put an annotated tag on `commit`, which has no history in `git`: `git describe` then prints a version."""
-    env = alternate_objects_env(commit)
-    tagger = "slash-agent <slash-agent@localhost> 0 +0000"
-    tag = f"object {commit.sha}\ntype commit\ntag {name}\ntagger {tagger}\n\n{name}\n"
-    sha = git.run("mktag", input=tag.encode(), env=env).decode().strip()
-    git.run("update-ref", f"refs/tags/{name}", sha, env=env)
+    with suppress(GitError):  # there is none, or its history is not whole
+        name = Git(git_dir).run("describe", "--tags", "--abbrev=0", commit.sha, work_tree=git_dir.parent)
+        git.run("tag", "--annotate", "--force", "-m", "x", name.decode().strip(), commit.sha, env=_TAGGER)
 
 
 def fetch(git: Git, path: Path, commit: LocalCommit, branch: str, depth: list[str]) -> None:
-    """Fetch `commit` with history and the tags on it from the repository at `path`."""
-    git.run(
-        *FETCH,
-        *depth,
-        f"--upload-pack={_UPLOAD_PACK}",
-        os.fspath(git_dir_of(path)),
-        f"{commit.sha}:refs/heads/{branch}",
-        env={"GIT_ALLOW_PROTOCOL": "file"},
-    )
+    """Fetch `commit` and the tags on it from the repository at `path`, within the limits of a tree. Raises
+    `CheckoutError`."""
+    upload, refspec = f"--upload-pack={_UPLOAD_PACK}", f"{commit.sha}:refs/heads/{branch}"
+    try:
+        check_tree(git, commit.sha, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _alternate(commit)})
+        git.run(
+            *FETCH, *depth, upload, os.fspath(git_dir_of(path)), refspec, env={"GIT_ALLOW_PROTOCOL": "file"}
+        )
+    except GitError as error:
+        own = f"git -C {shlex.quote(os.fspath(path))}"
+        raise CheckoutError(
+            f"{path} lacks objects of this commit ({error.detail}). If it is a partial clone, bring them with "
+            f"`{own} fetch --refetch --no-filter`; else see what is damaged with `{own} fsck`"
+        ) from error
