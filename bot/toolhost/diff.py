@@ -21,17 +21,13 @@ JSON."""
 Opcode = tuple[str, int, int, int, int]
 """As of `difflib`: a tag, and the lines of both sides."""
 
-Block = tuple[int, int, int, int]
-"""A change: old lines [a, b) became new lines [c, d), counted from 0."""
-
 
 class Diff(NamedTuple):
-    """`text` is in unified format without a file header when both sides are equal; `blocks` are its changes."""
+    """`text` is in unified format, without a file header when both sides are equal."""
 
     text: str
     additions: int
     removals: int
-    blocks: tuple[Block, ...]
 
     def cut(self, limit: int) -> Diff:
         """The same with at most `limit` characters of text, and the number of those left out."""
@@ -52,15 +48,15 @@ def compare(
     """The difference between two versions of the file `path`, which was moved there from `source` if that is given."""
     old_lines, new_lines = _lines(old), _lines(new)
     hunks = _hunks(old_lines, new_lines)
-    blocks = tuple(one[1:] for hunk in hunks for one in hunk if one[0] != "equal")
-    additions = sum(d - c for _, _, c, d in blocks)
-    removals = sum(b - a for a, b, _, _ in blocks)
+    changes = [one for hunk in hunks for one in hunk if one[0] != "equal"]
+    additions = sum(d - c for _, _, _, c, d in changes)
+    removals = sum(b - a for _, a, b, _, _ in changes)
     text = f"rename from {source}\nrename to {path}\n" if source else ""
-    if blocks or created or deleted:
+    if changes or created or deleted:
         before = "/dev/null" if created else f"a/{source or path}"
         after = "/dev/null" if deleted else f"b/{path}"
         text += f"--- {before}\n+++ {after}\n" + "".join(_render(old_lines, new_lines, hunks))
-    return Diff(text, additions, removals, blocks).cut(MAX_TEXT)
+    return Diff(text, additions, removals).cut(MAX_TEXT)
 
 
 def _lines(text: str) -> Sequence[str]:

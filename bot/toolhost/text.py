@@ -86,45 +86,34 @@ def encode(text: Text, known: str = "") -> bytes:
 
 
 class LineEnds(NamedTuple):
-    """How often each line end occurs. A lone carriage return counts only if nothing else ends a line."""
+    """How often each line end occurs. A lone carriage return ends no line."""
 
     lf: int
     crlf: int
-    cr: int
 
     @property
     def uniform(self) -> str | None:
         """The file's one line end; `None` when it has several or no line ends at all."""
         if self.lf and not self.crlf:
             return "\n"
-        if self.crlf and not self.lf:
-            return "\r\n"
-        return "\r" if self.cr else None
+        return "\r\n" if self.crlf and not self.lf else None
 
     @property
     def label(self) -> str:
         """For people and models; empty for plain line feeds."""
         if self.lf and self.crlf:
             return f"mixed line ends: {self.lf} LF, {self.crlf} CRLF"
-        return {"\r\n": "CRLF line ends", "\r": "CR line ends"}.get(self.uniform or "", "")
+        return "CRLF line ends" if self.crlf else ""
 
 
 def line_ends(content: str) -> LineEnds:
-    if "\r" not in content:  # looking is much faster than counting
-        return LineEnds(content.count("\n"), 0, 0)
     crlf = content.count("\r\n")
-    lf = content.count("\n") - crlf
-    return LineEnds(lf, crlf, 0 if lf or crlf else content.count("\r"))
+    return LineEnds(content.count("\n") - crlf, crlf)
 
 
 def to_lf(content: str) -> str:
-    """`content` with every line end a line feed. A carriage return within a line of such text stays."""
-    if "\r" not in content:
-        return content
-    ends = line_ends(content)
-    if ends.cr:
-        return content.replace("\r", "\n")
-    return content.replace("\r\n", "\n") if ends.crlf else content
+    """`content` with a line feed for each CRLF. A carriage return within a line stays."""
+    return content.replace("\r\n", "\n")
 
 
 def count_lines(content: str) -> int:

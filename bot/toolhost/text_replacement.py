@@ -61,8 +61,7 @@ def occurrences(text: str, wanted: str) -> tuple[Span, ...]:
 def find(content: str, old: str) -> Match:
     """Where `old` occurs in `content`, whatever the line ends of either."""
     lf = to_lf(content)
-    plain = to_lf(old) if line_ends(content).cr else old.replace("\r\n", "\n")
-    return Match(lf, occurrences(lf, plain) or occurrences(lf, old))
+    return Match(lf, occurrences(lf, to_lf(old)) or occurrences(lf, old))
 
 
 def replace(content: str, match: Match, new: str, *, everywhere: bool = False) -> Replacement:
@@ -73,7 +72,7 @@ def replace(content: str, match: Match, new: str, *, everywhere: bool = False) -
     feeds = _carriage_returns(content, ends)
     pieces: list[str] = []
     at = 0
-    new = to_lf(new) if ends.cr else new.replace("\r\n", "\n")
+    new = to_lf(new)
     for span in spans:
         start, end = (_original(offset, feeds) for offset in span)
         ending = ends.uniform or _nearest_end(content, start, end)

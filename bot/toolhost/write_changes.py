@@ -32,13 +32,6 @@ class Change(NamedTuple):
     source: LoadedFile | None = None
 
 
-class Committed(NamedTuple):
-    """The result: the metadata of each file, as results carry it, and the notes below the result."""
-
-    files: tuple[dict[str, Any], ...]
-    note: str
-
-
 class _Proposal(NamedTuple):
     change: Change
     name: str
@@ -54,16 +47,15 @@ class _Proposal(NamedTuple):
         return "change" if self.change.before else "create"
 
 
-def commit(context: Context, tool: str, changes: Sequence[Change]) -> Committed:
-    """Make all the changes. Raises `ToolFailure` with every file as it was."""
+def commit(context: Context, tool: str, changes: Sequence[Change]) -> tuple[dict[str, Any], ...]:
+    """Make all the changes; return the metadata of each file. Raises `ToolFailure` with every file as it was."""
     # The diffs of one call are sent in one frame.
     proposals = [_propose(context, change, MAX_TEXT // len(changes)) for change in changes]
     _ask(context, tool, proposals)
     for proposal in proposals:
         _check_unmoved(context, proposal)
     _write(context, proposals)
-    files = tuple(file for proposal in proposals for file in _record_change(context, proposal))
-    return Committed(files, "\n".join(filter(None, map(_read_only, proposals))))
+    return tuple(file for proposal in proposals for file in _record_change(context, proposal))
 
 
 def _propose(context: Context, change: Change, most: int) -> _Proposal:
@@ -209,12 +201,6 @@ def _mode(proposal: _Proposal) -> int | None:
     with suppress(OSError):
         return stat.S_IMODE(os.lstat(proposal.change.path).st_mode)
     return None
-
-
-def _read_only(proposal: _Proposal) -> str:
-    if proposal.data is None or proposal.mode is None or proposal.mode & stat.S_IWUSR:
-        return ""
-    return f"({proposal.name} is read-only, mode {proposal.mode:04o}, and stays so.)"
 
 
 def _list_names(names: Sequence[str]) -> str:

@@ -165,9 +165,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {"a.txt": "größe\nzwei\n".encode("utf-16")}, update("a.txt", "@@\n-größe\n+länge"),
         {"a.txt": "länge\nzwei\n".encode("utf-16")},
     ),
-    "lines that only a carriage return ends": (
-        {"a.txt": b"one\rtwo\rthree\r"}, update("a.txt", "@@\n-two\n+2\n+2b"), {"a.txt": b"one\r2\r2b\rthree\r"},
-    ),
     "a last line without an end that stays so": (
         {"a.txt": b"one\ntwo"}, update("a.txt", "@@\n-one\n+1\n two"), {"a.txt": b"1\ntwo"},
     ),

@@ -7,6 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.agent.versions import apply_diff
 from bot.toolhost.diff import compare
 from bot.toolhost.file_excerpt import window_of
 from bot.toolhost.text import NotTextError, Text, count_lines, decode, encode, split_lines, to_lf
@@ -85,10 +86,7 @@ def test_the_touched_lines_hold_what_was_put_in(place: tuple[list[str], str], ne
 @given(LINES, LINES)
 def test_a_diff_turns_the_old_text_into_the_new(old: str, new: str) -> None:
     diff = compare(old, new, "a")
-    lines = _lines(old)
-    for a, b, c, d in reversed(diff.blocks):
-        lines[a:b] = _lines(new)[c:d]
-    assert "".join(lines) == new
+    assert apply_diff(old, diff.text) == new
     assert diff.additions - diff.removals == len(_lines(new)) - len(_lines(old))
 
 

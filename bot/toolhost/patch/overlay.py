@@ -187,11 +187,9 @@ class Draft:
     in a file with mixed ones that of their neighbour."""
 
     def __init__(self, content: str) -> None:
-        kinds = line_ends(content)
-        self._separator = "\r" if kinds.cr else "\n"
-        *rows, last = content.split(self._separator)
-        self._rows = [row + self._separator for row in rows] + ([last] if last else [])
-        self._ending = kinds.uniform if rows else "\n"
+        *rows, last = content.split("\n")
+        self._rows = [f"{row}\n" for row in rows] + ([last] if last else [])
+        self._ending = line_ends(content).uniform if rows else "\n"
 
     @property
     def content(self) -> str:
@@ -222,7 +220,7 @@ class Draft:
         self._rows = ended + rows[-1:]
 
     def _end(self, row: str) -> str:
-        return next((end for end in ("\r\n", self._separator) if row.endswith(end)), "")
+        return next((end for end in ("\r\n", "\n") if row.endswith(end)), "")
 
     def _near(self, at: int, start: int) -> str:
         """That of the line before it in the section, else that of the old line."""

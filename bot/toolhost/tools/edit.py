@@ -20,7 +20,7 @@ from bot.toolhost.files import (
 )
 from bot.toolhost.text import Text, split_lines, to_lf
 from bot.toolhost.text_replacement import Match, find, find_near_miss, replace
-from bot.toolhost.write_changes import Change, Committed, commit
+from bot.toolhost.write_changes import Change, commit
 
 _LISTED = 20
 _EXPLAINED = 5
@@ -50,12 +50,12 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         return _unchanged(file.name, "only line ends would differ, and those of the file are kept")
     after = Text(replaced.content, file.text.encoding)
     lines = (replaced.first_line, replaced.last_line)
-    done = commit(context, "edit", [Change(path, file, after)])
-    metadata = done.files[0]
+    [metadata] = commit(context, "edit", [Change(path, file, after)])
     count = f", {replaced.spans} occurrences" if everywhere else ""
     counts = f"+{metadata['additions']} -{metadata['removals']}{count}"
     excerpt = changed_part(to_lf(after.content), *lines)
-    return edit_outcome("Edited", file.name, counts, done, f"({stale}.)" if stale else "", excerpt)
+    head = f"Edited {file.name} ({counts}). {f'({stale}.)' if stale else ''}".rstrip()
+    return ToolOutcome(f"{head}\n{excerpt}", metadata=metadata)
 
 
 def _fill(context: Context, path: Path, raw_path: str, new: str) -> ToolOutcome:
@@ -71,17 +71,9 @@ def _fill(context: Context, path: Path, raw_path: str, new: str) -> ToolOutcome:
         if not new:
             return _unchanged(before.name, "it is empty already")
     after = Text(new, before.text.encoding) if before else Text(new)
-    done = commit(context, "edit", [Change(path, before, after)])
-    counts = f"+{done.files[0]['additions']} -0"
-    return edit_outcome("Filled" if before else "Created", relative(context, path), counts, done)
-
-
-def edit_outcome(
-    verb: str, name: str, counts: str, done: Committed, note: str = "", excerpt: str = ""
-) -> ToolOutcome:
-    """The result of a change of one file, with an `excerpt` of it."""
-    head = f"{verb} {name} ({counts}). {note}".rstrip()
-    return ToolOutcome("\n".join(filter(None, [head, excerpt, done.note])), metadata=done.files[0])
+    [metadata] = commit(context, "edit", [Change(path, before, after)])
+    verb = "Filled" if before else "Created"
+    return ToolOutcome(f"{verb} {relative(context, path)} (+{metadata['additions']} -0).", metadata=metadata)
 
 
 def _unchanged(name: str, reason: str) -> ToolOutcome:

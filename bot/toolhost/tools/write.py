@@ -10,7 +10,6 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import LoadedFile, display_name, load, relative, require_shown, resolve, view_call
 from bot.toolhost.text import Text, count_lines, encode, line_ends, to_lf
-from bot.toolhost.tools.edit import edit_outcome
 from bot.toolhost.write_changes import Change, commit
 
 
@@ -33,10 +32,9 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     if before:
         require_shown(context, before)
         _require_all_shown(context, before)
-    done = commit(context, "write", [Change(path, before, after)])
-    metadata = done.files[0]
+    [metadata] = commit(context, "write", [Change(path, before, after)])
     counts = f"{_size(after, before)}; +{metadata['additions']} -{metadata['removals']}"
-    return edit_outcome("Wrote" if before else "Created", name, counts, done)
+    return ToolOutcome(f"{'Wrote' if before else 'Created'} {name} ({counts}).", metadata=metadata)
 
 
 def _require_all_shown(context: Context, file: LoadedFile) -> None:
