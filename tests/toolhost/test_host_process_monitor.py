@@ -12,17 +12,11 @@ import pytest
 from bot.toolhost import descendants
 
 BEGINNING = """
-import ctypes, os, subprocess, sys, threading, time
-from pathlib import Path
+import ctypes, os, subprocess, sys, time
 sys.path.insert(0, os.getcwd())
 from bot.toolhost import descendants
-from bot.toolhost.programs import Cancellation
-from bot.toolhost.usage import DiskUse
 from bot.toolhost.resource_limits import ResourceLimits
 from bot.toolhost.process_monitor import ProcessMonitor
-from bot.toolhost.shell import run_command
-from bot.toolhost.subreaper import Command
-from bot.toolhost.usage import CommandUsage
 
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 nothing = open(os.devnull, "w")
@@ -32,11 +26,6 @@ monitor.start()
 
 def begin(script):
     return monitor.start_beside(["sh", "-c", script], start_new_session=True, stdout=nothing, stderr=nothing)
-
-def run(script):
-    usage = CommandUsage(limits, DiskUse((Path("/tmp"),), 1 << 40))
-    command = Command(["bash", "-c", script], Path("/tmp"), {"PATH": os.environ["PATH"]}, 60)
-    return run_command(command, lambda piece: False, cancelled=Cancellation(), monitor=monitor, usage=usage)
 
 def become(number):
     end = time.monotonic() + 30
@@ -63,44 +52,12 @@ def said(script: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_a49_a_command_that_starts_too_many_ends_everything() -> None:
-    """Another command and a program beside them too, and each says why. What is started next runs, and nobody is left
-    to be waited for.
-    """
-    script = """
-        server = begin("exec sleep 60.42")
-        other = []
-        thread = threading.Thread(target=lambda: other.append(run("sleep 60.42")))
-        thread.start()
-        print(become(2))
-        bomb = run("for n in $(seq 200); do setsid sleep 60.42 & done; wait")
-        thread.join()
-        print(become(0), server.wait(30), *((e.limit.name, e.all_ended, e.exit_code) for e in (bomb, *other)))
-        print(any("sleep 60.42" in line for line in bomb.running), run("exit 7").exit_code)
-        monitor.tidy()
-        print(len(descendants.children()))
-    """
-    each = ["('processes',", "True,", "-9)"]
-    assert said(script) == ["True", "True", "-9", *each, *each, "True", "7", "0"]
-
-
 def test_a49_programs_beside_commands_count_with_what_lost_its_parent() -> None:
     script = """
         begun = begin("(for n in $(seq 100); do setsid sleep 60.42 & done); exec sleep 60")
         print(begun.wait(30), become(0))
     """
     assert said(script) == ["-9", "True"]
-
-
-def test_a28_a_command_that_ends_the_process_above_it_ends_everything() -> None:
-    """Nobody knows what it left behind."""
-    script = """
-        begin("exec sleep 60.42")
-        become(1)
-        ended = run("(setsid sleep 60.42 &); kill -9 $PPID; sleep 60.42")
-        print(become(0), ended.exit_code, ended.limit, ended.all_ended, run("exit 6").exit_code)
-    """
-    assert said(script) == ["True", "-9", "None", "True", "6"]
 
 
 def test_a_few_that_outlive_what_started_them_are_ended_when_a_call_is_over() -> None:

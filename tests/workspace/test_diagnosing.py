@@ -169,23 +169,3 @@ def test_commands_of_the_model_do_not_end_what_looks_on(played: Played) -> None:
     said = found(call(workspace, "edit", path="app.py", old="f(1)", new="f(2)"))
     assert said == ["Diagnostics: no new problems (ty)"]
     assert (played.folder / "ty.log").read_text().count('"life"') == 1
-
-
-def test_no_process_is_left_after_the_host(played: Played) -> None:
-    workspace = played.start(LONG, ty=pulls([["child", True], ["items", []]]))
-    call(workspace, "view", path="app.py")
-    call(workspace, "edit", path="app.py", old="f(1)", new="f(2)")
-    workspace.close()
-    lines = [json.loads(line) for line in (played.folder / "ty.log").read_text().splitlines()]
-    pids = [line["child"] for line in lines if "child" in line] + [
-        line["pid"] for line in lines if "life" in line
-    ]
-    assert pids
-    assert eventually(lambda: not any(_lives(pid) for pid in pids))
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
