@@ -7,7 +7,6 @@ sanitizer removes attributes that hide an element, so its page shows the text, b
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from html.parser import HTMLParser
 
 FORMULA, DIAGRAM, MAP = "invisible formula", "diagram comment", "map source"
@@ -68,41 +67,28 @@ _NO_STYLE = re.compile(r"<!--|-->|\s")
 _VOID = frozenset(["area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"])
 
 
-@dataclass(slots=True)
-class HiddenElement:
-    """Its start tag as written, the line of its source, and its text."""
-
-    tag: str
-    line: int
-    text: str = ""
-
-
-def without_hidden_elements(source: str, shown: str) -> tuple[str, list[int]]:
-    """Return `shown` without the text of the elements of its `source` that an attribute hides, and their lines.
+def without_hidden_elements(source: str, shown: str) -> tuple[str, int]:
+    """Return `shown` without the text of the elements of its `source` that an attribute hides, and their number.
 
     A text is removed if it is there once: in code the page shows the element's tag, too, and a text that is there more
     often would take one that people read with it.
     """
-    lines: list[int] = []
-    for element in _hidden_elements(source):
-        letters = [(offset, letter) for offset, letter in enumerate(shown) if letter.isalnum()]
-        page = "".join(letter for _, letter in letters)
-        text = "".join(filter(str.isalnum, element.text))
-        if not text or page.count(text) != 1 or element.tag in shown:
-            continue
-        start = page.index(text)
-        shown = shown[: letters[start][0]] + shown[letters[start + len(text) - 1][0] + 1 :]
-        lines.append(element.line)
-    return shown, lines
-
-
-def _hidden_elements(source: str) -> list[HiddenElement]:
+    count = 0
     if "hidden" not in (lower := source.lower()) and "style" not in lower:
-        return []
+        return shown, count
     finder = _Finder()
     finder.feed(source)
     finder.close()
-    return finder.found[:_MOST]
+    for tag, hidden in finder.found[:_MOST]:
+        letters = [(offset, letter) for offset, letter in enumerate(shown) if letter.isalnum()]
+        page = "".join(letter for _, letter in letters)
+        text = "".join(filter(str.isalnum, "".join(hidden)))
+        if not text or page.count(text) != 1 or tag in shown:
+            continue
+        start = page.index(text)
+        shown = shown[: letters[start][0]] + shown[letters[start + len(text) - 1][0] + 1 :]
+        count += 1
+    return shown, count
 
 
 _MOST = 50
@@ -110,9 +96,11 @@ _MOST = 50
 
 
 class _Finder(HTMLParser):
+    """Finds the hidden elements: the start tag of each as written, and its texts."""
+
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.found: list[HiddenElement] = []
+        self.found: list[tuple[str, list[str]]] = []
         self._name = ""
         self._depth = 0
 
@@ -124,11 +112,11 @@ class _Finder(HTMLParser):
             "hidden" in attributes or _HIDING.search(_NO_STYLE.sub("", attributes.get("style", "").lower()))
         ):
             self._name, self._depth = tag, 1
-            self.found.append(HiddenElement(self.get_starttag_text() or "", self.getpos()[0]))
+            self.found.append((self.get_starttag_text() or "", []))
 
     def handle_endtag(self, tag: str) -> None:
         self._depth -= bool(self._depth and tag == self._name)
 
     def handle_data(self, data: str) -> None:
         if self._depth:
-            self.found[-1].text += data
+            self.found[-1][1].append(data)

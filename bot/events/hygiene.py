@@ -7,8 +7,9 @@ length.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 # Controls but tab and line ends; soft hyphen, fillers, bidi marks, zero-width and word joiners, byte order
 # mark, interlinear marks, tag characters with the variation selectors beyond the first sixteen, musical
@@ -37,47 +38,35 @@ _UNREAL_RUN = re.compile(
 )
 COMMENT, CHARACTER = "HTML comment", "invisible character"
 
-_OPEN, _CLOSE = "<!--", "-->"
+_CLOSE = "-->"
 # `<!-->` and `<!--->` are whole comments: the closing may share the opening's dashes.
 _COMMENT = re.compile(r"<!(?=--).*?-->", re.DOTALL)
 # GitHub hides everything after an unterminated comment that opens a block, and shows one in running text.
-_OPENS_BLOCK = re.compile(r"^[ \t>*+\-0-9.)]*(?=<!--)", re.MULTILINE)
+_OPENS_BLOCK = re.compile(r"^[ \t>*+\-0-9.)]*+(?=<!--)", re.MULTILINE)
 _MAX_PASSES = 4
-_MOST_LINES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """Text removed from a text: its kind, the count, and the first lines of its source, from 1, where known."""
-
-    kind: str
-    count: int
-    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CleanText:
-    """A text as its readers see it, and what was removed from it."""
+    """A text as its readers see it, and how many of each kind were removed from it."""
 
     text: str
-    hidden: tuple[Hidden, ...] = ()
+    hidden: Mapping[str, int] = field(default_factory=dict)
 
 
 def clean(text: str) -> CleanText:
     """Remove invisible characters and HTML comments, in code too, until nothing changes: a removal can join the parts
     of another comment. A text built to change more often than `_MAX_PASSES` times has each remaining `<` escaped."""
-    characters: list[Hidden] = []
-    comments: list[Hidden] = []
+    hidden = Counter[str]()
     for _ in range(_MAX_PASSES):
         before, shown = text, visible(text)
-        if shown != text:
-            characters.append(removed_characters(text, shown))
-        text = _without_comments(shown, comments)
+        hidden[CHARACTER] += len(text) - len(shown)
+        text = _without_comments(shown, hidden)
         if text == before:
             break
     else:
         text = text.replace("<", "&lt;")
-    return CleanText(text, tuple(_sum(rows) for rows in (characters, comments) if rows))
+    return CleanText(text, +hidden)
 
 
 def visible(text: str) -> str:
@@ -92,36 +81,10 @@ def visible(text: str) -> str:
     return _UNREAL_RUN.sub("", _INVISIBLE.sub("", text))
 
 
-def removed_characters(text: str, shown: str) -> Hidden:
-    """Describe the characters that `visible` removed from `text`."""
-    pairs = zip(text.split("\n"), shown.split("\n"), strict=False)
-    line = next((number for number, (one, two) in enumerate(pairs, 1) if one != two), 1)
-    return Hidden(CHARACTER, len(text) - len(shown), (line,))
-
-
-def hidden_at(kind: str, text: str, positions: Iterable[int]) -> list[Hidden]:
-    """Describe what was removed at these ascending positions of `text`; empty for none."""
-    offsets = list(positions)
-    line, end, lines = 1, 0, dict[int, None]()
-    for offset in offsets:
-        line, end = line + text.count("\n", end, offset), offset
-        lines[line] = None
-        if len(lines) == _MOST_LINES:
-            break
-    return [Hidden(kind, len(offsets), tuple(lines))] if offsets else []
-
-
-def _sum(rows: list[Hidden]) -> Hidden:
-    return Hidden(rows[0].kind, sum(row.count for row in rows), rows[0].lines)
-
-
-def _without_comments(text: str, removed: list[Hidden]) -> str:
+def _without_comments(text: str, hidden: Counter[str]) -> str:
     # No comment ends after the last `-->`; searching there for each opening would take quadratic time.
     ended = text.rfind(_CLOSE) + len(_CLOSE) if _CLOSE in text else 0
-    positions = [one.start() for one in _COMMENT.finditer(text, 0, ended)]
-    rest = text.find(_OPEN, ended)
-    if rest >= 0 and (opening := _OPENS_BLOCK.search(text, ended)):
-        positions.append(opening.end())
-        text = text[: opening.end()]
-    removed += hidden_at(COMMENT, text, positions)
-    return _COMMENT.sub("", text[:ended]) + text[ended:]
+    shown, count = _COMMENT.subn("", text[:ended])
+    opening = _OPENS_BLOCK.search(text, ended)
+    hidden[COMMENT] += count + (opening is not None)
+    return shown + text[ended : opening.end() if opening else None]

@@ -16,7 +16,7 @@ from html.parser import HTMLParser
 from itertools import groupby
 
 from bot.events.hidden_parts import FORMULA, drawn_code, drawn_formulas, without_hidden_elements
-from bot.events.hygiene import COMMENT, CleanText, Hidden, clean, hidden_at, removed_characters, visible
+from bot.events.hygiene import CHARACTER, COMMENT, CleanText, clean, visible
 
 
 def _names(words: str) -> frozenset[str]:
@@ -62,7 +62,6 @@ _SIGNED = re.compile(r"\Ahttps://private-user-images\.githubusercontent\.com/|/s
 _PROXY = "https://camo.githubusercontent.com/"
 _SPACE = re.compile(r"[ \t\r\f]+")
 _TICKS = re.compile("`+")
-_COMMENT_START = re.compile("<!--")
 _WORD = re.compile(r"[^\W_]{3,}")
 # Tags, addresses, names of emoji, alternative texts.
 _NO_WORDS = re.compile(r"</?[A-Za-z][^<>]*>|\w{1,20}://[^\s<>]*|:[\w+-]+:|!\[[^\[\]]{0,500}\]")
@@ -88,18 +87,12 @@ def shown_text(body: str, html: str) -> CleanText:
     """Return `page_text(html)` without what its source `body` hides by attributes, and what of the source is not in it:
     comments, and the number of words."""
     page = page_text(html)
-    text, lines = without_hidden_elements(body, page.text)
-    comments = [match.start() for match in _COMMENT_START.finditer(body)]
-    unshown = len(comments) - text.count("<!--")
+    text, elements = without_hidden_elements(body, page.text)
     rest = unescape(_NO_WORDS.sub(" ", clean(body).text))
     words = Counter(_WORD.findall(rest.casefold()))
     count = sum(words[word] for word in words.keys() - {*_WORD.findall(text.casefold())})
-    hidden = [*hidden_at(COMMENT, body, comments[:unshown] if unshown > 0 else ()), *page.hidden]
-    if lines:
-        hidden.append(Hidden(ELEMENT, len(lines), tuple(lines)))
-    if count:
-        hidden.append(Hidden(WORDS, count))
-    return CleanText(text, tuple(hidden))
+    comments = Counter({COMMENT: body.count("<!--") - text.count("<!--")})
+    return CleanText(text, comments + Counter(page.hidden) + Counter({ELEMENT: elements, WORDS: count}))
 
 
 @dataclass(slots=True)
@@ -128,8 +121,8 @@ class _PageReader(HTMLParser):
         text, self._hidden[FORMULA] = drawn_formulas(_flow(self._open[0].pieces))
         text = text.replace("\0", "")
         shown = visible(text)
-        hidden = [Hidden(kind, count) for kind, count in self._hidden.items() if count]
-        return CleanText(shown, (*hidden, *([removed_characters(text, shown)] if shown != text else [])))
+        self._hidden[CHARACTER] = len(text) - len(shown)
+        return CleanText(shown, +self._hidden)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in reversed(attrs)}

@@ -142,11 +142,10 @@ class TextCleaner:
 
     def shortened(self, cleaned: CleanText, limit: int, location: str = "") -> str:
         """Return the text, at most `limit` characters. `location` names it in the note on hidden text."""
-        for removal in cleaned.hidden:
-            self.leave_out(removal.kind, HIDDEN_TEXT_MARK, removal.count)
+        for kind, count in cleaned.hidden.items():
+            self.leave_out(kind, HIDDEN_TEXT_MARK, count)
             if location:
-                lines = f" line {', '.join(map(str, removal.lines))}" if removal.lines else ""
-                self.locations.setdefault(removal.kind, {})[f"{location}{lines}"] = None
+                self.locations.setdefault(kind, {})[location] = None
         if len(cleaned.text) <= limit:
             return cleaned.text
         self.leave_out("text", "shortened in the middle for length")

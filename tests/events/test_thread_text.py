@@ -39,7 +39,7 @@ COMMENTS: dict[str, tuple[CommentData, bool, tuple[str, ...]]] = {
     "with a quoted mark": (
         comment(1, "> <!-- slash-agent progress -->\nthis is wrong"),
         True,
-        ("1 HTML comment taken out (a comment by user1 line 1)",),
+        ("1 HTML comment taken out (a comment by user1)",),
     ),
 }
 
@@ -99,8 +99,8 @@ def test_hidden_text_is_taken_out_everywhere_and_said() -> None:
     )
     assert (thread.title, thread.body, thread.comments[0].body) == ("t", "b", "c")
     assert thread.left_out == (
-        "2 invisible characters taken out (the title line 1; the description line 1)",
-        "2 HTML comments taken out (the description line 1; a comment by user1 line 1)",
+        "2 invisible characters taken out (the title; the description)",
+        "2 HTML comments taken out (the description; a comment by user1)",
     )
     assert thread.hidden.startswith(
         "Hidden text was not shown to the model: 2 invisible characters taken out ("

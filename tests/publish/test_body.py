@@ -484,10 +484,10 @@ def _tags(body: str) -> list[str]:
 def test_people_are_told_of_text_that_was_hidden_from_them() -> None:
     assert REQUEST.thread is not None
     thread = replace(
-        REQUEST.thread, left_out=("2 HTML comments taken out (the description line 3)", "1 comment edited")
+        REQUEST.thread, left_out=("2 HTML comments taken out (the description)", "1 comment edited")
     )
     outcome = make_outcome(request=make_request(thread=thread))
-    said = "Hidden text was not shown to the model: 2 HTML comments taken out (the description line 3)."
+    said = "Hidden text was not shown to the model: 2 HTML comments taken out (the description)."
     assert f"- {said}" in render_body(outcome, (), ())
     assert "edited" not in render_body(outcome, (), ())
     assert "2 HTML comments taken out" in run_summary(outcome)
