@@ -1,13 +1,13 @@
-"""`/agent review` on a pull request: from the comment to the review, over a forge and with a scripted model."""
+"""`/agent review` on a pull request, and what a review remembers of those before it: whole events on a forge."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.session.conftest import CommandResult
 from tests.support.fix_script import VIEW, shell
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
@@ -19,66 +19,91 @@ MIRA = "mira-okafor"
 CODE = "def mean(values):\n    total = sum(values)\n    return total / len(values)\n"
 # As a line of the diff, with its number; a thread's own hunk has none.
 SHOWN = "    1 +def mean(values):"
-DONE = Say("Adds a mean, which fails on nothing.")
 BETTER = "    return total / len(values) if values else 0.0"
+FIXED = f"def mean(values):\n    total = sum(values)\n{BETTER}\n"
+DONE = Say("Adds a mean, which fails on nothing.")
+POLICY = ".github/agent.yml"
 
 
 def report(**given: Any) -> Call:
-    arguments = {
-        "path": "stats.py",
-        "line": 3,
-        "severity": "major",
-        "kind": "crash",
-        "title": "Fails on nothing",
-        "body": "B.",
-    }
-    return Call("report_finding", {**arguments, **given})
+    arguments: dict[str, Any] = {"path": "stats.py", "line": 3, "severity": "major", "kind": "crash"}
+    return Call("report_finding", {**arguments, "title": "Fails on nothing", "body": "B.", **given})
+
+
+@dataclass
+class Reviews:
+    """One pull request by a maintainer, and its reviews."""
+
+    stage: Stage
+    number: int = 0
+
+    def push(self, **files: str) -> str:
+        named = {name.replace("_py", ".py"): text for name, text in files.items()}
+        return self.stage.forge.commit(self.stage.repo, named, branch="topic", author=MIRA)
+
+    def open(self, **files: str) -> Reviews:
+        self.push(**files)
+        self.number = self.stage.forge.open_pull(self.stage.repo, MIRA, "topic")
+        return self
+
+    def asked(self, *steps: Step, said: str = "/agent review", token: str | None = None) -> list[str]:
+        """One review and its publishing; what the model was told, by request."""
+        _, event = self.stage.forge.comment(self.stage.repo, self.number, MIRA, said)
+        told = self.run(event, "issue_comment", VIEW, *steps)
+        published = self.stage.publish(token=token or self.token("write"))
+        assert published.code == 0, published.output
+        assert "no pull request" not in published.output
+        return told
+
+    def pushed(self, action: str) -> list[str]:
+        """As `asked`, by an event that nobody wrote."""
+        event = self.stage.forge.pull_request_event(self.stage.repo, self.number, action)
+        told = self.run(event, "pull_request")
+        self.stage.publish_event(event, "pull_request", token=self.token("read"))
+        return told
+
+    def run(self, event: Any, name: str, *steps: Step) -> list[str]:
+        with ModelServer([*steps, DONE]) as server:
+            ran = self.stage.run(model=server, event=event, name=name, token=self.token("read"))
+            told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
+        assert ran.code == 0, ran.output
+        return told
+
+    def token(self, contents: Any) -> str:
+        granted: Any = {"contents": contents, "issues": "write", "pull_requests": "write", "checks": "write"}
+        return self.stage.forge.token(permissions=granted, repo=self.stage.repo)
+
+    @property
+    def posted(self) -> list[Any]:
+        return list(self.stage.get(f"pulls/{self.number}/reviews"))
+
+    @property
+    def states(self) -> list[str]:
+        return [one["state"] for one in self.posted]
+
+    def comments(self, replies: bool = False) -> list[Any]:
+        every = self.stage.get(f"pulls/{self.number}/comments?per_page=100")
+        return [one for one in every if bool(one.get("in_reply_to_id")) == replies]
+
+    @property
+    def last_word(self) -> str:
+        return self.stage.bot_comments(self.number)[-1]
 
 
 @pytest.fixture
-def number(stage: Stage) -> int:
-    """A pull request by a maintainer that adds stats.py and a line to README.md."""
-    readme = "# Tidy time\n\nOne line.\n"
-    stage.forge.commit(stage.repo, {"stats.py": CODE, "README.md": readme}, branch="topic", author=MIRA)
-    return stage.forge.open_pull(stage.repo, MIRA, "topic")
+def reviews(stage: Stage) -> Reviews:
+    return Reviews(stage)
 
 
-def run_token(stage: Stage) -> str:
-    granted = {"contents": "read", "issues": "write", "pull_requests": "read"}
-    return stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
-
-
-def review(
-    stage: Stage, number: int, *steps: Step, said: str = "/agent review"
-) -> tuple[CommandResult, list[str]]:
-    """The run and its publishing; what the model was told, by request but the one after its first look."""
-    _, event = stage.forge.comment(stage.repo, number, MIRA, said)
-    with ModelServer([VIEW, *steps, DONE]) as server:
-        ran = stage.run(model=server, event=event, token=run_token(stage))
-        told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
-    assert ran.code == 0, ran.output
-    published = stage.publish()
-    assert published.code == 0, published.output
-    assert "no pull request" not in published.output
-    return ran, [*told[:1], *told[2:]]
-
-
-def remarks(stage: Stage, number: int) -> list[Any]:
-    return list(stage.get(f"pulls/{number}/comments?per_page=100"))
-
-
-def reviews(stage: Stage, number: int) -> list[Any]:
-    return list(stage.get(f"pulls/{number}/reviews"))
-
-
-def test_asked_for_it_is_one_review_with_suggestions(stage: Stage, number: int) -> None:
-    review(stage, number, report(suggestion=BETTER), report(line=0, title="No test", severity="note"))
-    (made,) = reviews(stage, number)
+def test_asked_for_it_is_one_review_with_suggestions(reviews: Reviews) -> None:
+    reviews.open(stats_py=CODE)
+    reviews.asked(report(suggestion=BETTER), report(line=0, title="No test", severity="note"))
+    (made,) = reviews.posted
     assert made["body"].startswith("**2 findings:** 1 major, 1 note\n\nAdds a mean, which fails on nothing.")
-    (remark,) = remarks(stage, number)
+    (remark,) = reviews.comments()
     assert (remark["path"], remark["line"], remark["side"]) == ("stats.py", 3, "RIGHT")
     assert f"```suggestion\n{BETTER}\n```" in remark["body"]
-    assert stage.bot_comments(number)[-1].startswith("**Reviewed:** [2 findings](")
+    assert reviews.last_word.startswith("**Reviewed:** [2 findings](")
 
 
 TESTS = """\
@@ -109,56 +134,139 @@ PASSES = "tests related to it pass with it"
     ids=["passes", "fails", "no tests", "no time"],
 )
 def test_under_a_suggestion_stands_what_was_tried(
-    stage: Stage, number: int, suggestion: str, policy: str, tried: str
+    reviews: Reviews, suggestion: str, policy: str, tried: str
 ) -> None:
-    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    stage.forge.commit(stage.repo, {"test_stats.py": TESTS}, branch="topic", author=MIRA)
-    review(stage, number, report(suggestion=suggestion))
-    (remark,) = remarks(stage, number)
+    reviews.stage.forge.commit(reviews.stage.repo, {POLICY: policy})
+    reviews.open(stats_py=CODE, test_stats_py=TESTS)
+    reviews.asked(report(suggestion=suggestion))
+    (remark,) = reviews.comments()
     assert f"<sub>Tried: {tried}.</sub>" in remark["body"]
 
 
 @pytest.mark.slow
 @pytest.mark.checks
-def test_a149_on_a_fork_it_is_read_only_and_no_test_of_the_fork_is_run(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, {".github/agent.yml": TESTED})
+def test_a149_on_a_fork_it_is_read_only_and_no_test_of_the_fork_is_run(
+    reviews: Reviews, stage: Stage
+) -> None:
+    stage.forge.commit(stage.repo, {POLICY: TESTED})
     fork = stage.forge.fork(stage.repo, "jonas-weber")
     files = {"stats.py": CODE, "test_stats.py": TESTS}
     stage.forge.commit(fork, files, branch="topic", author="jonas-weber")
-    number = stage.forge.open_pull(stage.repo, "jonas-weber", "jonas-weber:topic")
-    _, told = review(stage, number, report(suggestion=BETTER), shell("id"))
-    assert 'no tool \\"bash\\"' in told[2]
-    (remark,) = remarks(stage, number)
+    reviews.number = stage.forge.open_pull(stage.repo, "jonas-weber", "jonas-weber:topic")
+    told = reviews.asked(report(suggestion=BETTER), shell("id"))
+    assert 'no tool \\"bash\\"' in told[3]
+    (remark,) = reviews.comments()
     assert "```suggestion" in remark["body"]
     assert "<sub>Tried: applies, parses.</sub>" in remark["body"]
 
 
 @pytest.mark.slow
-def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(stage: Stage, number: int) -> None:
+def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(
+    reviews: Reviews, stage: Stage
+) -> None:
     """Nobody asked, so nobody was told: the head that was seen is known all the same."""
-    conversation = stage.get(f"issues/{number}/comments")
-    _, told = pushed(stage, number, "opened")
-    assert SHOWN in told[0]
-    readme = "# Tidy time\n\nAnother line.\n"
-    stage.forge.commit(stage.repo, {"README.md": readme}, branch="topic", author=MIRA)
-    _, told = pushed(stage, number, "synchronize")
-    assert "Another line." in told[0]
+    reviews.open(stats_py=CODE)
+    conversation = stage.get(f"issues/{reviews.number}/comments")
+    assert SHOWN in reviews.pushed("opened")[0]
+    reviews.push(other_py="another = 1\n")
+    told = reviews.pushed("synchronize")
+    assert "another = 1" in told[0]
     assert SHOWN not in told[0]
-    _, told = pushed(stage, number, "reopened")
-    assert told == []
-    assert (reviews(stage, number), stage.get(f"issues/{number}/comments")) == ([], conversation)
+    assert reviews.pushed("reopened") == []
+    assert (reviews.posted, stage.get(f"issues/{reviews.number}/comments")) == ([], conversation)
 
 
-def pushed(stage: Stage, number: int, action: str) -> tuple[CommandResult, list[str]]:
-    """An event that nobody wrote, in the two jobs of `review.yml` with their tokens."""
-    event = stage.forge.pull_request_event(stage.repo, number, action)
-    granted = {"contents": "read", "issues": "read", "pull_requests": "read", "checks": "read"}
-    token = stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
-    with ModelServer([DONE]) as server:
-        ran = stage.run(model=server, event=event, name="pull_request", token=token)
-        told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
-    assert ran.code == 0, ran.output
-    granted = {"contents": "read", "issues": "write", "pull_requests": "write", "checks": "write"}
-    token = stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
-    stage.publish_event(event, "pull_request", token=token)
-    return ran, told
+def test_what_did_not_fit_is_looked_at_first_next_time_until_nothing_is_left(reviews: Reviews) -> None:
+    """300 files with 1.3 million characters: three parts an event, and the fourth event has nothing to look at."""
+    rows = "".join(f"    value_{n} = {n} * total\n" for n in range(100))
+    files = {f"pkg/m{n:03}.py": f"def f{n}(total):\n{rows}    return total\n" for n in range(298)}
+    reviews.open(**files, **{"docs/guide.md": "x\n", "action.yml": "on: push\n"})
+    shown: list[set[str]] = []
+    for event in range(3):
+        told = reviews.asked(Say("One part."), Say("Another part."))
+        texts = "\n".join(told)
+        shown.append({name for name in (*files, "docs/guide.md", "action.yml") if f"## {name} (" in texts})
+        if event < 2:
+            body = reviews.posted[-1]["body"]
+            waiting = 300 - sum(map(len, shown))
+            assert body.startswith("**No findings in what was looked at.**")
+            assert f"**Not looked at yet:** {waiting} files. The next review begins with them: `pkg/m" in body
+    assert sum(map(len, shown)) == len(set().union(*shown)) == 300
+    assert "action.yml" in shown[0]
+    assert reviews.last_word.startswith("**No findings.**")
+    assert reviews.asked() == []
+
+
+def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Reviews) -> None:
+    reviews.stage.forge.commit(reviews.stage.repo, {POLICY: "review: { request_changes: true }\n"})
+    reviews.open(stats_py=CODE)
+    reviews.asked(report(), report(line=0, title="No test", kind="missing-test", severity="note"))
+    assert reviews.states == ["CHANGES_REQUESTED"]
+    head = reviews.push(stats_py=FIXED)
+    told = reviews.asked()
+    assert "stats.py, major, crash: Fails on nothing (on lines that have changed since)" in told[0]
+    assert reviews.states[0] == "DISMISSED"
+    [answer] = reviews.comments(replies=True)
+    assert answer["body"].strip() == f"No longer found as of {head}."
+    assert f"No longer found as of {head}: No test." in reviews.posted[0]["body"]
+    assert reviews.last_word.startswith("**No new findings.** No earlier finding is open.")
+
+
+def test_where_the_token_may_not_resolve_threads_the_code_still_counts(reviews: Reviews) -> None:
+    reviews.open(stats_py=CODE)
+    reviews.asked(report())
+    reviews.push(stats_py=FIXED)
+    reviews.asked(token=reviews.token(contents="read"))
+    assert reviews.comments(replies=True) == []
+    assert reviews.last_word.startswith("**No new findings.** No earlier finding is open.")
+
+
+@pytest.mark.parametrize(("login", "settles"), [(MIRA, True), ("jonas-weber", False)])
+def test_a_maintainers_wont_fix_settles_a_finding_and_a_strangers_does_not(
+    reviews: Reviews, login: str, settles: bool
+) -> None:
+    """A-130: who may not push here silences no finding."""
+    reviews.open(stats_py=CODE)
+    reviews.asked(report())
+    [comment] = reviews.comments()
+    words = "Won't fix: it never is empty."
+    reviews.stage.forge.reply(reviews.stage.repo, comment["id"], login, words)
+    told = reviews.asked(report(title="Division by zero", severity="critical"), said="/agent review --full")
+    assert "An earlier review has this finding" in told[2]
+    assert len(reviews.comments()) == 1
+    ending = "No earlier finding is open." if settles else "1 major finding is still open"
+    assert reviews.last_word.startswith(f"**No new findings.** {ending}")
+
+
+def test_refused_reports_are_told_and_never_end_as_no_findings(reviews: Reviews) -> None:
+    reviews.open(stats_py=CODE)
+    wrong = [report(line=90 + n, title=f"Wrong {n}") for n in range(4)]
+    told = reviews.asked(wrong, Say("All said."))
+    assert "reports of yours were refused" in told[3]
+    [posted] = reviews.posted
+    assert posted["body"].startswith("**No finding could be placed:** 4 reports of the model fit nowhere.")
+    assert (
+        "a report that was refused: Wrong 0 (stats.py line 90): Its lines are not in the diff"
+        in posted["body"]
+    )
+
+
+def test_a_refused_report_that_is_corrected_is_a_finding(reviews: Reviews) -> None:
+    reviews.open(stats_py=CODE)
+    told = reviews.asked(report(line=90), Say("All said."), report(line=0))
+    assert "Line 0 is the file as a whole" in told[2].replace("\\n", " ")
+    [posted] = reviews.posted
+    assert posted["body"].startswith("**1 finding:** 1 major")
+
+
+def test_a_second_review_is_shown_two_new_lines_and_not_all_802(reviews: Reviews) -> None:
+    lines = [f"value_{n} = {n}  # one of eight hundred lines\n" for n in range(800)]
+    reviews.open(long_py="".join(lines))
+    first = reviews.asked()
+    reviews.push(long_py="".join([*lines[:400], "new_one = 1\nnew_two = 2\n", *lines[400:]]))
+    second = reviews.asked()
+    assert "+new_one = 1" in second[0]
+    assert "  value_399 = 399" in second[0]
+    assert "value_100 = 100" not in second[0]
+    assert len(second[0]) < 6_000 < 40_000 < len(first[0])
+    assert len(second) == 2
