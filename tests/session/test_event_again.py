@@ -262,3 +262,13 @@ def test_a93_no_mark_makes_continue_take_the_bundle_of_another_workflow(stage: S
     outcome = stage.outcome()
     assert outcome["request"]["resumes"] == other
     assert any("not kept any more" in note for note in outcome["request"]["thread"]["left_out"])
+
+
+def test_a_comment_that_a_dead_run_left_open_is_closed(stage: Stage) -> None:
+    dead = stage.add_run("cancelled")
+    mark = f"<!-- slash-agent progress request={stage.sample.comment} run={dead} state=on -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Working on it**\n\n{mark}\n")
+    act(stage, [DONE], stage.ask("/agent fix this"))
+    [body] = [body for body in stage.bot_comments() if "This run ended without a result" in body]
+    assert f"/actions/runs/{dead}), cancelled)" in body
+    assert "state=over" in body

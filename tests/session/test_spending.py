@@ -1,28 +1,39 @@
-"""What a person may spend in a day: counted by the marks of our own comments, and by nothing else."""
+"""The limits of a day: its runs, and the money that the marks of our own comments count, and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from bot.contracts.request import Actor, Tier
+from bot.contracts.request import Actor, Tier, Trigger
 from bot.events.event_request import RefusedError
 from bot.github.client import connect
 from bot.publish.thread.history import ASKED, cost, cost_today, spending
 from bot.publish.thread.markers import ANSWER, ENDED, PROGRESS, REFUSED, mark, marked, read_mark
 from bot.session.event.quota import check_quota, usd_left
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.session.test_event_quota import act
+from tests.support.fix_script import DONE
+from tests.support.model_server import ModelServer
 from tests.support.outcomes import make_request
-from tests.support.stage import BOT, Stage
+from tests.support.stage import BOT, WORKFLOW, CommandResult, Stage
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
 
-def now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def now(days_ago: int = 0) -> str:
+    return (datetime.now(UTC) - timedelta(days=days_ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def act(stage: Stage, event: Any = None, run: int = 0) -> tuple[CommandResult, int]:
+    """One run as Actions has it; what was said, and how often the model was asked."""
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=event, token=stage.bot_token(), **stage.job(run))
+        asked = len(server.requests)
+    assert "Traceback" not in ran.output
+    return ran, asked
 
 
 @pytest.fixture
@@ -57,11 +68,10 @@ def counted(stage: Stage, run: str = "") -> float | None:
 
 
 def test_what_counts_is_today_theirs_and_in_our_own_hand(stage: Stage) -> None:
-    yesterday = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     ran(stage, 0.5)
     ran(stage, 0.25, run="2")
     ran(stage, 5, login=REPORTER)
-    ran(stage, 7, at=yesterday)
+    ran(stage, 7, at=now(days_ago=1))
     ran(stage, -100, by=MAINTAINER)  # a copy of a mark, by somebody who would like to have spent less
     assert counted(stage) == 0.75
     assert counted(stage, run="2") == 0.5
@@ -164,13 +174,50 @@ def test_a_run_without_a_comment_is_one_of_the_days_runs(stage: Stage) -> None:
     assert "has used today's 2 runs" in quota(stage)
 
 
-def quota(stage: Stage) -> str:
-    host = connect(stage.bot_token(), stage.forge.api_url)
-    request = make_request(repository=stage.repo, actor=actor(stage))
+def quota(stage: Stage, asker: Actor | None = None, event: str = "issue_comment") -> str:
+    """The note on, or the refusal of, another run today, of which there may be two."""
+    host, trigger = connect(stage.bot_token(), stage.forge.api_url), Trigger(event, 0, "", now())
+    request = make_request(repository=stage.repo, actor=asker or actor(stage), trigger=trigger)
     try:
-        return check_quota(host, request, 2, now(), run=99, workflow=".github/workflows/agent.yml")
+        return check_quota(host, request, 2, now(), run=99, workflow=WORKFLOW)
     except RefusedError as refusal:
         return str(refusal)
+
+
+def test_what_is_none_of_the_days_runs(stage: Stage) -> None:
+    """Skipped runs, other people's, other workflows' and yesterday's; of a schedule, those of other events."""
+    for more in (
+        {"conclusion": "skipped"},
+        {"login": REPORTER},
+        {"workflow": ".github/workflows/ci.yml"},
+        {"at": now(days_ago=1)},
+        {"event": "schedule", "login": REPORTER},
+    ):
+        for _ in range(2):
+            stage.add_run(**{"conclusion": "success", **more})
+    owner, schedule = actor(stage), Actor("schedule", 0, Tier.SCHEDULE)
+    before = len(stage.forge.requests)
+    assert quota(stage, owner) == ""
+    assert len(stage.forge.requests) - before == 1
+    assert quota(stage, schedule, "workflow_run") == ""
+    assert "has used today's 2 runs" in quota(stage, schedule, "schedule")
+
+
+@pytest.mark.parametrize(
+    ("tier", "said"), [(Tier.MAINTAINER, "note: "), (Tier.CONTRIBUTOR, "Nothing was started")]
+)
+def test_where_runs_cannot_be_counted_the_permission_is_named(stage: Stage, tier: Tier, said: str) -> None:
+    stage.forge.fail_next("GET", "/actions/", status=403, body={"message": "Resource not accessible"})
+    answer = quota(stage, Actor("x", 1, tier))
+    assert answer.startswith(said)
+    assert "`actions: read`" in answer
+
+
+def test_help_is_never_refused(stage: Stage) -> None:
+    policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 1}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    stage.add_run("success")
+    assert act(stage, stage.ask("/agent help"))[0].code == 0
 
 
 def test_what_fails_before_a_model_is_asked_costs_neither_money_nor_a_run(stage: Stage) -> None:
