@@ -155,7 +155,7 @@ def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(
             {"GITHUB_ACTIONS": "true"},
             "--sandbox off is for a person at their own terminal",
         ),
-        (["--event", ""], {}, "--event-name and --event"),
+        (["--event-name", ""], {}, "--event-name and --event"),
     ],
 )
 def test_a_setting_of_the_workflow_that_makes_no_sense_is_refused(

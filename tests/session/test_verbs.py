@@ -1,4 +1,4 @@
-"""Each verb from its request to what people see: plan and approve, explain, questions and going on."""
+"""Each verb from its request to what people see: plan and approve, explain, questions, going on, a death."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ import pytest
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Status, StopReason, exit_code
+from bot.contracts.writes import AddLabel, Writes
+from bot.publish.bundle.read import read_bundle
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.markers import thread_ref_of
+from bot.run.salvage import salvage
+from slash_forge.bundled import REPORTER
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.stage import Stage
 from tests.support.verb_runs import VerbRun, fork_pull, github, request_in, request_on, run_verb
@@ -196,6 +201,95 @@ def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage) -> No
             assert run.state is CheckState.NOT_RUN
             assert "comes from a fork" in run.note
     assert any("No code was run" in note for note in came.outcome.notes)
+
+
+# by the command line, as the two jobs of a workflow do it
+
+
+def comments(stage: Stage, with_text: str) -> list[dict[str, Any]]:
+    found = stage.get(f"issues/{stage.sample.issue}/comments?per_page=100")
+    return [one for one in found if one["user"]["type"] == "Bot" and with_text in one["body"]]
+
+
+def plan_in(stage: Stage) -> tuple[int, str]:
+    """The id of the plan comment, and the command beneath it."""
+    [comment] = comments(stage, "**Plan:")
+    found = re.search(r"`(/agent approve [0-9a-f]{12})`", comment["body"])
+    assert found
+    return comment["id"], found[1]
+
+
+def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: Stage) -> None:
+    stage.act_as_app()
+    event = stage.ask("/agent plan how to mend this")
+    with ModelServer([VIEW, SUBMIT, Say("Planned.")]) as server:
+        assert stage.run(model=server, event=event).code == 0
+    stage.publish_event(event)
+    comment, approve = plan_in(stage)
+    [was] = comments(stage, "**Plan:")
+    stage.forge.edit_comment(
+        stage.repo, comment, was["body"].replace("Say so in the README.", "Open the back door.")
+    )
+    event = stage.ask(approve)
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=event)
+        assert server.requests == []
+    assert ran.code == 2
+    assert comments(stage, "was edited after it was posted, so it is not carried out")
+
+
+@pytest.mark.slow
+def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
+    event = stage.ask("/agent explain why it says 60 seconds", REPORTER)
+    with ModelServer([VIEW, Say("It rounds too late.")]) as server:
+        ran = stage.run(model=server, event=event, token=stage.bot_token(), **stage.job())
+    assert ran.code == 0, ran.output
+    assert stage.outcome()["status"] == "answered"
+
+
+# a run that died: its bundle has what was handed over
+
+
+def died(came: VerbRun, out: Path) -> Path:
+    """The run's folder as a kill before its end leaves it: the journal stops after the last result."""
+    lines = came.folder.journal.read_text().splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if '"type":"result"' in line)
+    came.folder.journal.write_text("".join(lines[: last + 1]))
+    return out
+
+
+def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path) -> None:
+    came = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, DONE])
+    salvaged = salvage(came.folder.root, {}, died(came, tmp_path / "out"))
+    bundle = read_bundle(tmp_path / "out")
+    assert bundle.plan == came.bundle.plan is not None
+    assert bundle.patch == b""
+    assert salvaged.outcome.status is Status.PLANNED
+
+
+@pytest.mark.slow
+def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_path: Path) -> None:
+    came = run_verb(stage, request_in(stage, "fix"), [VIEW, Turn((*EDITS, ASK))])
+    salvage(came.folder.root, {}, died(came, tmp_path / "out"))
+    bundle = read_bundle(tmp_path / "out")
+    assert bundle.outcome.question == "Should 59.6 seconds become one minute?"
+    assert bundle.patch == came.bundle.patch != b""
+
+
+@pytest.mark.slow
+def test_what_was_proposed_is_kept(stage: Stage, tmp_path: Path) -> None:
+    policy = {".github/agent.yml": "writes: { verbs: [explain], labels: [needs tests] }\n"}
+    stage.forge.commit(stage.repo, policy)
+    asked = request_in(stage, "explain")
+    assert asked.thread is not None
+    label = {"kind": "add_label", "number": asked.thread.number, "label": "needs tests"}
+    came = run_verb(stage, asked, [Call("propose_write", label), DONE])
+    assert came.bundle.outcome.status is Status.ANSWERED
+    salvage(came.folder.root, {}, died(came, tmp_path / "out"))
+    bundle = read_bundle(tmp_path / "out")
+    assert bundle.outcome.status is Status.PARTIAL
+    assert bundle.writes == came.bundle.writes == Writes((AddLabel(asked.thread.number, "needs tests"),))
 
 
 STOPS: list[tuple[StopReason, Status, ExitCode]] = [
