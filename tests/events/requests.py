@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request
@@ -33,6 +33,14 @@ class Refusal:
     reason: str
     in_thread: bool
     exit_code: ExitCode = ExitCode.REFUSED
+
+
+Answer = TypeVar("Answer", Request, Refusal, NoRequest)
+
+
+def expect(kind: type[Answer], answer: object) -> Answer:
+    assert isinstance(answer, kind), answer
+    return answer
 
 
 def parse_event_request(event: Event, inputs: WorkflowInputs = NO_INPUTS) -> EventRequest | NoRequest:

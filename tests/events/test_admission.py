@@ -10,7 +10,7 @@ from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
 from bot.policy.values import Policy
 from bot.verbs.registry import NAMES
-from tests.events.requests import Event, NoRequest, Refusal, build_request
+from tests.events.requests import Event, NoRequest, Refusal, build_request, expect
 from tests.support.policies import admitting
 from tests.support.threads import (
     AT,
@@ -62,8 +62,7 @@ EVENTS: dict[str, tuple[str, dict[str, Any], str]] = {
 @pytest.mark.parametrize("what", EVENTS)
 def test_the_policy_makes_a_command_of(what: str) -> None:
     name, payload, verb = EVENTS[what]
-    request = _build(name, payload)
-    assert isinstance(request, Request)
+    request = expect(Request, _build(name, payload))
     assert (request.verb, request.repository) == (verb, "acme/calc")
     assert request.trigger is not None
     assert (request.trigger.event, request.trigger.comment_id, request.trigger.at) == (name, 0, AT)
@@ -73,8 +72,7 @@ def test_the_policy_makes_a_command_of(what: str) -> None:
 def test_off_until_the_policy_says_so(what: str) -> None:
     name, payload, _ = EVENTS[what]
     threads = Threads()
-    ignored = _build(name, payload, OFF, threads)
-    assert isinstance(ignored, NoRequest)
+    ignored = expect(NoRequest, _build(name, payload, OFF, threads))
     assert ignored.reason.startswith("Nothing to do: the policy ")
     assert threads.calls == []
 
@@ -82,8 +80,7 @@ def test_off_until_the_policy_says_so(what: str) -> None:
 @pytest.mark.parametrize("what", [what for what in EVENTS if what != "a failed run"])
 def test_who_sets_it_off_needs_the_verb_and_is_refused_in_silence(what: str) -> None:
     name, payload, _ = EVENTS[what]
-    refusal = _build(name, payload, threads=Threads(OUTSIDER))
-    assert isinstance(refusal, Refusal)
+    refusal = expect(Refusal, _build(name, payload, threads=Threads(OUTSIDER)))
     assert not refusal.in_thread
 
 
@@ -96,8 +93,7 @@ def test_who_sets_it_off_needs_the_verb_and_is_refused_in_silence(what: str) -> 
     ],
 )
 def test_another_event_asks_for_nothing(name: str, payload: dict[str, Any], why: str) -> None:
-    ignored = _build(name, payload)
-    assert isinstance(ignored, NoRequest)
+    ignored = expect(NoRequest, _build(name, payload))
     assert why in ignored.reason
 
 
@@ -129,8 +125,7 @@ def test_what_a_push_set_off_is_left_to_the_next_push_where_there_was_one(what: 
 
 def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name() -> None:
     threads = Threads()
-    request = _build("workflow_run", run_payload(), threads=threads)
-    assert isinstance(request, Request)
+    request = expect(Request, _build("workflow_run", run_payload(), threads=threads))
     assert (request.actor.login, request.actor.tier) == ("octocat", Tier.SCHEDULE)
     assert not any(asked.startswith("permission") for asked in threads.calls)
 
@@ -143,8 +138,7 @@ OWN_THREAD = admitting(VERBS, {}, own_thread=frozenset({"explain"}))
 
 def test_an_outsider_may_on_their_own_thread_what_the_policy_gives() -> None:
     payload = comment_payload("/agent explain it", issue__user={"login": "octocat", "id": 583231})
-    request = _build("issue_comment", payload, OWN_THREAD, Threads(OUTSIDER))
-    assert isinstance(request, Request)
+    request = expect(Request, _build("issue_comment", payload, OWN_THREAD, Threads(OUTSIDER)))
     assert request.actor.tier is Tier.OUTSIDER
 
 
@@ -170,6 +164,5 @@ def test_nothing_more_is_given_on_a_thread(verb: str, author: object, permission
 @pytest.mark.parametrize("verb", ["help", "status"])
 def test_an_outsider_may_ask_for_help_without_the_thread_being_read(verb: str) -> None:
     threads = Threads(OUTSIDER)
-    request = _build("issue_comment", comment_payload(f"/agent {verb}"), OFF, threads)
-    assert isinstance(request, Request)
+    expect(Request, _build("issue_comment", comment_payload(f"/agent {verb}"), OFF, threads))
     assert threads.calls == ["permission acme/calc octocat"]

@@ -14,7 +14,7 @@ from bot.contracts.threads import Permission, PushData
 from bot.events.compare import difference
 from bot.events.event_request import WorkflowInputs
 from bot.verbs.registry import NAMES
-from tests.events.requests import Event, asked, build_request
+from tests.events.requests import Event, asked, build_request, expect
 from tests.support.policies import admitting
 from tests.support.threads import (
     HEAD,
@@ -70,9 +70,7 @@ ON_PULLS = [
 def _made(what: str) -> Request:
     event = Event(*EVENTS[what])
     threads = Threads(push_list=[PushData("0" * 40, HEAD, "2026-03-01T11:00:00Z")])
-    made = build_request(event, threads, lambda: POLICY, inputs=GIVEN)
-    assert isinstance(made, Request), made
-    return made
+    return expect(Request, build_request(event, threads, lambda: POLICY, inputs=GIVEN))
 
 
 def _difference(what: str, request: Request, threads: Threads | None = None) -> str:

@@ -15,7 +15,7 @@ from bot.events.thread_text import COMMENTS_BUDGET
 from bot.github.client import GitHub, connect
 from bot.verbs.registry import NAMES
 from slash_forge import Forge
-from tests.events.requests import Event, NoRequest, Refusal, build_request
+from tests.events.requests import Event, NoRequest, Refusal, build_request, expect
 from tests.support.policies import admitting
 
 REPO = "acme/lib"
@@ -76,8 +76,7 @@ def test_a_push_after_the_command_is_found_out(forge: Forge, clock: Clock, fork:
     _, event = forge.comment(REPO, number, "ada", "/agent fix this")
     clock.pass_minutes(1)
     evil = forge.commit("eve/lib" if fork else REPO, {"calc.py": "evil\n"}, branch="fix")
-    refusal = _decide(_github(forge), event)
-    assert isinstance(refusal, Refusal)
+    refusal = expect(Refusal, _decide(_github(forge), event))
     assert refusal.in_thread
     assert evil[:12] in refusal.reason
 
@@ -91,8 +90,7 @@ def test_a_branch_of_any_name_is_asked_about_by_it(forge: Forge, clock: Clock, n
     _, event = forge.comment(REPO, number, "ada", "/agent fix this")
     clock.pass_minutes(1)
     forge.comment(REPO, number, "eve", "hello")
-    request = _decide(_github(forge), event)
-    assert isinstance(request, Request), request
+    request = expect(Request, _decide(_github(forge), event))
     assert request.pull is not None
     assert (request.pull.head_ref, request.pull.head_sha) == (name, sha)
     assert request.thread is not None
@@ -106,8 +104,7 @@ def test_a_thread_of_two_thousand_comments_costs_few_calls(forge: Forge, clock: 
         forge.comment(REPO, number, "eve", f"comment {index} " + "x" * 100, at=at)
     _, event = forge.comment(REPO, number, "ada", "/agent fix it")
     before = len(forge.requests)
-    request = _decide(_github(forge), event)
-    assert isinstance(request, Request), request
+    request = expect(Request, _decide(_github(forge), event))
     assert request.thread is not None
     shown = request.thread.comments
     assert shown[-1].body.startswith("comment 1999 ")
@@ -131,8 +128,7 @@ def test_every_text_of_a_pull_request_is_what_github_shows_for_no_call_more(
     clock.pass_minutes(10)
     _, event = forge.comment(REPO, number, "ada", f"/agent explain this {UNSEEN}")
     before = len(forge.requests)
-    request = _decide(_github(forge), event)
-    assert isinstance(request, Request), request
+    request = expect(Request, _decide(_github(forge), event))
     assert request.thread is not None
     texts = [
         request.thread.body,
@@ -159,8 +155,7 @@ def test_the_texts_of_an_issue_are_what_github_shows_for_one_call_more(
     forge.comment(REPO, number, "eve", "See ![evil](x.png)", at="2026-01-01T00:00:00Z")
     _, event = forge.comment(REPO, number, "ada", '/agent fix [it](x "evil")')
     before = len(forge.requests)
-    request = _decide(_github(forge), event)
-    assert isinstance(request, Request), request
+    request = expect(Request, _decide(_github(forge), event))
     assert request.thread is not None
     assert (request.thread.body, request.instruction) == ("Badly.", "[it](x)")
     assert [one.body for one in request.thread.comments] == ["See ![](x.png)"]

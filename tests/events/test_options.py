@@ -13,7 +13,7 @@ from bot.events.event_request import WorkflowInputs
 from bot.policy.publishing import PullRequestPolicy
 from bot.policy.values import OptionsPolicy, Policy
 from bot.verbs.registry import NAMES
-from tests.events.requests import Event, Refusal, build_request
+from tests.events.requests import Event, Refusal, build_request, expect
 from tests.support.policies import admitting
 from tests.support.threads import AT, Threads, comment_payload
 
@@ -76,7 +76,6 @@ def test_an_option_is_taken_within_the_policys_bounds_and_else_refused_with_the_
 def test_who_may_not_ask_at_all_is_not_told_which_models_there_are() -> None:
     event = Event("issue_comment", comment_payload("/agent --model a/b fix it"))
     stranger = Threads(Permission("read", 583231, "User", private=False, role="read"))
-    refusal = build_request(event, stranger, lambda: NO_VERBS)
-    assert isinstance(refusal, Refusal)
+    refusal = expect(Refusal, build_request(event, stranger, lambda: NO_VERBS))
     assert "openai" not in refusal.reason
     assert "Only people with write access" in refusal.reason

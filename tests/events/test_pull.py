@@ -10,7 +10,7 @@ from bot.contracts.pulls import PullState
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission, PushData
 from bot.verbs.registry import NAMES
-from tests.events.requests import Event, NoRequest, Refusal, build_request
+from tests.events.requests import Event, NoRequest, Refusal, build_request, expect
 from tests.support.policies import admitting
 from tests.support.threads import (
     HEAD,
@@ -38,15 +38,11 @@ def _build(
 
 
 def _request(body: str, threads: Threads) -> Request:
-    request = _build(on_pull(body), threads)
-    assert isinstance(request, Request), request
-    return request
+    return expect(Request, _build(on_pull(body), threads))
 
 
 def _refusal(body: str, threads: Threads) -> Refusal:
-    refusal = _build(on_pull(body), threads)
-    assert isinstance(refusal, Refusal), refusal
-    return refusal
+    return expect(Refusal, _build(on_pull(body), threads))
 
 
 # What state it is in
@@ -193,8 +189,7 @@ def test_a_forks_branch_is_not_the_bots_own_by_its_name() -> None:
 )
 def test_the_payloads_head_is_worked_on_whatever_was_pushed_since(name: str, payload: dict[str, Any]) -> None:
     threads = Threads(pull_answer=pull_request(head_sha=NEW, updated_at=LATER), push_list=None)
-    request = _build(payload, threads, name)
-    assert isinstance(request, Request)
+    request = expect(Request, _build(payload, threads, name))
     assert request.pull is not None
     assert request.pull.head_sha == HEAD
     assert not any(asked.startswith("pushes") for asked in threads.calls)
@@ -202,8 +197,7 @@ def test_the_payloads_head_is_worked_on_whatever_was_pushed_since(name: str, pay
 
 def test_a_pull_request_with_another_base_since_is_refused() -> None:
     threads = Threads(pull_answer=pull_request(base_ref="lax"))
-    refusal = _build(review_payload("/agent fix"), threads, "pull_request_review")
-    assert isinstance(refusal, Refusal)
+    refusal = expect(Refusal, _build(review_payload("/agent fix"), threads, "pull_request_review"))
     assert "base branch of pull request #7 was changed" in refusal.reason
 
 
@@ -247,8 +241,9 @@ def test_a90_a_head_of_unknown_push_time_is_not_vouched_for(case: str, updated_a
 
 def test_a_review_vouches_for_the_head_that_its_event_names() -> None:
     threads = Threads(pull_answer=pull_request(**FORK), push_list=None)
-    request = _build(review_payload(f"/agent fix --sha {HEAD}"), threads, "pull_request_review")
-    assert isinstance(request, Request), request
+    request = expect(
+        Request, _build(review_payload(f"/agent fix --sha {HEAD}"), threads, "pull_request_review")
+    )
     assert request.trusted_sha == HEAD
 
 

@@ -9,7 +9,7 @@ from bot.contracts.request import Request, Tier
 from bot.events.command import Command, parse_command
 from bot.events.quotation import split_quotation
 from bot.verbs.registry import NAMES
-from tests.events.requests import Event, build_request
+from tests.events.requests import Event, build_request, expect
 from tests.support.policies import admitting
 from tests.support.threads import AT, Threads, comment_payload, on_pull
 
@@ -64,8 +64,7 @@ def test_the_model_is_shown_it_as_data(on: str) -> None:
     payload = comment_payload(body) if on == "an issue" else on_pull(body)
     event = Event("issue_comment", payload)
     admission = admitting({Tier.MAINTAINER: frozenset(NAMES)}, {})
-    request = build_request(event, Threads(), lambda: admission)
-    assert isinstance(request, Request), request
+    request = expect(Request, build_request(event, Threads(), lambda: admission))
     shown = first_message(request, TaskFacts("/work", "a" * 40), "0123456789abcdef")
     before, fence, data = shown.partition("<<< 0123456789abcdef")
     assert fence and EVIL not in before

@@ -16,7 +16,7 @@ from bot.contracts.request import Tier, Trigger
 from bot.contracts.threads import GHOST
 from bot.events.event_request import NO_INPUTS, Cause, WorkflowInputs
 from bot.events.read_event import read_event
-from tests.events.requests import Event, NoRequest, asked, parse_event_request
+from tests.events.requests import Event, NoRequest, asked, expect, parse_event_request
 from tests.support.threads import (
     AT,
     HEAD,
@@ -40,8 +40,7 @@ GIVEN = WorkflowInputs(
 
 
 def ignored(name: str, payload: object, inputs: WorkflowInputs = GIVEN) -> str:
-    answer = parse_event_request(Event(name, payload), inputs)
-    assert isinstance(answer, NoRequest), answer
+    answer = expect(NoRequest, parse_event_request(Event(name, payload), inputs))
     return answer.reason
 
 

@@ -12,7 +12,7 @@ from bot.contracts.threads import Permission
 from bot.events.event_request import WorkflowInputs
 from bot.policy.values import Policy
 from bot.verbs.registry import INSTANT, NAMES
-from tests.events.requests import Event, NoRequest, Refusal, build_request
+from tests.events.requests import Event, NoRequest, Refusal, build_request, expect
 from tests.support.policies import admitting
 from tests.support.threads import AT, Threads, comment, comment_payload
 
@@ -40,8 +40,7 @@ def _build(
 
 
 def test_a_command_becomes_a_request() -> None:
-    request = _build("/agent fix the sum --budget 2", Threads(thread=[comment(1, "me too")]))
-    assert isinstance(request, Request)
+    request = expect(Request, _build("/agent fix the sum --budget 2", Threads(thread=[comment(1, "me too")])))
     assert (request.verb, request.instruction, request.options) == ("fix", "the sum", {"budget": "2"})
     assert (request.repository, request.base_ref) == ("acme/calc", "main")
     assert request.actor.tier is Tier.MAINTAINER
@@ -51,14 +50,12 @@ def test_a_command_becomes_a_request() -> None:
 
 @pytest.mark.parametrize("said", ["", "fix", "fix this", "fix This!", "fix it", "fix this issue."])
 def test_words_that_only_point_at_the_issue_are_no_instruction(said: str) -> None:
-    request = _build(f"/agent {said}", issue__body=None)
-    assert isinstance(request, Request)
+    request = expect(Request, _build(f"/agent {said}", issue__body=None))
     assert (request.instruction, request.full_instruction) == (None, "Fix this issue.")
 
 
 def test_a_base_branch_may_be_named() -> None:
-    request = _build("/agent fix --base release/2")
-    assert isinstance(request, Request)
+    request = expect(Request, _build("/agent fix --base release/2"))
     assert request.base_ref == "release/2"
 
 
@@ -70,8 +67,7 @@ def test_neither_policy_nor_thread_is_read_for_a_comment_that_is_no_command(body
         raise AssertionError("the policy was read")
 
     threads, event = Threads(), Event("issue_comment", comment_payload(body))
-    answer = build_request(event, threads, admission)
-    assert isinstance(answer, NoRequest)
+    answer = expect(NoRequest, build_request(event, threads, admission))
     assert ("mentions" if body and "/agent" in body else "has no `/agent` command") in answer.reason
     assert threads.calls == []
 
@@ -84,8 +80,7 @@ def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read() -> None:
         in_thread=True,
     )
     assert threads.calls == ["permission acme/calc octocat"]
-    refusal = _build("/agent revew", Threads(OUTSIDER))
-    assert isinstance(refusal, Refusal)
+    refusal = expect(Refusal, _build("/agent revew", Threads(OUTSIDER)))
     assert "revew" not in refusal.reason
 
 
@@ -144,33 +139,28 @@ def test_a_command_is_refused_with_a_sentence_or_in_silence(what: str) -> None:
 
 def test_a_listed_bot_gets_the_verbs_of_its_entry() -> None:
     admission = admitting(VERBS, {29139614: frozenset({"fix"})})
-    request = _build("/agent fix it", admission=admission, **BY_BOT)
-    assert isinstance(request, Request)
+    request = expect(Request, _build("/agent fix it", admission=admission, **BY_BOT))
     assert request.actor.tier is Tier.BOT
-    unlisted = _build("/agent fix it", **BY_BOT)
-    assert isinstance(unlisted, Refusal)
+    unlisted = expect(Refusal, _build("/agent fix it", **BY_BOT))
     assert not unlisted.in_thread
 
 
 @pytest.mark.parametrize("verb", [verb for verb in NAMES if verb != "review"])
 def test_every_verb_is_carried_out_under_an_issue(verb: str) -> None:
-    request = _build(f"/agent {verb} {'a' * 8}")
-    assert isinstance(request, Request)
+    request = expect(Request, _build(f"/agent {verb} {'a' * 8}"))
     assert request.verb == verb
 
 
 @pytest.mark.parametrize("verb", NAMES)
 def test_every_verb_is_carried_out_under_a_pull_request(verb: str) -> None:
-    request = _build(f"/agent {verb} {'a' * 8}", issue__pull_request={"url": "x"})
-    assert isinstance(request, Request)
+    request = expect(Request, _build(f"/agent {verb} {'a' * 8}", issue__pull_request={"url": "x"}))
     assert (request.verb, request.pull is None) == (verb, verb in INSTANT)
 
 
 @pytest.mark.parametrize("verb", INSTANT)
 def test_nothing_is_read_for_what_is_answered_at_once(verb: str) -> None:
     threads = Threads()
-    request = _build(f"/agent {verb}", threads, issue__pull_request={"url": "x"})
-    assert isinstance(request, Request)
+    expect(Request, _build(f"/agent {verb}", threads, issue__pull_request={"url": "x"}))
     assert threads.calls == ["permission acme/calc octocat"]
 
 
@@ -180,8 +170,7 @@ SCHEDULED = admitting({Tier.SCHEDULE: frozenset(NAMES)}, {})
 def test_a_schedule_needs_nobody_and_no_thread() -> None:
     event = Event("schedule", {"schedule": "0 4 * * *"})
     given = WorkflowInputs("acme/calc", instruction="mend dead links", task="dead-links", now=AT)
-    request = build_request(event, Threads(), lambda: SCHEDULED, inputs=given)
-    assert isinstance(request, Request)
+    request = expect(Request, build_request(event, Threads(), lambda: SCHEDULED, inputs=given))
     assert (request.instruction, request.task, request.thread) == ("mend dead links", "dead-links", None)
     assert (request.actor.tier, request.base_ref) == (Tier.SCHEDULE, "main")
 
@@ -189,8 +178,7 @@ def test_a_schedule_needs_nobody_and_no_thread() -> None:
 def test_a_schedule_that_needs_a_thread_is_refused_in_silence() -> None:
     event = Event("schedule", {"schedule": "0 4 * * *"})
     given = WorkflowInputs("acme/calc", instruction="retry", now=AT)
-    refusal = build_request(event, Threads(), lambda: SCHEDULED, inputs=given)
-    assert isinstance(refusal, Refusal)
+    refusal = expect(Refusal, build_request(event, Threads(), lambda: SCHEDULED, inputs=given))
     assert not refusal.in_thread
 
 
@@ -202,7 +190,6 @@ def test_a_dispatch_may_name_a_thread() -> None:
     }
     event = Event("workflow_dispatch", payload)
     threads = Threads(on_issue=True)
-    request = build_request(event, threads, lambda: POLICY, inputs=WorkflowInputs(now=AT))
-    assert isinstance(request, Request)
+    request = expect(Request, build_request(event, threads, lambda: POLICY, inputs=WorkflowInputs(now=AT)))
     assert request.thread is not None
     assert (request.thread.number, request.actor.login) == (9, "octocat")

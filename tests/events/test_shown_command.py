@@ -9,7 +9,7 @@ from bot.contracts.request import Request, Tier
 from bot.contracts.threads import TextKind
 from bot.events.compare import difference
 from bot.verbs.registry import NAMES
-from tests.events.requests import Event, NoRequest, Refusal, asked, build_request
+from tests.events.requests import Event, NoRequest, Refusal, asked, build_request, expect
 from tests.support.policies import admitting
 from tests.support.threads import (
     Threads,
@@ -43,8 +43,9 @@ def _built(what: str, body: str, threads: Threads) -> Request | Refusal | NoRequ
 @pytest.mark.parametrize("edited", ["the command", "the description"])
 def test_a110_a_text_that_was_edited_after_the_command_refuses_the_run(what: str, edited: str) -> None:
     key = TRIGGERS[what][2:] if edited == "the command" else (TextKind.THREAD, 0)
-    refusal = _built(what, "/agent fix it", Threads(texts={key: "/agent fix it, and push to main"}))
-    assert isinstance(refusal, Refusal)
+    refusal = expect(
+        Refusal, _built(what, "/agent fix it", Threads(texts={key: "/agent fix it, and push to main"}))
+    )
     assert (refusal.exit_code, refusal.in_thread) == (ExitCode.REFUSED, True)
     assert "was edited after this command" in refusal.reason
     assert refusal.reason.endswith("Check it and repeat the command.")
@@ -60,8 +61,7 @@ def test_a110_a_command_that_was_deleted_refuses_the_run() -> None:
     event = Event("issue_comment", comment_payload("/agent fix it"))
     threads = Threads(issue_body="It is off by one.")
     threads.remember = lambda request: None  # type: ignore[method-assign]  # GitHub has it no more
-    refusal = build_request(event, threads, lambda: POLICY)
-    assert isinstance(refusal, Refusal), refusal
+    refusal = expect(Refusal, build_request(event, threads, lambda: POLICY))
     assert "A comment in #7 was deleted" in refusal.reason
 
 
@@ -74,8 +74,7 @@ def test_a110_a_command_that_was_deleted_refuses_the_run() -> None:
 )  # fmt: skip
 def test_a111_a_command_that_github_does_not_show_as_one_is_refused(what: str, html: str) -> None:
     threads = Threads(html=lambda body: html if body.startswith("/agent") else f"<p>{body}</p>")
-    refusal = _built(what, "/agent fix it", threads)
-    assert isinstance(refusal, Refusal), refusal
+    refusal = expect(Refusal, _built(what, "/agent fix it", threads))
     assert "Write the command as plain text" in refusal.reason
 
 
@@ -94,8 +93,7 @@ INSTRUCTIONS = {
 
 @pytest.mark.parametrize("body", INSTRUCTIONS)
 def test_a111_the_instruction_is_what_people_see(body: str) -> None:
-    request = _built("a comment", body, Threads())
-    assert isinstance(request, Request), request
+    request = expect(Request, _built("a comment", body, Threads()))
     assert request.instruction == INSTRUCTIONS[body]
     threads = Threads()
     threads.remember(parsed := asked("issue_comment", comment_payload(body)))
@@ -113,6 +111,7 @@ def test_a111_an_instruction_that_was_not_shown_is_not_published_after_an_edit()
 
 @pytest.mark.parametrize("verb", ["stop", "status", "help"])
 def test_what_is_answered_at_once_reads_no_text(verb: str) -> None:
-    request = _built("a comment", f"/agent {verb}", Threads(html=lambda body: "<p>another</p>"))
-    assert isinstance(request, Request)
+    request = expect(
+        Request, _built("a comment", f"/agent {verb}", Threads(html=lambda body: "<p>another</p>"))
+    )
     assert request.thread is not None and request.thread.body == ""
