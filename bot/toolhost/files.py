@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bot.contracts.plain_text import printable_name
 from bot.contracts.tools import ToolFailure
 from bot.contracts.workspace_tools import OUTPUT_NAME, TEMPORARY
 from bot.toolhost.context import Context
@@ -73,10 +74,7 @@ def relative(context: Context, path: Path) -> str:
 
 def display_name(name: str) -> str:
     """`name` with bytes that are not UTF-8 and control characters spelled out, so that it stays on one line."""
-    name = os.fsencode(name).decode("utf-8", "backslashreplace")
-    if name.isprintable():
-        return name
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    return printable_name(os.fsencode(name).decode("utf-8", "backslashreplace"))
 
 
 def failure(error: OSError, name: str) -> ToolFailure:

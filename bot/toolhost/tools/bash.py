@@ -68,7 +68,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
     mention_files(context, cwd, command, outcome.content)
     notes = _carry_over(cwd, folder_note.take(), context)
     content = "\n".join([outcome.content, *(f"[{note}]" for note in notes)])
-    outside = context.cwd is not None and _is_outside(context.cwd, context)
+    outside = context.cwd is not None and not inside(str(context.cwd), context.real_root)
     metadata = {**outcome.metadata, "command": command, **({"outside": True} if outside else {})}
     return ToolOutcome(content, outcome.is_error, metadata)
 
@@ -133,12 +133,9 @@ def _carry_over(before: Path, left: str | None, context: Context) -> list[str]:
         if folder == before:
             return []
         context.cwd = folder
-        return [f"working folder is now {folder}{', outside the repository' * _is_outside(folder, context)}"]
+        outside = "" if inside(str(folder), context.real_root) else ", outside the repository"
+        return [f"working folder is now {folder}{outside}"]
     if not os.path.isdir(before):
         context.cwd = None
     where = folder if left != "" and len(str(folder)) < _LONGEST_SHOWN else "in which it ended"
     return [f"the working folder {where} is gone; the next command runs in {context.cwd or context.root}"]
-
-
-def _is_outside(folder: Path, context: Context) -> bool:
-    return not inside(str(folder), os.path.realpath(context.root))

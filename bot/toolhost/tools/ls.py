@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
+from bot.contracts.formatting import count_of
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_ENTRIES
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import display_name, failure, missing, relative, resolve_readable, search_location
-
-
-class _Folder:
-    """`total` counts the files beneath it, at any depth; `chosen` are the entries to show."""
-
-    def __init__(self) -> None:
-        self.folders: dict[str, _Folder] = {}
-        self.names: list[str] = []
-        self.total = 0
-        self.chosen: list[str] = []
-
-    @property
-    def entries(self) -> list[str]:
-        return sorted([*self.folders, *self.names])
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -35,63 +23,23 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         if path.exists():
             raise ToolFailure(f"{display_name(raw_path)} is not a folder. Show it with view.")
         raise missing(context, path, raw_path)
-    tree = _tree(context, path)
-    try:
-        left_out = _left_out(path, tree)
-    except OSError as error:
-        raise failure(error, name) from None
-    hidden = _choose(tree)
-    lines = [f"{name}/ ({_files(tree.total)})", *_render(tree, "  ")]
+    files = search_location(context, path).names
+    folders = Counter(str(parent) for file in files for parent in list(PurePosixPath(file).parents)[:-1])
+    entries = sorted({*files, *folders}, key=lambda entry: (entry.count("/"), entry))
+    lines = [f"{name}/ ({count_of(files, 'file')})"]
+    for entry in sorted(entries[:MAX_ENTRIES], key=lambda entry: entry.split("/")):
+        counted = f"/ ({count_of(folders[entry], 'file')})" if entry in folders else ""
+        indent = "  " * (entry.count("/") + 1)
+        lines.append(f"{indent}{display_name(entry.rpartition('/')[2])}{counted}")
+    hidden = max(len(entries) - MAX_ENTRIES, 0)
     if hidden:
         lines.append(f"[{hidden} entries are not shown; list one of the folders to see them]")
-    if left_out:
+    try:
+        there = set(os.listdir(path)) - {".git", *entries}
+    except OSError as error:
+        raise failure(error, name) from None
+    if left_out := sorted(entry + "/" * os.path.isdir(path / entry) for entry in there):
         some = ", ".join(map(display_name, left_out[:8])) + (", ..." if len(left_out) > 8 else "")
         lines.append(f"[{len(left_out)} skipped here, ignored or empty: {some}]")
-    metadata = {"path": name, "files": tree.total, "skipped": len(left_out), "truncated": hidden > 0}
+    metadata = {"path": name, "files": len(files), "skipped": len(left_out), "truncated": hidden > 0}
     return ToolOutcome("\n".join(lines), metadata=metadata)
-
-
-def _tree(context: Context, path: Path) -> _Folder:
-    tree = _Folder()
-    for name in search_location(context, path).names:
-        at = tree
-        at.total += 1
-        *folders, last = name.split("/")
-        for folder in folders:
-            at = at.folders.setdefault(folder, _Folder())
-            at.total += 1
-        at.names.append(last)
-    return tree
-
-
-def _left_out(path: Path, tree: _Folder) -> list[str]:
-    """The entries of the folder itself that are not in the tree."""
-    known = tree.folders.keys() | set(tree.names) | {".git"}
-    return sorted(name + "/" * os.path.isdir(path / name) for name in os.listdir(path) if name not in known)
-
-
-def _choose(tree: _Folder) -> int:
-    """Choose the shown entries, level by level until full. Returns the number of the others."""
-    shown_entries = all_entries = 0
-    level = [tree]
-    while level:
-        for folder in level:
-            folder.chosen = folder.entries[: MAX_ENTRIES - shown_entries]
-            shown_entries += len(folder.chosen)
-            all_entries += len(folder.folders) + len(folder.names)
-        level = [sub for folder in level for _, sub in sorted(folder.folders.items())]
-    return all_entries - shown_entries
-
-
-def _render(folder: _Folder, indent: str) -> Iterator[str]:
-    for name in folder.chosen:
-        sub = folder.folders.get(name)
-        if sub is None:
-            yield indent + display_name(name)
-        else:
-            yield f"{indent}{display_name(name)}/ ({_files(sub.total)})"
-            yield from _render(sub, indent + "  ")
-
-
-def _files(count: int) -> str:
-    return f"{count} file" if count == 1 else f"{count} files"
