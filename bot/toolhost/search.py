@@ -1,6 +1,6 @@
 """Search files line by line with `git grep`: Perl-compatible expressions, all cores, links never followed.
 
-A search has two steps. `counts` returns the number of matching lines by file; `hits` then reads the lines of the few
+A search has two steps. `counts` returns the number of matching lines by file; `hits` then finds the lines of the few
 files that are shown.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,19 +15,18 @@ from typing import NamedTuple
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.listing import ScratchRepository
 from bot.toolhost.programs import ProgramResult
-from bot.toolhost.text import SNIFF, split_lines
 
 TIMEOUT = 30.0
 
 _CAP = 64 * 1024 * 1024
 _LARGEST = 64 * 1024 * 1024
-"""Bytes of a file over which no lines around a match are shown, and which is left out where memory is short."""
+"""Bytes of a file that is left out where memory is short."""
 
 # UCP: \w and \d know Unicode, as in Python. ANYCRLF: "$" matches before the CR of a CRLF line.
 _VERBS = "(*UCP)(*ANYCRLF)"
 
 _COUNT = re.compile(rb"([^\0]+)\0(\d+)\n")
-_HIT = re.compile(rb"([^\0]+)\0(\d+)\0(\d+)\0([^\n]*)\n")
+_HIT = re.compile(rb"(?:--\n)?([^\0]+)\0(\d+)\0(?:(\d+)\0)?([^\n]*)\n")
 
 
 class Query(NamedTuple):
@@ -39,7 +37,8 @@ class Query(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A line that matches; `line` and `column` (of the first match, in bytes) are 1-based."""
+    """A line that matches, or with `column` 0 one near it; `line` and `column` (of the first match, in bytes) are
+    1-based."""
 
     path: str
     line: int
@@ -53,11 +52,12 @@ def counts(git: ScratchRepository, query: Query, names: Sequence[str]) -> Mappin
     return {os.fsdecode(path): int(count) for path, count in _COUNT.findall(output)}
 
 
-def hits(git: ScratchRepository, query: Query, names: Sequence[str]) -> Iterator[Hit]:
-    """The matching lines of these files, in their order, lines ascending."""
-    for path, line, column, content in _HIT.findall(_grep(git, query, names, "-n", "--column")):
+def hits(git: ScratchRepository, query: Query, names: Sequence[str], around: int) -> Iterator[Hit]:
+    """The matching lines of these files with the lines `around` each, in their order, lines ascending."""
+    output = _grep(git, query, names, "-n", "--column", f"--context={around}")
+    for path, line, column, content in _HIT.findall(output):
         text = content.decode("utf-8", "replace").removesuffix("\r")
-        yield Hit(os.fsdecode(path), int(line), int(column), text)
+        yield Hit(os.fsdecode(path), int(line), int(column or 0), text)
 
 
 def _grep(git: ScratchRepository, query: Query, names: Sequence[str], *arguments: str) -> bytes:
@@ -82,22 +82,6 @@ def _size(path: Path) -> int:
         return os.lstat(path).st_size
     except OSError:
         return 0
-
-
-def searched_lines(path: Path) -> list[str]:
-    """The lines of a file as they are searched, without their ends; none for a file that is not searched."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return []  # gone meanwhile, a link, or not readable: git passes over it too
-    with open(fd, "rb") as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-            return []
-        data = file.read(_LARGEST)
-    if b"\0" in data[:SNIFF]:
-        return []
-    return [line.removesuffix("\r") for line in split_lines(data.decode("utf-8", "replace"))]
 
 
 def _failure(finished: ProgramResult, query: Query) -> ToolFailure:

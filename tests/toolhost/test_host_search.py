@@ -86,6 +86,9 @@ def test_the_first_hundred_of_all_are_shown_and_all_are_counted(bench: Bench) ->
     text = bench.text("grep", pattern="x")
     assert text.count("\n") == 102
     assert "120 matching lines in 2 files; the first 100 are shown" in text
+    bench.write("b.txt", "y\n" + "x\ny\ny\n" * 60)
+    *_, last, near, _ = bench.text("grep", pattern="x", context=1).splitlines()
+    assert (last, near) == ("119:x", "120-y"), "no line around the match that is not shown"
 
 
 def test_a_long_line_is_cut_around_the_match(bench: Bench) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, islice
-from pathlib import Path
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
@@ -13,7 +12,7 @@ from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
 from bot.toolhost.globs import TooManyAlternativesError, matcher
 from bot.toolhost.listing import ScratchRepository, scratch_repository
-from bot.toolhost.search import Hit, Query, counts, hits, searched_lines
+from bot.toolhost.search import Hit, Query, counts, hits
 
 
 class _GrepRequest(NamedTuple):
@@ -70,13 +69,13 @@ def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> 
         return ToolOutcome(f"No line matches {request.query.pattern}{where}{only}.", metadata=metadata)
     paths = sorted(found)
     if request.mode == "lines":
-        shown = _first_hits(git, request.query, paths, found)
-        rendered = list(render(request.location, shown, request.around))
-        lines = [line for file in rendered for line in file.text]
-        for file in rendered:
-            context.records.mention(file.path)
-        cut = total > len(shown)
-        note = f'; the first {len(shown)} are shown, narrow with path or glob, or set mode "files"'
+        shown = _first_hits(git, request, found)
+        lines = list(render(request.location, shown, request.around))
+        for path in dict.fromkeys(hit.path for hit in shown):
+            context.records.mention(request.location.root / path)
+        matches = sum(hit.column > 0 for hit in shown)
+        cut = total > matches
+        note = f'; the first {matches} are shown, narrow with path or glob, or set mode "files"'
     else:
         lines = [
             request.location.display(path) + (f": {found[path]}" if request.mode == "count" else "")
@@ -103,17 +102,27 @@ def _searched(request: _GrepRequest) -> list[str]:
     return [path for path in names if matches(path[start:] or path.rpartition("/")[2])]
 
 
-def _first_hits(
-    git: ScratchRepository, query: Query, paths: Sequence[str], found: Mapping[str, int]
-) -> list[Hit]:
+def _first_hits(git: ScratchRepository, request: _GrepRequest, found: Mapping[str, int]) -> list[Hit]:
+    """The first `MAX_MATCHES` matches with the lines around them."""
     some: list[str] = []
     expected = 0
-    for path in paths:
+    for path in sorted(found):
         if expected >= MAX_MATCHES:
             break
         some.append(path)
         expected += found[path]
-    return list(islice(hits(git, query, some), MAX_MATCHES))
+    taken: list[Hit] = []
+    last, left = 0, MAX_MATCHES
+    for hit in hits(git, request.query, some, request.around):
+        if hit.column and not left:
+            break
+        if hit.column:
+            last, left = len(taken), left - 1
+        taken.append(hit)
+    if not taken:
+        return []  # the files changed meanwhile
+    path, end = taken[last].path, taken[last].line + request.around
+    return taken[: last + 1] + [hit for hit in taken[last + 1 :] if hit.path == path and hit.line <= end]
 
 
 def _number(count: int, thing: str) -> str:
@@ -124,41 +133,17 @@ MAX_LINE = 500
 MAX_CONTEXT = 20
 
 
-class InFile(NamedTuple):
-    """The shown part of one file, as printed: its matches and the lines around them."""
-
-    path: Path
-    text: Sequence[str]
-
-
-def render(location: SearchLocation, hits: Sequence[Hit], around: int) -> Iterator[InFile]:
-    """A line with the file's name, then its matches as `12:text` and the lines around them as `11-text`, `--`
-    where lines are left out between them. The name is never on the line of a match, so it may hold anything."""
+def render(location: SearchLocation, hits: Sequence[Hit], around: int) -> Iterator[str]:
+    """A line with a file's name, then its matches as `12:text` and the lines around them as `11-text`, `--` where lines
+    are left out between them. The name is never on the line of a match, so it may hold anything."""
     for path, group in groupby(hits, key=lambda hit: hit.path):
-        name = location.display(path)
-        hits_by_line = {hit.line: hit for hit in group}
-        lines = searched_lines(location.root / path) if around else ()
-        near = {
-            n
-            for line in hits_by_line
-            for n in range(line - around, line + around + 1)
-            if 1 <= n <= len(lines)
-        }
-        numbers = {
-            n: hits_by_line[n].text if n in hits_by_line else lines[n - 1]
-            for n in sorted(near | hits_by_line.keys())
-        }
-        yield InFile(location.root / path, (name, *_block(hits_by_line, numbers, around)))
-
-
-def _block(hits_by_line: Mapping[int, Hit], numbers: Mapping[int, str], around: int) -> Iterator[str]:
-    previous = 0
-    for number, line in numbers.items():
-        if around and previous and number > previous + 1:
-            yield "--"
-        previous = number
-        hit = hits_by_line.get(number)
-        yield f"{number}:{_short(hit.text, hit.column)}" if hit else f"{number}-{_short(line, 1)}"
+        yield location.display(path)
+        previous = 0
+        for hit in group:
+            if around and previous and hit.line > previous + 1:
+                yield "--"
+            previous = hit.line
+            yield f"{hit.line}{':' if hit.column else '-'}{_short(hit.text, hit.column or 1)}"
 
 
 def _short(line: str, column: int) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
-from pathlib import PurePosixPath
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bot.contracts.formatting import count_of
@@ -24,7 +23,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
             raise ToolFailure(f"{display_name(raw_path)} is not a folder. Show it with view.")
         raise missing(context, path, raw_path)
     files = search_location(context, path).names
-    folders = Counter(str(parent) for file in files for parent in list(PurePosixPath(file).parents)[:-1])
+    folders = Counter(parent for file in files for parent in _parents(file))
     entries = sorted({*files, *folders}, key=lambda entry: (entry.count("/"), entry))
     lines = [f"{name}/ ({count_of(files, 'file')})"]
     for entry in sorted(entries[:MAX_ENTRIES], key=lambda entry: entry.split("/")):
@@ -43,3 +42,10 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         lines.append(f"[{len(left_out)} skipped here, ignored or empty: {some}]")
     metadata = {"path": name, "files": len(files), "skipped": len(left_out), "truncated": hidden > 0}
     return ToolOutcome("\n".join(lines), metadata=metadata)
+
+
+def _parents(file: str) -> Iterator[str]:
+    at = file.rfind("/")
+    while at > 0:
+        yield file[:at]
+        at = file.rfind("/", 0, at)
