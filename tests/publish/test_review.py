@@ -241,9 +241,7 @@ def git(pull: Reviewed, *arguments: str) -> None:
 
 
 def test_a_422_all_the_same_puts_everything_into_the_body_and_says_so(pull: Reviewed) -> None:
-    pull.world.forge.fail_next(
-        "POST", r"/reviews$", 422, body={"message": "Line could not be resolved"}, times=2
-    )
+    pull.world.forge.fail_next("POST", r"/reviews$", 422, body={"message": "Line could not be resolved"})
     pull.publish(pull.bundle(finding(text="ten", suggestion="TEN"), finding(line=99)))
     (review,) = pull.reviews()
     assert pull.remarks() == []

@@ -6,10 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from bot.checkout.errors import CheckoutError, MovedHeadError
-from bot.checkout.git import Git
 from bot.checkout.objects import diff_between
 from bot.checkout.pull import PullHead, fetch_pull
 from bot.contracts.errors import PublishError
@@ -78,7 +75,7 @@ def publish_review(context: PublishContext) -> tuple[str, ...]:
     endings = decide(history, review, paths, finished=_is_finished(context))
     if report.findings or report.review.unseen or report.review.refused:
         event = "REQUEST_CHANGES" if _requests_changes(report, diff.policy) else "COMMENT"
-        url, report = post_review(context, diff, report, history, event)
+        url, report = post_review(context, report, event)
         say(f"review posted: {url}")
         notes = finish_comments(context, len(report.findings), url)
     else:
@@ -92,40 +89,22 @@ def _requests_changes(report: Report, policy: ReviewPolicy) -> bool:
     return policy.request_changes and any(finding.severity in _GRAVE for finding in report.findings)
 
 
-def post_review(
-    context: PublishContext,
-    diff: ReviewedDiff,
-    report: Report,
-    history: ReviewHistory,
-    event: str,
-) -> tuple[str, Report]:
-    """Create the review on its lines, or on those of the current head, or with all findings in its body: the first
-    that GitHub accepts. Returns its address and its report."""
-    for is_second in (False, True):
+def post_review(context: PublishContext, report: Report, event: str) -> tuple[str, Report]:
+    """Create the review on its lines or, if GitHub refuses them, with all findings in its body. Returns its address and
+    its report."""
+    for kind in (event, "COMMENT"):
         try:
-            return _create(context, report, event), report
+            return _create(context, report, kind), report
         except GitHubError as error:
             if error.status != 422:
                 raise
             refused = error
-        if not is_second:
-            event = "COMMENT" if refused.says("own pull request") else event
-            report = _rebuild_report(context, diff, history) or report
+        if not refused.says("own pull request"):
+            break
     why = "GitHub did not take it on its lines"
     in_body = (*((finding, why) for finding in report.anchored), *report.unanchored)
     report = replace(report, anchored=(), unanchored=in_body, notes=(*report.notes, str(refused)))
     return _create(context, report, "COMMENT"), report
-
-
-def _rebuild_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHistory) -> Report | None:
-    """Return the report on the current head; `None` if that is the head of `diff`, or cannot be fetched."""
-    head_sha = context.github.pull(context.repository, _pull(context).number).head_sha
-    if head_sha == diff.head_sha:
-        return None
-    try:
-        return build_report(context, fetch_current_diff(context, head_sha, diff.git.git_dir), history)
-    except CheckoutError:
-        return None
 
 
 def _create(context: PublishContext, report: Report, event: str) -> str:
@@ -244,27 +223,21 @@ class ReviewedDiff:
     head_sha: str
     diff: Diff
     policy: ReviewPolicy
-    git: Git
     protected: ProtectedFiles
     notes: tuple[str, ...] = ()
 
 
 def fetch_diff(context: PublishContext, current_head: str) -> ReviewedDiff:
-    """Return the diff at the reviewed head, or at `current_head` if the server has deleted that one."""
-    try:
-        return _fetch_diff_at(context, _review(context).head_sha, context.remote.git_dir)
-    except MovedHeadError:
-        return fetch_current_diff(context, current_head, context.remote.git_dir)
+    """Return the diff at the reviewed head, or at `current_head` if that no longer contains it."""
+    head = _review(context).head_sha
+    if head != current_head and not context.github.contains(context.repository, current_head, head):
+        head = current_head
+    return _fetch_diff_at(context, head)
 
 
-def fetch_current_diff(context: PublishContext, current_head: str, git_dir: Path) -> ReviewedDiff:
-    """Return the diff at `current_head`, fetched into a folder beside `git_dir`."""
-    return _fetch_diff_at(context, current_head, git_dir.with_name(f"{git_dir.name}-now"))
-
-
-def _fetch_diff_at(context: PublishContext, head_sha: str, folder: Path) -> ReviewedDiff:
+def _fetch_diff_at(context: PublishContext, head_sha: str) -> ReviewedDiff:
     request, remote = context.outcome.request, context.remote
-    git = make_bare(folder, head_sha)
+    git = make_bare(remote.git_dir, head_sha)
     merge_base = context.github.merge_base(context.repository, request.base_ref, head_sha)
     head = PullHead(_pull(context).number, head_sha, merge_base)
     depth = ["--depth=1", "--no-tags"]
@@ -275,7 +248,7 @@ def _fetch_diff_at(context: PublishContext, head_sha: str, folder: Path) -> Revi
     reviewed = _review(context).head_sha
     moved = (f"The review was made at {reviewed[:12]}; the head has moved since.",)
     notes = (*(moved if head_sha != reviewed else ()), *replies_note(policy, request))
-    return ReviewedDiff(head_sha, diff, policy.review, git, protected_files(policy), notes)
+    return ReviewedDiff(head_sha, diff, policy.review, protected_files(policy), notes)
 
 
 def replies_note(policy: Policy, request: Request) -> tuple[str, ...]:
