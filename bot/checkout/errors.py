@@ -26,7 +26,3 @@ class UnavailableError(CheckoutError):
 
 class MissingRevisionError(CheckoutError):
     """The repository has no such branch or commit."""
-
-
-class MovedHeadError(CheckoutError):
-    """The pull request's head at the time of the trigger is no longer on the server."""

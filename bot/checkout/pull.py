@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.checkout import layout, remote
-from bot.checkout.errors import MissingRevisionError, MovedHeadError
+from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
 
 _HEAD = "refs/agent/head"
@@ -43,7 +43,7 @@ def fetch_pull(
 ) -> PullBase:
     """Fetch the head, the tip of the branch `base_ref` and their merge base into `git`.
 
-    Raises `MovedHeadError` if the head is no longer on the server, else a `CheckoutError`.
+    Raises `CheckoutError`, also if the head is no longer on the server.
     """
     if head.number <= 0 or not all(map(OBJECT_ID.fullmatch, (head.sha, head.merge_base or head.sha))):
         raise MissingRevisionError(f"pull request {head.number} at {head.sha!r} is none that can be fetched")
@@ -80,7 +80,7 @@ def _fetch_tips(git: Git, url: str, token: str, head: PullHead, *, base_ref: str
         try:
             remote.fetch(git.git_dir, url, [f"+{head.sha}:{_HEAD}"], token, depth)
         except MissingRevisionError as error:
-            raise MovedHeadError(
+            raise CheckoutError(
                 f"the head of pull request #{head.number} was {head.sha[:12]} when this was asked, and that "
                 "commit is not on the server any more: ask again to have the new head worked on"
             ) from error
