@@ -162,6 +162,15 @@ UNANSWERED = CheckerComparison(
     "ty", "0.0.4", "ty check", ToolRun(Answer.COMPLETE, 1, 0.1), ToolRun(Answer.TIMED_OUT, note="after 60 s")
 )
 COVERED = (CoveredFile("new.py", 2, 0, (1, 2)), CoveredFile("old.py", 4, 3, (9,)))
+SEEN = CheckerComparison(
+    "tsc", "Version 6.0.3", "tsc -p .  # in web, api",
+    ToolRun(Answer.COMPLETE, 1, 2.0, "1 more project not looked at: x"), ToolRun(Answer.COMPLETE, 3, 2.0),
+    (problem(1),), (problem(2),), 1, 1, 0, 0, ("web", "api"),
+)  # fmt: skip
+SILENT = replace(
+    SEEN, before=ToolRun(Answer.UNAVAILABLE, note="tsc is not installed"), after=ToolRun(Answer.UNAVAILABLE),
+    version="", projects=("old",),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -201,6 +210,14 @@ COVERED = (CoveredFile("new.py", 2, 0, (1, 2)), CoveredFile("old.py", 4, 3, (9,)
         (
             {"diagnostics": (UNANSWERED,)},
             ["| ⚪ `ty 0.0.4` | not known | 1 problem, 0.1 s → timed out |", "- `ty`: after 60 s"],
+        ),
+        (
+            {"diagnostics": (SEEN, SILENT)},
+            [
+                "| ⚠️ `tsc 6.0.3 in 2 projects` | **1 new**, 1 fixed | 1 problem, 2.0 s → 3 problems, 2.0 s |",
+                "| ⚪ `tsc in old` | not compared | no result → not run |",
+                "- `tsc in 2 projects`: 1 more project not looked at: x\n- `tsc in old`: tsc is not installed\n",
+            ],
         ),
         (
             {"coverage": Coverage("coverage.xml", COVERED)},
