@@ -27,7 +27,7 @@ from bot.contracts.journal import (
     UserText,
 )
 from bot.contracts.messages import FinishReason, Image, Message, Usage
-from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Provider, Retrying
+from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Retrying
 from bot.contracts.outcome import StopReason
 
 MAX_REMINDERS = 2
@@ -55,7 +55,7 @@ class Conversation:
         self._truncations = 0
         self._reminders = 0
         self._empty_before = False
-        self._own = self._provider = context.provider
+        self._provider = context.provider
         self._long_cache = False
         self._max_output = max_response(context.provider.info)
         self._fixed = _fixed_tokens(context)
@@ -164,13 +164,14 @@ class Conversation:
 
     def _replace_model(self, turn: int, reason: str) -> bool:
         """Whether another model takes the place of the conversation's own, which is unavailable, from `turn` on."""
-        if self.context.cancel.fired or self._provider is not self._own:
-            return False
-        provider = self.context.fallback(reason)
+        provider = None if self.context.cancel.fired else self.context.fallback(reason)
         if provider is None:
             return False
-        self._own = provider
-        self._switch_provider(provider, turn, reason)
+        self._provider = provider
+        self._max_output = max_response(provider.info)
+        if self.context.compaction is not None:
+            self.context.compaction.use(provider)
+        self.context.journal.write(ModelChanged(turn, provider.info.name, reason))
         return True
 
     def _withdraw(self, response: Failed, model: ModelInfo) -> None:
@@ -187,9 +188,6 @@ class Conversation:
         context = self.context
         messages = self._history.view()
         self._mask = context.masking(self._state())
-        provider = context.provider_override() or self._own
-        if provider is not self._provider:
-            self._switch_provider(provider, self.turn + 1)
         # For the rest of the conversation: a shorter life later would make the vendor write the cache anew.
         self._long_cache = self._long_cache or bool(self.files.changed and context.slow_checks())
         self.turn += 1
@@ -201,14 +199,6 @@ class Conversation:
     def _retrying(self, event: Retrying) -> None:
         self.context.journal.write(ProviderRetry(self.turn, event.attempt, event.delay, event.reason))
         self.context.hooks.retrying(event)
-
-    def _switch_provider(self, provider: Provider, turn: int, reason: str = "") -> None:
-        """Send the request of `turn` to `provider`."""
-        self._provider = provider
-        self._max_output = max_response(provider.info)
-        if self.context.compaction is not None:
-            self.context.compaction.use(provider)
-        self.context.journal.write(ModelChanged(turn, provider.info.name, reason))
 
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
         context, mask = self.context, self._mask

@@ -73,7 +73,6 @@ class ConversationContext(NamedTuple):
     `start_time` is the start of the time limit by `clock`, if it is not the conversation's start. One with
     `is_subagent` reports its own usage, others the shared usage. `masking` says which tools may be called now.
     `before` are the messages of a continued run, and `tools` its tool specifications, byte for byte.
-    `provider_override` returns the provider of the next request in place of `provider`, `None` for no override.
     `fallback(reason)` returns the provider that replaces an unavailable one for the rest of the run, `None` if there
     is none. `effort` is the wanted one of `bot.contracts.model.EFFORTS`, empty for the model's own. `slow_checks()`:
     the checks take so long that a cached prefix expires meanwhile.
@@ -98,7 +97,6 @@ class ConversationContext(NamedTuple):
     masking: Masking = no_mask
     before: Sequence[Message] = ()
     tools: tuple[ToolSpec, ...] | None = None
-    provider_override: Callable[[], Provider | None] = lambda: None
     fallback: Callable[[str], Provider | None] = lambda reason: None
     effort: str = ""
     slow_checks: Callable[[], bool] = lambda: False

@@ -82,7 +82,6 @@ def new_conversation(
         masking=masking_of(profile),
         before=earlier.messages if earlier else (),
         tools=tools,
-        provider_override=lambda: parts.skills.models.provider,
         fallback=model.fall_back,
         effort=models.effort,
         slow_checks=lambda: parts.rounds.are_slow,

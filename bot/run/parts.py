@@ -9,10 +9,8 @@ from pathlib import Path
 
 from bot.agent.writes import ProposeWrite
 from bot.checkout.git import Git
-from bot.contracts.background import Background
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import money
-from bot.contracts.model import Provider
 from bot.contracts.request import Tier
 from bot.environment.detection import Detection, guarded_folder
 from bot.environment.prepared import facts, lock_files_digest
@@ -38,7 +36,7 @@ from bot.session.context.review_scope import Reviewing, pull_range
 from bot.session.context.run import Run, RunSpec
 from bot.session.tools.approvals import Approvals, earlier_approvals
 from bot.session.tools.result_tools import Archive, propose_writes
-from bot.session.tools.skills import RunSkills, SkillModels
+from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor, server_permissions
 from bot.session.workspaces.network import Network
@@ -211,10 +209,9 @@ class Parts:
     proposals: ProposeWrite | None
 
 
-def make_parts(run: Run, provider: Background[Provider]) -> Parts:
-    """`provider` may still be connecting. Raises `UsageError`."""
-    models = SkillModels(lambda: provider.result().info.name, run.policy, run.connect_named)
-    skills = RunSkills(run, models)
+def make_parts(run: Run) -> Parts:
+    """Raises `UsageError`."""
+    skills = RunSkills(run)
     environment = run_environment(run, skills.folder)
     gatekeeper = _gatekeeper(run, skills)
     diagnostics = DiagnosticsMonitor(

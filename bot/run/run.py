@@ -169,10 +169,9 @@ def _read_base(
 
 def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunResult:
     """3. to 5. Make the parts, have the conversation, and conclude. `stack` ends every process and thread."""
-    parts = make_parts(run, connecting)
+    parts = make_parts(run)
     trees = parts.environment.trees
     run.note(*budget_notes(run), *parts.environment.notes, *([parts.review.note] if parts.review else []))
-    stack.callback(parts.skills.models.close)
     stack.callback(trees.wait)
     stack.callback(parts.rounds.settle)
     stack.callback(parts.workspace.kill)

@@ -101,7 +101,6 @@ class _Reader:
 
     def skill(self, folder: str, document: str, origin: Origin, files: tuple[SkillFile, ...]) -> Skill:
         self._unknown_fields()
-        model = self._value("model")
         return Skill(
             self._name(folder.rpartition("/")[2]),
             self._description(),
@@ -109,7 +108,6 @@ class _Reader:
             folder,
             document,
             self._allowed_tools(),
-            model.strip() if isinstance(model, str) else "",
             self._compatibility(),
             files,
             self._limit(),

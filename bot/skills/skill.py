@@ -53,7 +53,6 @@ class Skill(NamedTuple):
     folder: str
     document: str = "SKILL.md"
     allowed_tools: tuple[str, ...] = ()
-    model: str = ""
     compatibility: str = ""
     files: tuple[SkillFile, ...] = ()
     limit: str = ""

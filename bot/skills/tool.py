@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
@@ -51,31 +51,14 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
     )
 
 
-class Models(Protocol):
-    """Decides the model of a skill that requests one."""
-
-    def is_own(self, name: str) -> bool:
-        """Whether `name` is the session's own model."""
-        ...
-
-    def refusal(self, name: str) -> str:
-        """Why `name` is refused, as a clause; empty if it is not."""
-        ...
-
-    def begin(self, name: str) -> None:
-        """Let `name` answer from here on; the session's own if `name` is that or was refused."""
-        ...
-
-
 class SkillTool:
     """The skills of one session. Names are looked up, never used as paths."""
 
-    def __init__(self, skills: SkillSet, folder: SkillFolder, grants: ActiveGrants, models: Models) -> None:
+    def __init__(self, skills: SkillSet, folder: SkillFolder, grants: ActiveGrants) -> None:
         self.spec = skill_spec(skills.skills)
         self._skills = skills
         self._folder = folder
         self._grants = grants
-        self._models = models
         self._loaded: set[str] = set()
         self._pending: dict[str, str] = {}
         self._active = ""
@@ -94,33 +77,30 @@ class SkillTool:
             text = self._text(skill)
         except SkillCopyError as error:
             return ToolOutcome(f"The skill {name} was not loaded: {error}. Go on without it.", is_error=True)
-        notes = self._notes(skill)
         self._pending[name] = "" if name in self._loaded else text
         words = f"Loaded the skill {name}; its instructions follow."
         if name in self._loaded:
             words = f"The skill {name} is loaded already; its instructions are above and hold."
         granted = [grant.written for grant in read_grants(skill.allowed_tools).grants]
         return ToolOutcome(
-            " ".join([words, *notes]),
+            words,
             metadata={
                 "skill": name,
                 "origin": skill.origin,
                 "path": skill.path,
                 "characters": len(text),
                 "pre_approved": granted,
-                "notes": notes,
             },
         )
 
     def after_results(self) -> list[str]:
-        """Return the requested instructions after the turn's results. The last skill's grants and model replace
-        the previous ones."""
+        """Return the requested instructions after the turn's results. The last skill's grants replace the
+        previous ones."""
         pending, self._pending = self._pending, {}
         for skill in filter(None, map(self._skills.find, pending)):
             self._loaded.add(skill.name)
             self._active = skill.name
             self._grants.begin(skill.name, read_grants(skill.allowed_tools).grants)
-            self._models.begin(skill.model)
         return [text for text in pending.values() if text]
 
     def end_turn(self) -> None:
@@ -152,15 +132,6 @@ class SkillTool:
             parts.append(f"[made for: {_CLOSING.sub('&lt;', skill.compatibility)}]")
         parts += _file_list(skill, folder)
         return "\n".join([*parts, "</skill-loaded>", "", _FOLLOW])
-
-    def _notes(self, skill: Skill) -> list[str]:
-        """Return notes about the model that the skill requests."""
-        if self._models.is_own(skill.model):
-            return []
-        request = f"It asks for the model {skill.model[:80]!a}"
-        if why := self._models.refusal(skill.model):
-            return [f"{request}, and does not get it: {why}."]
-        return [f"{request}, which answers until the turn ends or another skill is loaded."]
 
 
 def _with_paths(body: str, skill: Skill, folder: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from bot.agent.loop import Hooks, TurnInfo
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import (
-    ModelChanged,
     Response,
     ResponseFailed,
     Result,
@@ -29,7 +27,7 @@ from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
-from tests.support.scripted import INFO, ScriptedProvider, call, says
+from tests.support.scripted import call, says
 from tests.support.sessions import Bench, results_of
 
 
@@ -347,24 +345,6 @@ def test_the_host_may_send_the_model_back_twice_and_no_more(tmp_path: Path) -> N
     end = bench.run()
     assert (end.stop, end.turns, len(asked)) == (StopReason.END_TURN, 3, 2)
     assert bench.provider.requests[1][-1].text == "a check fails"
-
-
-def test_who_is_lent_answers_with_its_own_price_while_it_is_and_that_is_noted(tmp_path: Path) -> None:
-    dear = replace(INFO, name="scripted/dear", output_price=100.0, context_window=90_000, max_output=50_000)
-    other = ScriptedProvider([says(echo("two", "b"), usage=Usage(0, 0, 0, 1_000_000))], dear)
-    turns = iter([None, other, None])
-    mine = [says(echo("one", "a"), usage=Usage(0, 0, 0, 1_000_000)), says("Done.", usage=Usage(1))]
-    bench = Bench(mine, tmp_path, provider_override=lambda: next(turns))
-    end = bench.run("please")
-    assert end.cost == pytest.approx(5.0 + 100.0, abs=0.01)
-    assert len(bench.provider.requests) == 2
-    [asked] = other.requests
-    assert [message.role for message in asked] == ["user", "assistant", "tool"]
-    assert [message.role for message in bench.provider.requests[1]] == ["user"] + ["assistant", "tool"] * 2
-    assert [change.sentence for change in bench.journal().records(ModelChanged)] == [
-        "From turn 2 on the model scripted/dear answers.",
-        "From turn 3 on the model scripted/model answers.",
-    ]
 
 
 def test_the_host_hears_of_each_request_and_of_each_finished_turn(tmp_path: Path) -> None:

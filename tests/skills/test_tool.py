@@ -8,8 +8,6 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
-from bot.policy.load import load_policy
-from bot.session.tools.skills import SkillModels
 from bot.skills.discover import discover
 from bot.skills.find import choose_skills
 from bot.skills.grants import ActiveGrants
@@ -23,14 +21,13 @@ SHOWN = "/run/slash-agent/skills"
 class Bench:
     """A skill tool over skills written to disk."""
 
-    def __init__(self, folder: Path, files: dict[str, str], model: str = "anthropic/some-model") -> None:
+    def __init__(self, folder: Path, files: dict[str, str]) -> None:
         self.source = folder / "source"
         place = folder_source(write(self.source, files), "skills")
         self.found = choose_skills([discover(place, "repository")])
         self.grants = ActiveGrants("/srv")
         self.shelf = folder / "shelf"
-        self.models = SkillModels(lambda: model, load_policy(None), None)
-        self.tool = SkillTool(self.found, SkillFolder(self.shelf, SHOWN), self.grants, self.models)
+        self.tool = SkillTool(self.found, SkillFolder(self.shelf, SHOWN), self.grants)
 
     def call(self, name: str) -> ToolOutcome:
         return self.tool({"command": name}, CancelToken())
@@ -154,22 +151,6 @@ def test_many_files_are_listed_up_to_a_limit(tmp_path: Path) -> None:
     body = Bench(tmp_path, {"a/SKILL.md": text("a"), **files}).load("a")
     assert body.count("references/") == MAX_LISTED
     assert "[and 7 more]" in body
-
-
-@pytest.mark.parametrize("model", ["inherit", "anthropic/some-model", "some-model", ""])
-def test_the_sessions_own_model_is_nothing_to_speak_of(tmp_path: Path, model: str) -> None:
-    bench = Bench(tmp_path, {"a/SKILL.md": text("a", more=f"model: {model}\n")})
-    assert "model" not in bench.call("a").content
-
-
-def test_another_model_is_refused_with_the_rule(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, {"a/SKILL.md": text("a", more="model: dearest-model\n")})
-    said = bench.call("a").content
-    assert (
-        "It asks for the model 'dearest-model', and does not get it: the policy's `options: models`" in said
-    )
-    bench.tool.after_results()
-    assert bench.models.provider is None
 
 
 def test_grants_begin_with_the_body_and_end_with_the_turn(tmp_path: Path) -> None:

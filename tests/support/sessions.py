@@ -66,7 +66,6 @@ class Bench:
     masking: Masking = no_mask
     before: Sequence[Message] = ()
     writing: Sequence[str] = ()
-    provider_override: Callable[[], ScriptedProvider | None] = lambda: None
     start_time: float | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
@@ -94,7 +93,6 @@ class Bench:
                 clock=self.clock,
                 compaction=self.compaction(self.provider) if self.compaction else None,
                 masking=self.masking,
-                provider_override=self.provider_override,
                 before=self.before,
                 start_time=self.start_time,
                 **self.more,

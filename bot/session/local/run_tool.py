@@ -21,7 +21,6 @@ from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.session.context.secrets import known_secrets
 from bot.session.progress.interruption import cancelled_by_signals
-from bot.session.tools.skills import SkillModels
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.diagnostics_monitor import diagnostics_settings, server_permissions
 from bot.session.workspaces.start import in_bytes
@@ -72,7 +71,7 @@ def run_tool(
             diagnostics=diagnostics_settings(policy.diagnostics, server_permissions(policy, Tier.LOCAL)),
             limits=in_bytes(policy.sandbox.limits),
         )
-        skill = _skill(root, scratch / "skills", confinement, policy, environment)
+        skill = _skill(root, scratch / "skills", confinement, environment)
         with Workspace.start(confinement, options, gatekeeper.answer) as workspace:
             todo = Todo()
             handlers: dict[str, Handler] = {
@@ -114,13 +113,10 @@ def _workspace_handler(workspace: Workspace, tool: str) -> Handler:
     return lambda arguments, cancel: workspace.call(tool, arguments, cancel)
 
 
-def _skill(
-    root: Path, folder: Path, confinement: Confinement, policy: Policy, environment: Mapping[str, str]
-) -> SkillTool:
+def _skill(root: Path, folder: Path, confinement: Confinement, environment: Mapping[str, str]) -> SkillTool:
     """The skills that a run has, and those that only people start, since a person calls the tool."""
     store = SkillFolder(folder, skills_path(confinement, folder))
-    models = SkillModels(str, policy, None)
-    return SkillTool(checkout_skills(root, environment, None), store, ActiveGrants(str(root)), models)
+    return SkillTool(checkout_skills(root, environment, None), store, ActiveGrants(str(root)))
 
 
 def _policy(file: Path | None) -> Policy:

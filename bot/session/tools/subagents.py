@@ -81,7 +81,6 @@ class RunSubagents:
             masking=first_and_last_mask(()),
             before=(),
             tools=None,
-            provider_override=lambda: skills.models.provider,
             fallback=model.fall_back,
             slow_checks=lambda: False,
         )
