@@ -19,9 +19,7 @@ BRANCH = "agent/task-rounding"
 
 @pytest.fixture(autouse=True)
 def task(world: World) -> None:
-    world.base_sha = world.forge.commit(
-        REPO, {".github/agent/rounding.md": TASK, ".github/agent/rounding-up.md": TASK}
-    )
+    world.base_sha = world.forge.commit(REPO, {".github/agent/rounding.md": TASK})
 
 
 def scheduled(
@@ -57,17 +55,6 @@ def test_one_that_people_have_committed_to_is_theirs_and_there_is_no_second(worl
     assert len(world.pulls()) == 1
     # The result that it was made of is found beneath their commits.
     assert world.publish(bundle).pr_number == first.pr_number
-
-
-def test_no_more_are_opened_than_may_be_open_whatever_the_plan_counted(world: World) -> None:
-    """Two plans may have been under way at once. One that is there is refreshed even so."""
-    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "maintenance: { open_pulls: 1 }\n"})
-    first = world.publish(scheduled(world))
-    with pytest.raises(PublishError, match="Open pull requests of tasks: 1, and the policy allows 1"):
-        world.publish(scheduled(world, task="rounding-up"))
-    assert set(world.branches()) == {"main", BRANCH}
-    world.base_sha = world.forge.commit(REPO, {"README.md": "newer\n"})
-    assert world.publish(scheduled(world)).pr_number == first.pr_number
 
 
 @pytest.mark.slow

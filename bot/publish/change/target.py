@@ -13,7 +13,6 @@ from itertools import islice
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Status, StopReason
-from bot.contracts.request import Tier
 from bot.github.errors import GitHubError
 from bot.github.values import PullData
 from bot.maintenance.task_file import path_of
@@ -116,19 +115,6 @@ def check_sole_pull(context: PublishContext, target: Target) -> None:
         )
 
 
-def check_pull_limit(context: PublishContext, target: Target, most: int) -> None:
-    """Raise `PublishError` if `most` pull requests of tasks are open and the schedule would open another. The plan
-    counted them, but two plans may have run at the same time."""
-    request = context.request
-    if not request.task or request.actor.tier is not Tier.SCHEDULE or target.pull is not None or target.done:
-        return
-    if (number := len(task_pulls(context))) >= most:
-        raise PublishError(
-            f"Open pull requests of tasks: {number}, and the policy allows {most}, so nothing was pushed. "
-            "The task is looked at again when its schedule has it next."
-        )
-
-
 def task_pulls(context: PublishContext) -> list[OwnPull]:
     """Return the bot's open pull requests for tasks, among the newest of the repository."""
     pulls = islice(context.github.pulls(context.repository), _MOST_PULLS)
@@ -214,7 +200,6 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
         if published_here and (pull.state != "open" or pull.base_branch != proposal.base):
             return Target(pull.head_branch, pull.head_sha, pull, done=True)
     check_sole_pull(context, target)
-    check_pull_limit(context, target, proposal.commit.policy.maintenance.open_pulls)
     return target
 
 
