@@ -97,6 +97,7 @@ def installed(stage: Stage) -> None:
         stage.repo,
         {
             ".gitignore": "installed/\n",
+            "pyproject.toml": None,  # else an environment that is of no use would be made anew
             "go.sum": "a v1 h1:x\n",
             ".github/agent.yml": POLICY.format(json.dumps(CHECK.format(stage.folder / "tools" / TOOL))),
         },

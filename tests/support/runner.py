@@ -211,8 +211,10 @@ class _Machine:
         context: dict[str, Any] = {**outer, "github": github, "runner": self.facts, "steps": {}}
         unknown = set(inputs) - set(definition["inputs"])
         assert not unknown, f"the action has no input {unknown}"
+        # Installing what checks need would take half a minute, most of which pip tries again without a network.
+        given = {"prepare": "off", **inputs}
         context["inputs"] = {
-            name: inputs.get(name, fill(settings.get("default", ""), context))
+            name: given.get(name, fill(settings.get("default", ""), context))
             for name, settings in definition["inputs"].items()
         }
         steps: dict[str, Step] = {}
