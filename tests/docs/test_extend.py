@@ -39,7 +39,7 @@ class Tree:
     def __init__(self, root: Path) -> None:
         self.root = root
         for name in ("bot", ".ci"):
-            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, root / name)  # with the bytecode, or each run compiles all of it
 
     def write(self, path: str) -> None:
         """Write the example with this title."""
