@@ -14,10 +14,10 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(STAMP)
 	@$(BIN)/slash-agent demo
 
-# Tests, in parallel: more workers than cores, since a test of a whole run waits as much as it computes. WORKERS=1 for one.
+# Tests, in parallel: two workers a core, since a test of a whole run waits as much as it computes. WORKERS=1 for one.
 # Their 40,000 folders are removed in the background; pytest would take ten seconds to remove those of an earlier run.
 pytest = @folder=$$(mktemp -d) && \
-  $(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc) + 1)) --dist worksteal --basetemp=$$folder/tests \
+  $(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal --basetemp=$$folder/tests \
   $(1) || { echo "What the tests left is in $$folder."; exit 1; }; \
   rm -rf $$folder >/dev/null 2>&1 &
 
@@ -28,7 +28,7 @@ test: $(STAMP) $(REWRITTEN)
 # cover no branch of their own, and whatever needs npm, act or Chromium. Only files that may have one are collected.
 test-all: $(STAMP)
 	$(call pytest,-m slow \
-	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium|site)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort))
+	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium|site)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|begin|bench|cli|scene|stage|world): ' tests | sort))
 
 lint: $(STAMP)
 	$(BIN)/ruff check bot slash_forge tests benchmarks skills

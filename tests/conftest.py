@@ -29,6 +29,7 @@ settings.register_profile(
     "suite",
     settings(),
     deadline=None,
+    max_examples=settings().max_examples if os.environ.get("SLASH_AGENT_TEST_RANDOM") else 50,
     derandomize=not os.environ.get("SLASH_AGENT_TEST_RANDOM"),
     suppress_health_check=[HealthCheck.too_slow, *settings().suppress_health_check],
 )
@@ -107,7 +108,7 @@ _SLOW = ("act", "node", "chromium", "site")
 
 # Of a table of whole runs, each of which takes a second, `make test` makes the first, and `make test-all` the others.
 _TABLES = {"action", "attacks", "cli", "doctor", "publish", "session"}
-_WHOLE_RUN = {"attack", "cli", "stage", "world"}
+_WHOLE_RUN = {"attack", "begin", "bench", "cli", "scene", "stage", "world"}
 
 
 def _package(item: pytest.Item) -> str:

@@ -44,6 +44,7 @@ def ran(stage: Stage) -> tuple[dict[str, Path], Job]:
     return artifacts, job(stage, artifacts, "run", mode="run")
 
 
+@pytest.mark.slow
 def test_a123_a_bundle_of_the_same_name_by_another_job_is_not_published(
     stage: Stage, ran: tuple[dict[str, Path], Job]
 ) -> None:

@@ -85,7 +85,13 @@ sleep 60;
 
 
 @back_ends
-@pytest.mark.parametrize("how", ["close", "kill", "kill, and a stopped subreaper"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "kill, and a stopped subreaper",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("close", "kill")),
+    ],
+)
 def test_a28_nothing_outlives_the_workspace_or_its_supervisor(
     back_end: str, how: str, tmp_path: Path
 ) -> None:
