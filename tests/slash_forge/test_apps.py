@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 
 from slash_forge import Forge
 from tests.slash_forge.conftest import REPO, Wire
+from tests.support.apps import keys
 
 WireTo = Callable[..., Wire]
 
@@ -24,19 +22,6 @@ class Clock:
 
     def __call__(self) -> datetime:
         return datetime.now(UTC) + self.ahead
-
-
-@cache
-def keys(which: str) -> tuple[str, str]:
-    """Private and public, in PEM."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-    return private.decode(), public.decode()
 
 
 @pytest.fixture

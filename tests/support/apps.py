@@ -33,16 +33,15 @@ def make_app(
     slug: str = "my-app",
 ) -> App:
     """An app of `owner`'s that is installed on all of their repositories, or some."""
-    private, public = _keys(slug == "other")
+    private, public = keys("another" if slug == "other" else "")
     number = forge.register_app(slug, public, permissions, owner=owner)
     forge.install_app(number, owner, *([repositories] if repositories is not None else []))
     return App(number, private)
 
 
 @functools.cache
-def _keys(another: bool) -> tuple[str, str]:
-    """A private and a public one in PEM, made once a process: it takes a quarter of a second on the average. Apps
-    called "other" have `another` one."""
+def keys(which: str) -> tuple[str, str]:
+    """A private and a public one in PEM, made once a process: it takes a quarter of a second on the average."""
     key = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
