@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 # Controls but tab and line ends; soft hyphen, fillers, bidi marks, zero-width and word joiners, byte order
-# mark, interlinear marks, tag characters with the variation selectors beyond the first sixteen, musical
-# format characters. Lone surrogates cannot be encoded at all.
+# mark, interlinear marks, tag characters (the flags of England, Scotland and Wales lose them too) with the variation
+# selectors beyond the first sixteen, musical format characters. Lone surrogates cannot be encoded at all.
 _INVISIBLE = re.compile(
     "["
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
@@ -22,11 +22,6 @@ _INVISIBLE = re.compile(
     "]"
 )
 _INVISIBLE_ASCII = {code: None for code in range(128) if _INVISIBLE.match(chr(code))}
-# The flags of England, Scotland and Wales are spelt out in tag characters; no other real text is.
-_FLAG = re.compile(
-    "(\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
-    "|\U000e0077\U000e006c\U000e0073)\U000e007f)"
-)
 # Joiners and selectors but those that real text has: a joiner between two letters or emoji, the selector of an emoji
 # before it or none, one that tells an emoji from a letter after either, or after the base of a keycap. A longer run, or
 # another selector, spells out hidden bytes.
@@ -73,11 +68,6 @@ def visible(text: str) -> str:
     """Remove invisible characters and keep HTML comments, for text whose source people read."""
     if text.isascii():
         return text.translate(_INVISIBLE_ASCII)
-    if "\U0001f3f4\U000e0067" in text:
-        # Every second part is a flag.
-        parts = _FLAG.split(text)
-        parts[::2] = (_INVISIBLE.sub("", part) for part in parts[::2])
-        return _UNREAL_RUN.sub("", "".join(parts))
     return _UNREAL_RUN.sub("", _INVISIBLE.sub("", text))
 
 

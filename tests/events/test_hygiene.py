@@ -34,7 +34,7 @@ HIDDEN = {
     "\u3042\u200d\u200c\u200d\u3042": "\u3042\u3042",
     "bell\x07 escape\x1b[31m": "bell escape[31m",
     "lone\ud800surrogate": "lonesurrogate",
-    "\U0001f3f4\U000e0067\U000e0041": "\U0001f3f4",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f": "\U0001f3f4",
 }
 
 SEEN = [
@@ -47,7 +47,7 @@ SEEN = [
     "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f\u200d\U0001f525 1\ufe0f\u20e3",
     "<details><summary>log</summary>\n\nline\n</details>",
     "\u0939\u093f\u0928\u094d\u0926\u0940 \u0915\u094d\u200d\u0937 \u0e44\u0e17\u0e22 \ud55c\uad6d \u65e5\u672c",
-    "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f \U0001f1fa\U0001f1e6 \U0001f44d\U0001f3fd",
+    "\U0001f1fa\U0001f1e6 \U0001f44d\U0001f3fd",
     "```html\n<p hidden>an example</p> ![alt](x) &#8203; &lt;\n```\n",
     "use `<input hidden>` and `&#8203;` and `![alt](x)`",
     "~~~\n<i style='display:none'>x</i>\n~~~",
