@@ -13,6 +13,7 @@ import pytest
 from bot.evidence.check import Check
 from slash_forge import Forge
 from tests.support import warm
+from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
 from tests.support.rounds import Begin, Trial, trial
@@ -68,6 +69,14 @@ def repo(tmp_path: Path, checks: bool) -> Path:
 def stage(tmp_path: Path, checks: bool) -> Iterator[Stage]:
     with Forge() as forge:
         yield open_stage(forge, tmp_path / "stage", checks=checks)
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    """A model that would answer, and must not be asked."""
+    with ModelServer([Say("Asked!")]) as server:
+        yield server
+        assert server.requests == []
 
 
 @pytest.fixture

@@ -66,21 +66,9 @@ def prepared(stage: Stage) -> Path:
 
 
 def run(stage: Stage, workspace: Path, *steps: Step) -> tuple[CommandResult, list[Any]]:
-    event = {"schedule": "23 4 * * 1", "repository": stage.sample.event["repository"]}
     with ModelServer([*steps, Say("Done.")]) as model:
-        ran = stage.run(
-            model=model, event=event, name="schedule", SLASH_AGENT_TASK="update-dependencies",
-            GITHUB_WORKSPACE=str(workspace),
-        )  # fmt: skip
+        ran = stage.run_task("update-dependencies", model, GITHUB_WORKSPACE=str(workspace))
     return ran, [request.json for request in model.requests]
-
-
-def publish(stage: Stage) -> CommandResult:
-    return stage.publish(
-        GITHUB_EVENT_NAME="schedule",
-        GITHUB_EVENT_PATH=str(stage.folder / "event.json"),
-        SLASH_AGENT_TASK="update-dependencies",
-    )
 
 
 @pytest.mark.slow
@@ -103,8 +91,7 @@ def test_what_the_step_prepared_becomes_a_pull_request(stage: Stage, prepared: P
     assert ran.code == 0, ran.output
     assert "1.2.9" in json.dumps(asked[1]["messages"])
     assert {file["path"] for file in stage.outcome()["files"]} == {"package.json", "package-lock.json"}
-    done = publish(stage)
-    assert done.code == 0, done.output
+    stage.publish_task("update-dependencies")
     [pull] = stage.pulls()
     assert pull["head"]["ref"] == "agent/task-update-dependencies"
     assert [label["name"] for label in pull["labels"]] == ["dependencies"]

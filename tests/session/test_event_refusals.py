@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,14 +10,6 @@ from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    """A model that would answer, and must not be asked."""
-    with ModelServer([Say("Asked!")]) as server:
-        yield server
-        assert server.requests == []
 
 
 def assert_nothing_began(stage: Stage) -> None:

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import BOT, WORKFLOW, CommandResult, Stage
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    """A model that would answer, and must not be asked."""
-    with ModelServer([Say("Asked!")]) as server:
-        yield server
-        assert server.requests == []
 
 
 def ask(

@@ -36,10 +36,7 @@ def number(stage: Stage) -> int:
 
 @pytest.fixture
 def clone(stage: Stage, tmp_path: Path) -> Path:
-    folder = tmp_path / "clone"
-    source = stage.forge.clone_url(stage.repo).replace("://", f"://x:{stage.sample.maintainer_token}@")
-    git(tmp_path, "clone", "-q", source, str(folder))
-    git(folder, "remote", "set-url", "origin", stage.forge.clone_url(stage.repo))
+    folder = stage.clone(tmp_path / "clone")
     git(folder, "switch", "-q", "topic")
     return folder
 

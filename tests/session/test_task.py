@@ -11,7 +11,7 @@ from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from tests.support.fix_script import VIEW, fix_steps
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
-from tests.support.stage import CommandResult, Stage
+from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -31,28 +31,11 @@ def task(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent/rounding.md": TASK})
 
 
-def event(stage: Stage) -> Any:
-    repository = stage.sample.event["repository"]
-    return {
-        "schedule": "0 3 * * 1",
-        "repository": repository,
-        "workflow": ".github/workflows/maintenance.yml",
-    }
-
-
-def run(stage: Stage, model: ModelServer, task: str = "rounding") -> CommandResult:
-    return stage.run(model=model, event=event(stage), name="schedule", SLASH_AGENT_TASK=task)
-
-
-def publish(stage: Stage) -> CommandResult:
-    return stage.publish_event(event(stage), "schedule", SLASH_AGENT_TASK="rounding")
-
-
 def test_a_task_becomes_its_one_pull_request_with_its_labels(stage: Stage) -> None:
     with ModelServer(fix_steps()) as model:
-        ran = run(stage, model)
+        ran = stage.run_task("rounding", model)
     assert ran.code == 0, ran.output
-    publish(stage)
+    stage.publish_task("rounding")
     [pull] = stage.pulls()
     assert pull["head"]["ref"] == "agent/task-rounding"
     assert [label["name"] for label in pull["labels"]] == ["maintenance"]
@@ -64,7 +47,7 @@ def test_a_task_becomes_its_one_pull_request_with_its_labels(stage: Stage) -> No
 @pytest.mark.checks
 def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage) -> None:
     with ModelServer(fix_steps()) as model:
-        run(stage, model)
+        stage.run_task("rounding", model)
     assert [check["command"] for check in stage.outcome()["checks"]] == [
         "python3 -m unittest",
         "test -f README.md",
@@ -74,9 +57,9 @@ def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage) -> None:
 def published(stage: Stage, *steps: Step) -> list[Any]:
     """One run by the schedule and its publishing; the model's requests."""
     with ModelServer(list(steps)) as model:
-        ran = run(stage, model)
+        ran = stage.run_task("rounding", model)
     assert ran.code == 0, ran.output
-    publish(stage)
+    stage.publish_task("rounding")
     return [one.json for one in model.requests]
 
 
@@ -110,7 +93,7 @@ def test_a_workflow_that_names_a_task_waits_after_a_no_as_a_plan_does_and_asks_n
     [pull] = stage.pulls()
     stage.edit(f"pulls/{pull['number']}", state="closed")
     with ModelServer(fix_steps()) as model:
-        ran = run(stage, model)
+        ran = stage.run_task("rounding", model)
     assert (ran.code, model.requests) == (0, [])
     assert f"The task rounding does not run. People closed #{pull['number']}: it waits until " in ran.output
 
@@ -118,7 +101,7 @@ def test_a_workflow_that_names_a_task_waits_after_a_no_as_a_plan_does_and_asks_n
 def test_a_broken_task_is_its_own_error_in_a_run(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent/rounding.md": "---\ntimezone: x\n---\nDo it.\n"})
     with ModelServer([Say("Asked!")]) as model:
-        ran = run(stage, model)
+        ran = stage.run_task("rounding", model)
     assert (ran.code, model.requests) == (2, [])
     assert ".github/agent/rounding.md:2:1: unknown key `timezone`" in ran.err
     assert "There is no task" not in ran.err
@@ -129,10 +112,10 @@ def test_a_folder_that_is_not_there_and_no_thread_cost_no_request(stage: Stage) 
     threads = "---\nthreads: { labels: [nothing-has-it] }\nwrites: { comment: 1 }\n---\nLook at them.\n"
     stage.forge.commit(stage.repo, {".github/agent/deps.md": bring, ".github/agent/triage.md": threads})
     with ModelServer([Say("Asked!")]) as model:
-        ran = run(stage, model, "deps")
+        ran = stage.run_task("deps", model)
         assert "The task deps brings .agent-input, which is not there" in ran.err
         assert ran.code == 2
-        ran = run(stage, model, "triage")
+        ran = stage.run_task("triage", model)
         assert ran.code == 0, ran.output
     assert model.requests == []
     assert "No thread meets the task's conditions" in stage.outcome()["reason"]
@@ -142,7 +125,7 @@ def test_a_folder_that_is_not_there_and_no_thread_cost_no_request(stage: Stage) 
 @pytest.mark.parametrize("name", ["nothing", "../agent", "Rounding"])
 def test_a_task_that_is_not_there_is_one_sentence(stage: Stage, name: str) -> None:
     with ModelServer([Say("Asked!")]) as model:
-        ran = run(stage, model, name)
+        ran = stage.run_task(name, model)
     assert ran.code == 2
     assert model.requests == []
     assert "task" in ran.err

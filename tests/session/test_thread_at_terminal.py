@@ -29,12 +29,8 @@ START = "checks: []\npull_request: {ci: start}\n"
 
 @pytest.fixture
 def clone(stage: Stage, tmp_path: Path) -> Path:
-    folder = tmp_path / "clone"
     stage.forge.commit(stage.repo, {POLICY: START})
-    source = stage.forge.clone_url(stage.repo).replace("://", f"://x:{stage.sample.maintainer_token}@")
-    git(tmp_path, "clone", "-q", source, str(folder))
-    git(folder, "remote", "set-url", "origin", stage.forge.clone_url(stage.repo))
-    return folder
+    return stage.clone(tmp_path / "clone")
 
 
 @pytest.fixture

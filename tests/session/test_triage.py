@@ -72,25 +72,16 @@ def speak(number: int) -> list[Call]:
     return [propose("comment", number, body=ASKING), propose("add_label", number, label="stale")]
 
 
-def event(stage: Stage) -> Any:
-    repository = stage.sample.event["repository"]
-    return {
-        "schedule": "0 3 * * *",
-        "repository": repository,
-        "workflow": ".github/workflows/maintenance.yml",
-    }
-
-
 def run(stage: Stage, *steps: Step) -> tuple[CommandResult, list[Any]]:
     """The run, and the bodies of the model's requests."""
     with ModelServer([*steps, Say("Looked at them.")]) as model:
-        ran = stage.run(model=model, event=event(stage), name="schedule", SLASH_AGENT_TASK="stale-triage")
+        ran = stage.run_task("stale-triage", model)
     assert ran.code == 0, ran.output
     return ran, [request.json for request in model.requests]
 
 
 def published(stage: Stage) -> str:
-    return stage.publish_event(event(stage), "schedule", SLASH_AGENT_TASK="stale-triage").out
+    return stage.publish_task("stale-triage").out
 
 
 def results(asked: list[Any]) -> str:

@@ -15,7 +15,7 @@ from slash_forge import Forge
 from slash_forge.bundled import BODY, MAINTAINER, TITLE, Sample, set_up
 from tests.support import warm
 from tests.support.model_server import ModelServer
-from tests.support.repositories import POLICY, UNCHECKED
+from tests.support.repositories import POLICY, UNCHECKED, git
 
 MODEL = "anthropic/claude-sonnet-5-5"
 BOT = "github-actions[bot]"
@@ -177,6 +177,31 @@ class Stage:
         done = self.publish(token=token, **where, **environment)
         assert done.code == 0, done.output
         return done
+
+    @property
+    def schedule(self) -> dict[str, Any]:
+        """The event of the maintenance workflow's schedule."""
+        workflow = ".github/workflows/maintenance.yml"
+        repository = self.sample.event["repository"]
+        return {"schedule": "0 3 * * *", "repository": repository, "workflow": workflow}
+
+    def run_task(self, task: str, model: ModelServer, **environment: str) -> CommandResult:
+        """`slash-agent run` for a maintenance task, by the schedule."""
+        return self.run(
+            model=model, event=self.schedule, name="schedule", SLASH_AGENT_TASK=task, **environment
+        )
+
+    def publish_task(self, task: str) -> CommandResult:
+        """`slash-agent publish` for a maintenance task. It must succeed."""
+        return self.publish_event(self.schedule, "schedule", SLASH_AGENT_TASK=task)
+
+    def clone(self, folder: Path) -> Path:
+        """A clone by the maintainer, whose token is not in it."""
+        source = self.forge.clone_url(self.repo)
+        signed_in = source.replace("://", f"://x:{self.sample.maintainer_token}@")
+        git(folder.parent, "clone", "-q", signed_in, str(folder))
+        git(folder, "remote", "set-url", "origin", source)
+        return folder
 
     def cli(self, *args: object, **environment: str) -> CommandResult:
         return self.call(command(*args), self.environment(**environment))
