@@ -131,6 +131,13 @@ def test_what_is_gone_is_empty_or_nobody() -> None:
     assert "has no `/agent` command" in ignored("issue_comment", comment_payload(None))
 
 
+@pytest.mark.parametrize("body", ["> /agent fix it\n\nplease do not", "I would use /agent fix"])
+def test_a_mention_is_no_command(body: str) -> None:
+    assert ignored("issue_comment", comment_payload(body)) == (
+        "Nothing to do: the comment mentions `/agent`, but a command starts the first line of a comment."
+    )
+
+
 def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
     request = asked("issue_comment", comment_payload("/agent " + chr(0xD800)))
     assert request.source is not None

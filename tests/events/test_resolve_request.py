@@ -59,19 +59,6 @@ def test_a_base_branch_may_be_named() -> None:
     assert request.base_ref == "release/2"
 
 
-@pytest.mark.parametrize(
-    "body", [None, "thanks!", "> /agent fix it\n\nplease do not", "I would use /agent fix"]
-)
-def test_neither_policy_nor_thread_is_read_for_a_comment_that_is_no_command(body: str | None) -> None:
-    def admission() -> Policy:
-        raise AssertionError("the policy was read")
-
-    threads, event = Threads(), Event("issue_comment", comment_payload(body))
-    answer = expect(NoRequest, build_request(event, threads, admission))
-    assert ("mentions" if body and "/agent" in body else "has no `/agent` command") in answer.reason
-    assert threads.calls == []
-
-
 def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read() -> None:
     threads = Threads(OUTSIDER)
     assert _build("/agent fix it", threads) == Refusal(

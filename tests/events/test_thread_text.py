@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -63,22 +62,6 @@ def test_the_newest_comments_are_kept_within_the_budget() -> None:
 def test_where_the_payload_counts_no_comments_the_older_ones_are_said_all_the_same() -> None:
     thread = _thread([comment(number, "x" * 1000) for number in range(1, 101)])
     assert thread.left_out == ("all comments older than the newest 40000 characters of the thread",)
-
-
-def test_what_there_is_no_room_for_is_not_read() -> None:
-    read: list[int] = []
-
-    def newest_first() -> Iterator[CommentData]:
-        for number in range(1000, 0, -1):
-            read.append(number)
-            yield comment(number, "x" * 1000)
-
-    request = asked("issue_comment", comment_payload())
-    assert request.subject is not None
-    threads = Threads(thread=[comment(number, "x" * 1000) for number in range(1001)])
-    threads.remember(request)
-    build_thread(request.subject, request.trigger, newest_first(), ThreadHtml(threads, "acme/calc", 7))
-    assert len(read) == COMMENTS_BUDGET // 1000 + 1
 
 
 def test_a_long_comment_loses_its_middle_and_says_so() -> None:

@@ -165,9 +165,6 @@ class Threads:
         self.calls.append(f"review_threads {repository} {number}")
         return list(self.review)
 
-    def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
-        raise AssertionError("all threads are read at once")
-
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
         self.calls.append(f"failed_checks {repository} {sha}")
         return _given(self.failed)
