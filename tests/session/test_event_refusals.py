@@ -181,10 +181,9 @@ def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
     words = "Done.\n::add-mask::e\n##[add-path]/tmp\n::error::boo"
     with ModelServer([Say(words)]) as server:
         ran = stage.run(model=server, GITHUB_ACTIONS="true")
-    lines = ran.output.splitlines()
     inside = outside = 0
     token = ""
-    for line in lines:
+    for line in ran.output.splitlines():
         if line.startswith("::stop-commands::"):
             assert not token
             token = line.rpartition("::")[2]
@@ -193,4 +192,3 @@ def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
         elif any(word in line for word in ("add-mask::e", "[add-path", "error::boo")):
             inside, outside = inside + bool(token), outside + (not token)
     assert (inside > 0, outside) == (True, 0), ran.output
-    assert not [line for line in lines if line.startswith(("::add-mask::e", "##[add-path", "::error"))]
