@@ -18,8 +18,8 @@ from bot.contracts.request import Tier
 from bot.github.actions import Actions, json_text
 from bot.policy.decide import BUILT_IN
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.problems import PolicyError, Problem
-from bot.policy.read_policy import CheckedPolicy, check_policy, schema_text
+from bot.policy.problems import PolicyError, Problem, Reading
+from bot.policy.read_policy import check_policy, schema_text
 from bot.policy.rule import Effect
 from bot.policy.values import Policy
 from bot.session.context.base import finder_of
@@ -78,8 +78,8 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
         _say(json_text(_report(file, ())) if as_json else nothing)
         return ExitCode.DONE
     try:
-        checked = check_policy(text, str(file))
-        _check_rules(checked, file)
+        policy, reading = check_policy(text, str(file))
+        _check_rules(policy, reading, file)
     except PolicyError as error:
         if not as_json:
             raise
@@ -88,21 +88,19 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
     if as_json:
         _say(json_text(_report(file, ())))
         return ExitCode.DONE
-    policy = checked.policy
     _say(f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, no problems")
     return ExitCode.DONE
 
 
-def _check_rules(checked: CheckedPolicy, file: Path) -> None:
+def _check_rules(policy: Policy, reading: Reading | None, file: Path) -> None:
     """Raises `PolicyError` where the policy names a file of rules for secrets that a run would refuse."""
-    if not checked.policy.detector.rules:
+    if reading is None or not policy.detector.rules:
         return
     root = _root(file)
     try:
-        finder_of(checked.policy, lambda path: _read(root / path, needed=False), f"in {root}")
+        finder_of(policy, lambda path: _read(root / path, needed=False), f"in {root}")
     except UsageError as error:
-        assert checked.reading is not None
-        raise PolicyError(str(file), [checked.reading.problem(("detector", "rules"), str(error))]) from error
+        raise PolicyError(str(file), [reading.problem(("detector", "rules"), str(error))]) from error
 
 
 def _root(file: Path) -> Path:

@@ -20,7 +20,6 @@ from bot.environment.detection import Detection, Step
 from bot.maintenance.task import FOLDER
 from bot.maintenance.task_file import is_task_file
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.read_policy import check_policy
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.providers.models import listed_name, model_info
@@ -189,20 +188,12 @@ def _is_set_up(step: Step, root: Path, environment: Mapping[str, str]) -> bool:
 
 def checkout_policy(root: Path) -> tuple[Policy, Finding]:
     """Return the policy of the checkout, the built-in one if it cannot be read, and what is wrong with it."""
-    finding = _policy(root)
-    text = None if finding.state is State.MISSING else read_text(root / POLICY_FILE)
-    return load_policy(text, POLICY_FILE), finding
-
-
-def _policy(root: Path) -> Finding:
-    name, text = "policy", read_text(root / POLICY_FILE)
-    if text is None:
-        return ok(name, f"There is no {POLICY_FILE}, so the built-in policy holds.")
+    text = read_text(root / POLICY_FILE)
+    none = f"There is no {POLICY_FILE}, so the built-in policy holds."
     try:
-        check_policy(text, POLICY_FILE)
+        return load_policy(text), ok("policy", none if text is None else f"{POLICY_FILE} has no problems.")
     except AgentError as error:
-        return missing(name, str(error), f"slash-agent policy check {POLICY_FILE}")
-    return ok(name, f"{POLICY_FILE} has no problems.")
+        return load_policy(None), missing("policy", str(error), f"slash-agent policy check {POLICY_FILE}")
 
 
 def _checks(root: Path, policy: Policy, environment: Mapping[str, str]) -> list[Finding]:

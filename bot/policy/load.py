@@ -34,7 +34,7 @@ def load_policy(text: str | None, source: str = POLICY_FILE, parser: Parser | No
         return Policy(source="")
     from bot.policy.read_policy import check_policy
 
-    return check_policy(text, source, parser).policy
+    return check_policy(text, source, parser)[0]
 
 
 # No change below .github is ever published, so the agent cannot have written a policy there.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -15,16 +15,10 @@ from bot.policy.reading import read_document
 from bot.policy.values import Policy
 
 
-class CheckedPolicy(NamedTuple):
-    """`reading` has the positions; `None` for a file that says nothing."""
-
-    policy: Policy
-    reading: Reading | None = None
-
-
-def check_policy(text: str, source: str, parser: Parser | None = None) -> CheckedPolicy:
-    """Return the policy in `text`, with defaults for missing keys. Raises `PolicyError` with all problems."""
-    return CheckedPolicy(*read_document(_adapter(), text, source, parser, {"source": source}))
+def check_policy(text: str, source: str, parser: Parser | None = None) -> tuple[Policy, Reading | None]:
+    """Return the policy in `text`, with defaults for missing keys, and the positions, `None` for a file that says
+    nothing. Raises `PolicyError` with all problems."""
+    return read_document(_adapter(), text, source, parser, {"source": source})
 
 
 @cache
