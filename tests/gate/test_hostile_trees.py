@@ -191,16 +191,13 @@ def test_links_that_lead_out_are_withheld(desk: Bench) -> None:
 
 
 def test_of_two_links_that_lead_out_together_one_is_withheld(desk: Bench) -> None:
+    """`dir/UP` is a folder to git, and a checkout on a file system that ignores case takes the link `dir/up` for it."""
     desk.link("up", "dir/..")
     desk.link("dir/out", "../up/../secret")
-    withheld(desk, "points out of the tree", path="dir/out", besides=["up"])
-
-
-def test_of_two_links_that_lead_out_where_case_is_ignored_one_is_withheld(desk: Bench) -> None:
-    """`dir/UP` is a folder to git, and a checkout on such a file system takes the link `dir/up` for it."""
     desk.link("dir/deep/up", "../..")
     desk.link("dir/deep/out", "UP/../secret")
-    withheld(desk, "points out of the tree", path="dir/deep/out", besides=["dir/deep/up"])
+    reasons = dict.fromkeys(["dir/out", "dir/deep/out"], "points out of the tree")
+    all_withheld(desk, reasons, besides=["up", "dir/deep/up"])
 
 
 @pytest.fixture(scope="module")
@@ -270,19 +267,27 @@ def test_what_is_behind_a_link_is_never_read(desk: Bench, tmp_path: Path) -> Non
     assert b"the secret" not in store
 
 
-def test_a_hard_link_is_withheld(desk: Bench, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("the secret\n")
-    os.link(tmp_path / "secret", desk.tree / "leak.txt")
-    verdict = withheld(desk, "hard link", path="leak.txt")
-    assert b"the secret" not in verdict.patch + verdict.withheld_patch
-
-
 # -- what is not a file
 
 
-def test_a_named_pipe_is_withheld_without_hanging(desk: Bench) -> None:
+def test_what_is_no_file_of_its_own_is_withheld_without_hanging(
+    desk: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret").write_text("the secret\n")
+    os.link(tmp_path / "secret", desk.tree / "leak.txt")
     os.mkfifo(desk.tree / "pipe")
-    withheld(desk, "^a named pipe, not a file", path="pipe")
+    desk.write("tool", "#!/bin/sh\n").chmod(0o4755)
+    monkeypatch.chdir(desk.tree)
+    reasons = {
+        "leak.txt": "hard link",
+        "pipe": "^a named pipe, not a file",
+        "sock": "^a socket",
+        "tool": "setuid",
+    }
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("sock")
+        verdict = all_withheld(desk, reasons)
+    assert b"the secret" not in verdict.patch + verdict.withheld_patch
 
 
 def test_a_tracked_file_that_became_a_pipe_stays_as_it_was(desk: Bench) -> None:
@@ -290,18 +295,6 @@ def test_a_tracked_file_that_became_a_pipe_stays_as_it_was(desk: Bench) -> None:
     os.mkfifo(desk.tree / "a.txt")
     verdict = withheld(desk, "^a named pipe, not a file", path="a.txt")
     assert desk.show(verdict, "a.txt") == b"one\n"
-
-
-def test_a_socket_is_withheld(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(desk.tree)
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("sock")
-        withheld(desk, "^a socket", path="sock")
-
-
-def test_a_setuid_file_is_withheld(desk: Bench) -> None:
-    desk.write("tool", "#!/bin/sh\n").chmod(0o4755)
-    withheld(desk, "setuid", path="tool")
 
 
 # -- nested repositories and names
@@ -322,16 +315,12 @@ def test_folders_that_are_or_look_like_git_are_withheld(desk: Bench) -> None:
     all_withheld(desk, dict.fromkeys(paths, "git's own folder"), besides=["dir/file"])
 
 
-def test_a_second_git_folder_at_the_root_is_withheld(desk: Bench) -> None:
+def test_a_second_git_folder_at_the_root_and_a_git_file_below_it_are_withheld(desk: Bench) -> None:
     names = [".GIT", "git~1", ".git ", ".g\u200cit"]
     for name in names:
         desk.write(f"{name}/config", "[core]\n")
-    all_withheld(desk, dict.fromkeys(names, "git's own folder"))
-
-
-def test_a_git_file_below_the_root_is_withheld(desk: Bench) -> None:
     desk.write("dir/.git", "gitdir: /somewhere\n")
-    withheld(desk, "git's own folder", path="dir/.git")
+    all_withheld(desk, dict.fromkeys([*names, "dir/.git"], "git's own folder"))
 
 
 def test_a_clone_in_the_tree_is_withheld_whole(desk: Bench) -> None:
