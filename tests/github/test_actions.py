@@ -96,21 +96,6 @@ def test_a_mask_covers_each_line(step: tuple[Actions, io.StringIO, Path, Path]) 
     assert out.getvalue() == "::add-mask::first%25\n::add-mask::second\n"
 
 
-COMMANDS = [
-    "::set-output name=x::y", "::add-mask::e", "::stop-commands::mine", "::save-state name=a::b", "::error::x",
-    "::warning file=a::b", "::notice::n", "::group::g", "::endgroup::", "::debug::d", "::set-env name=PATH::/x",
-    "::add-path::/x", "  ::error::indented", "\t::error::tab", "x ##[set-env name=A]b", "##[error]x",
-    "a\r::error::after a return", "\x1b[31m::error::colour", "a\n::error::second line", "::echo::on",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", COMMANDS)
-def test_printed_text_commands_nothing(step: tuple[Actions, io.StringIO, Path, Path], text: str) -> None:
-    actions, out, _, _ = step
-    actions.print(text)
-    assert commands(out.getvalue()) == []
-
-
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("::#[]\n\r\t abc\x1b%-stop")))
 def test_no_text_at_all_commands_anything(text: str) -> None:

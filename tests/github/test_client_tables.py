@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import requests
 import responses
 
 from bot.contracts.errors import ExitCode
@@ -13,17 +12,6 @@ from bot.github.errors import GitHubError
 from tests.support.tables import API, REPO, Client, comment, next_page, repository
 
 COMMENTS = f"{REPO}/issues/7/comments"
-
-
-def test_all_pages_are_read(web: responses.RequestsMock, client: Client) -> None:
-    for page, size in ((1, 100), (2, 100), (3, 51)):
-        query = {"per_page": "100"} | ({"page": str(page)} if page > 1 else {})
-        rows = [comment(page * 1000 + n) for n in range(size)]
-        headers = next_page(COMMENTS, page + 1) if page < 3 else {}
-        matching = [responses.matchers.query_param_matcher(query)]
-        web.get(COMMENTS, json=rows, headers=headers, match=matching)
-    assert len(list(client.github.comments("octo/hello", 7))) == 251
-    assert len(web.calls) == 3
 
 
 def test_a_failing_page_is_repeated_alone(web: responses.RequestsMock, client: Client) -> None:
@@ -56,23 +44,6 @@ def test_rate_limits_are_waited_out(
     web.get(REPO, json=repository())
     assert client.github.repository("octo/hello").default_branch == "main"
     assert sum(client.slept) == sum(waits)
-
-
-def test_a_rate_limited_comment_is_written_once_it_may_be(
-    web: responses.RequestsMock, client: Client
-) -> None:
-    web.post(COMMENTS, status=429, json={"message": "slow"}, headers={"Retry-After": "2"})
-    web.post(COMMENTS, status=201, json=comment(9))
-    assert client.github.create_comment("octo/hello", 7, "hello").id == 9
-    assert client.slept == [2.0]
-
-
-def test_no_connection_is_a_sentence(web: responses.RequestsMock, client: Client) -> None:
-    web.get(REPO, body=requests.ConnectionError("secret-token-value refused"))
-    with pytest.raises(GitHubError) as caught:
-        client.github.repository("octo/hello")
-    assert "did not answer an attempt to read the data of octo/hello" in str(caught.value)
-    assert "secret-token-value" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -172,12 +143,3 @@ def test_a_commit_is_part_of_a_branch_or_not(
 ) -> None:
     web.get(f"{REPO}/compare/{'a' * 40}...main", json={"status": status})
     assert client.github.contains("octo/hello", "main", "a" * 40) is part
-
-
-def test_the_token_is_sent_and_nothing_sleeps_between_requests(
-    web: responses.RequestsMock, client: Client
-) -> None:
-    web.get(REPO, json=repository())
-    client.github.repository("octo/hello")
-    assert web.calls[0].request.headers["Authorization"] == "token secret-token-value"
-    assert client.slept == []

@@ -117,12 +117,6 @@ def test_threads_of_reviews(world: World) -> None:
     assert (second.line, second.side, third.line, third.outdated) == (12, Side.LEFT, 0, False)
 
 
-def test_all_pages_of_threads_are_read(world: World) -> None:
-    ids = [world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body=f"{n}") for n in range(60)]
-    assert [thread.id for thread in world.github.review_threads(NAME, world.pull)] == ids
-    assert len(world.forge.requests) == 2
-
-
 def test_runs_and_their_artifacts(world: World) -> None:
     old = world.forge.add_run(NAME, at="2026-01-02T03:04:05Z")
     run = world.forge.add_run(

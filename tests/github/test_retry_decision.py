@@ -31,23 +31,6 @@ def test_how_long_to_wait_before_the_next_attempt(
     assert wait_before_retry(failure, attempt, NOW, safe=safe) == wait
 
 
-def test_writes_are_spaced() -> None:
-    slept: list[float] = []
-    clock = [100.0]
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        clock[0] += seconds
-
-    pace = Pace(between_writes=1.0, sleep=sleep, now=lambda: clock[0])
-    pace.before_write()
-    clock[0] += 0.25
-    pace.before_write()
-    clock[0] += 5
-    pace.before_write()
-    assert slept == [0.75]
-
-
 def test_a_long_wait_is_announced_and_then_told_every_ten_seconds() -> None:
     slept: list[float] = []
     lines: list[str] = []

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-import requests
 import responses
 
 from bot.contracts.pulls import Side
@@ -117,9 +116,3 @@ def test_a_rate_limit_of_graphql_is_waited_out(web: Web, client: Client) -> None
 def test_on_github_enterprise_graphql_lies_beside_rest(web: Web) -> None:
     web.post("https://ghe.test:443/api/graphql", json=threads([]))
     assert connect("token", "https://ghe.test/api/v3").review_threads(NAME, 7) == []
-
-
-def test_no_answer_is_a_sentence(web: Web, client: Client) -> None:
-    web.post(GRAPHQL, body=requests.ConnectionError())
-    with pytest.raises(GitHubError, match="did not answer"):
-        client.github.review_threads(NAME, 7)

@@ -20,6 +20,7 @@ FORMS = (
     "::stop-commands::known",
     "::known::",
     "   ::set-env name=A::indented",
+    "\t::error::after a tab",
     "\u00a0\u3000::set-env name=A::after other blanks",
     "##[set-env name=A]old form",
     "text before ##[add-path]/tmp/bin",
