@@ -170,24 +170,17 @@ def test_what_does_not_apply_is_one_sentence(desk: Bench, patch: bytes) -> None:
     refused(desk, patch, "does not apply to the base commit")
 
 
-def test_a_patch_over_the_limit_is_refused_unread(desk: Bench) -> None:
-    refused(desk, b"x" * 1001, "1001 bytes; the limit is 1000", ChangeLimits(patch_bytes=1000))
-
-
-def test_too_many_files_are_refused(desk: Bench) -> None:
-    patch = "".join(new_file(f"f{number}") for number in range(4))
-    refused(desk, patch, "more than 3 files", ChangeLimits(files=3))
-
-
-def test_a_file_over_the_limit_is_refused(desk: Bench) -> None:
-    refused(
-        desk, new_file("big", "x" * 101), "'big' is over the limit of 100 bytes", ChangeLimits(file_bytes=100)
-    )
-
-
-def test_too_many_bytes_together_are_refused(desk: Bench) -> None:
-    patch = new_file("one", "x" * 80) + new_file("two", "y" * 80)
-    refused(desk, patch, "more than 150 bytes", ChangeLimits(total_bytes=150))
+@pytest.mark.parametrize(
+    ("patch", "match", "limits"),
+    [
+        ("x" * 1001, "1001 bytes; the limit is 1000", ChangeLimits(patch_bytes=1000)),
+        ("".join(new_file(f"f{number}") for number in range(4)), "more than 3 files", ChangeLimits(files=3)),
+        (new_file("big", "x" * 101), "'big' is over the limit of 100 bytes", ChangeLimits(file_bytes=100)),
+        (new_file("one", "x" * 80) + new_file("two", "y" * 80), "more than 150 bytes", ChangeLimits(total_bytes=150)),
+    ],
+)  # fmt: skip
+def test_a_patch_over_a_limit_is_refused(desk: Bench, patch: str, match: str, limits: ChangeLimits) -> None:
+    refused(desk, patch, match, limits)
 
 
 def binary(kind: str, size: int | str, data: bytes) -> bytes:
@@ -201,14 +194,15 @@ def binary(kind: str, size: int | str, data: bytes) -> bytes:
     return header + f"\nGIT binary patch\n{kind} {size}\n".encode() + lines + b"\nliteral 0\nHcmV?d00001\n\n"
 
 
-def test_a_literal_bomb_is_refused_before_it_is_unpacked(desk: Bench) -> None:
-    refused(desk, binary("literal", 10**11, b"x"), "unpacks to more than")
+# Source size 1, result size 2**42, then a copy of the source.
+DELTA = bytes([1]) + bytes([0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1]) + b"\x91\x00\x01"
 
 
-def test_a_delta_bomb_is_refused_before_it_is_unpacked(desk: Bench) -> None:
-    # Source size 1, result size 2**42, then a copy of the source.
-    delta = bytes([1]) + bytes([0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1]) + b"\x91\x00\x01"
-    refused(desk, binary("delta", len(delta), delta), "unpacks to more than")
+@pytest.mark.parametrize(
+    "bomb", [binary("literal", 10**11, b"x"), binary("delta", len(DELTA), DELTA)], ids=["literal", "delta"]
+)
+def test_a_bomb_is_refused_before_it_is_unpacked(desk: Bench, bomb: bytes) -> None:
+    refused(desk, bomb, "unpacks to more than")
 
 
 @pytest.mark.parametrize("size", ["-1", "+99999999999", " 99999999999", "\t9", "0x10", "9" * 30])

@@ -91,6 +91,7 @@ def test_a_rule_for_maintainers_holds_for_a_person_at_their_terminal() -> None:
 DENIED = [
     "git push", "git push origin main", "/usr/bin/git push", "ls && git push", "ls | curl x",
     "FOO=1 git push > log", "echo $(curl x)", "if true; then git fetch; fi", "g'i't push",
+    "(cd x && git push)", 'git push "$remote" x', "git push &",
 ]  # fmt: skip
 
 
