@@ -36,6 +36,11 @@ def change(checkout: Checkout) -> str:
     )
 
 
+def branch(repository: Repository, checkout: Checkout, commit: str = "", name: str = "agent/fix") -> str:
+    made = commit or change(checkout)
+    return create_branch(repository.path, name, source=checkout.git, commit=made, base=checkout.base_sha)
+
+
 @pytest.fixture
 def checkout(repository: Repository, tmp_path: Path) -> Checkout:
     return check_out(Source(str(repository.path), "HEAD"), tmp_path / "run")
@@ -43,9 +48,7 @@ def checkout(repository: Repository, tmp_path: Path) -> Checkout:
 
 def test_the_commit_arrives_on_a_new_branch(repository: Repository, checkout: Checkout) -> None:
     commit = change(checkout)
-    name = create_branch(
-        repository.path, "agent/fix", source=checkout.git, commit=commit, base=checkout.base_sha
-    )
+    name = branch(repository, checkout, commit)
     assert name == "agent/fix"
     assert repository.git("log", "--format=%s", name) == "Fix it\nSecond\nFirst"
     assert repository.git("show", f"{name}:a.txt") == "three"
@@ -58,9 +61,7 @@ def test_checkout_index_and_dirty_files_stay_as_they_are(repository: Repository,
     repository.git("add", "b.txt")
     index = (repository.path / ".git/index").read_bytes()
     status = repository.git("status", "--porcelain")
-    create_branch(
-        repository.path, "agent/fix", source=checkout.git, commit=change(checkout), base=checkout.base_sha
-    )
+    branch(repository, checkout)
     assert (repository.path / ".git/index").read_bytes() == index
     assert repository.git("status", "--porcelain") == status
     assert repository.git("branch", "--show-current") == "main"
@@ -70,20 +71,14 @@ def test_checkout_index_and_dirty_files_stay_as_they_are(repository: Repository,
 def test_no_hook_of_the_repository_runs(repository: Repository, checkout: Checkout, tmp_path: Path) -> None:
     for hook in ("reference-transaction", "post-update", "update", "post-checkout", "pre-auto-gc"):
         repository.write(f".git/hooks/{hook}", f"#!/bin/sh\ntouch '{tmp_path}/mark'\n", mode=0o755)
-    create_branch(
-        repository.path, "agent/fix", source=checkout.git, commit=change(checkout), base=checkout.base_sha
-    )
+    branch(repository, checkout)
     assert not (tmp_path / "mark").exists()
 
 
 def test_a_taken_name_gets_a_number(repository: Repository, checkout: Checkout) -> None:
     repository.git("branch", "agent/fix")
     repository.git("branch", "agent/fix-2")
-    commit = change(checkout)
-    name = create_branch(
-        repository.path, "agent/fix", source=checkout.git, commit=commit, base=checkout.base_sha
-    )
-    assert name == "agent/fix-3"
+    assert branch(repository, checkout) == "agent/fix-3"
     assert repository.git("rev-parse", "agent/fix") == checkout.base_sha
 
 
@@ -93,18 +88,14 @@ def test_a_name_that_git_would_read_as_another_ref_is_taken(
 ) -> None:
     repository.git("update-ref", ref, "HEAD")
     commit = change(checkout)
-    name = create_branch(
-        repository.path, "agent/fix", source=checkout.git, commit=commit, base=checkout.base_sha
-    )
+    name = branch(repository, checkout, commit)
     assert repository.git("rev-parse", name) == commit
 
 
 def test_a_branch_in_the_way_is_named(repository: Repository, checkout: Checkout) -> None:
     repository.git("branch", "agent")
     with pytest.raises(CheckoutError, match="a branch named 'agent' is in the way"):
-        create_branch(
-            repository.path, "agent/fix", source=checkout.git, commit=change(checkout), base=checkout.base_sha
-        )
+        branch(repository, checkout)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +103,7 @@ def test_a_branch_in_the_way_is_named(repository: Repository, checkout: Checkout
 )
 def test_a_name_of_another_shape_is_refused(repository: Repository, checkout: Checkout, name: str) -> None:
     with pytest.raises(CheckoutError, match="not a name this program gives"):
-        create_branch(
-            repository.path, name, source=checkout.git, commit=checkout.base_sha, base=checkout.base_sha
-        )
+        branch(repository, checkout, checkout.base_sha, name)
 
 
 def test_the_branch_arrives_from_a_linked_work_tree(repository: Repository, tmp_path: Path) -> None:
@@ -231,9 +220,7 @@ def test_a_base_that_was_pruned_meanwhile_gets_no_branch(repository: Repository,
     repository.git("reflog", "expire", "--expire=now", "--all")
     repository.git("gc", "-q", "--prune=now")
     with pytest.raises(CheckoutError, match="no longer has the commit"):
-        create_branch(
-            repository.path, "agent/fix", source=checkout.git, commit=commit, base=checkout.base_sha
-        )
+        branch(repository, checkout, commit)
     assert repository.git("branch", "--list", "agent/*") == ""
 
 
