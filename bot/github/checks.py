@@ -17,7 +17,7 @@ from github.PaginatedList import PaginatedList
 from bot.contracts.plain_text import printable
 from bot.contracts.pulls import Annotation, FailedCheck, FailedStep
 from bot.github.bodies import fit
-from bot.github.downloads import Download, Downloads
+from bot.github.downloads import PIECE, Downloads
 from bot.github.errors import GitHubError
 from bot.github.transport import unchanged
 from bot.github.values import ACTIONS, CheckRunDraft
@@ -81,8 +81,8 @@ class Checks(Downloads):
         """Failed steps with their logs; if the log cannot be read, the error message is in its place."""
         path = f"/repos/{repository}/actions/jobs/{job_id}/logs"
         try:
-            with self._download(path) as download:
-                return failed_steps(_first(download, LOG_LIMIT))
+            with self._download(path) as (_, pieces):
+                return failed_steps(islice(pieces, LOG_LIMIT // PIECE))
         except GitHubError as error:
             return (FailedStep("", str(error)),)
 
@@ -116,15 +116,6 @@ class Checks(Downloads):
         edited = CheckRun(self.requester, url=f"/repos/{repository}/check-runs/{check_run}")
         for start in range(0, len(annotations), ANNOTATIONS):
             edited.edit(output=_output(title, summary, annotations[start : start + ANNOTATIONS]))
-
-
-def _first(download: Download, limit: int) -> Iterator[bytes]:
-    left = limit
-    for piece in download.pieces():
-        yield piece[:left]
-        left -= len(piece)
-        if left <= 0:
-            return
 
 
 def app_of(run: CheckRun) -> str:

@@ -14,7 +14,7 @@ from bot.github.retry import with_retries
 from bot.github.transport import ApiPart, body_of, reading
 
 _TIMEOUT = 30
-_PIECE = 1 << 16
+PIECE = 1 << 16
 _REDIRECTS = 5
 
 
@@ -25,7 +25,9 @@ class Downloads(ApiPart):
     """
 
     @contextmanager
-    def _download(self, path: str) -> Iterator[Download]:
+    def _download(self, path: str) -> Iterator[tuple[int, Iterator[bytes]]]:
+        """Yield the size that the server announces, 0 if none, and the body in pieces of `PIECE` bytes. They raise
+        `GitHubError` if the connection breaks."""
         action = reading(path)
         with requests.Session() as session:
             # No `.netrc`, whose password would go to the other host. Proxies of the environment still apply.
@@ -33,7 +35,8 @@ class Downloads(ApiPart):
             attempt = partial(self._once_followed, session, path)
             response = with_retries(attempt, self.requester.pace, action, safe=True)
             with response:
-                yield Download(response, action)
+                length = response.headers.get("content-length", "")
+                yield int(length) if length.isdigit() else 0, _pieces(response, action)
 
     def _once_followed(self, session: requests.Session, path: str) -> requests.Response | Failure:
         url = f"{self.requester.base_url.rstrip('/')}{path}"
@@ -62,7 +65,7 @@ class Downloads(ApiPart):
                 continue
             if response.status_code >= 300:
                 with response:
-                    body = response.raw.read(_PIECE).decode(errors="replace") if hop == 0 else ""
+                    body = response.raw.read(PIECE).decode(errors="replace") if hop == 0 else ""
                 lowered = {name.lower(): value for name, value in response.headers.items()}
                 data = body_of(response.status_code, lowered, body)
                 return failure_from(response.status_code, data, lowered)
@@ -70,23 +73,9 @@ class Downloads(ApiPart):
         return Failure(301, "too many redirects")
 
 
-class Download:
-    """The body of a response that is still being received."""
-
-    def __init__(self, response: requests.Response, action: str) -> None:
-        self._response = response
-        self._action = action
-
-    @property
-    def size(self) -> int | None:
-        """In bytes, as announced by the server, or `None`."""
-        length = self._response.headers.get("content-length", "")
-        return int(length) if length.isdigit() else None
-
-    def pieces(self) -> Iterator[bytes]:
-        """Raises `GitHubError` if the connection breaks."""
-        try:
-            yield from self._response.iter_content(_PIECE)
-        except requests.RequestException as error:
-            failure = Failure(0, type(error).__name__)
-            raise GitHubError(sentence(failure, self._action), failure) from None
+def _pieces(response: requests.Response, action: str) -> Iterator[bytes]:
+    try:
+        yield from response.iter_content(PIECE)
+    except requests.RequestException as error:
+        failure = Failure(0, type(error).__name__)
+        raise GitHubError(sentence(failure, action), failure) from None

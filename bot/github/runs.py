@@ -48,9 +48,8 @@ class Runs(Downloads):
     def download_artifact(self, repository: str, artifact_id: int, limit: int) -> bytes:
         """Return the zip file. Raises `GitHubError` if it is over `limit` bytes, if possible before the download."""
         content = bytearray()
-        with self._download(f"/repos/{repository}/actions/artifacts/{artifact_id}/zip") as download:
-            pieces = download.pieces()
-            while (download.size or 0) <= limit and len(content) <= limit:
+        with self._download(f"/repos/{repository}/actions/artifacts/{artifact_id}/zip") as (size, pieces):
+            while size <= limit and len(content) <= limit:
                 if (piece := next(pieces, None)) is None:
                     return bytes(content)
                 content += piece
