@@ -8,10 +8,9 @@ limits memory and time of each git process.
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
@@ -125,38 +124,13 @@ def diff_between(git: Git, base: str, head: str) -> bytes:
 
     It is made in a git directory of its own, since the attributes of the trusted one mark every file as binary.
     """
-    with _readable(git, object_format_of(head)) as own:
-        objects = {"GIT_OBJECT_DIRECTORY": str(git.git_dir / "objects")}
-        ends = (f"{base}^{{tree}}", f"{head}^{{tree}}")
-        threshold = f"core.bigFileThreshold={LARGE_FILE}"
-        return own.run("-c", threshold, "diff-tree", *_DIFF_OPTIONS, *ends, env=objects)
-
-
-def diff_of_texts(git: Git, pairs: Sequence[tuple[bytes | None, bytes | None]]) -> bytes:
-    """Return the diff from the first to the second text of each pair. A pair is a file that is named by its index in
-    `pairs`; `None` is no file. Raises `GitError`."""
-    stream: list[bytes] = []
-    for side, name in enumerate((b"old", b"new")):
-        stream.append(b"commit refs/heads/%s\ncommitter <> 0 +0000\ndata 0\n" % name)
-        for number, texts in enumerate(pairs):
-            if (text := texts[side]) is not None:
-                stream += (b"M 644 inline %d\ndata %d\n" % (number, len(text)), text, b"\n")
-    with _readable(git, "sha1") as own:
-        own.run("fast-import", "--quiet", input=b"".join(stream))
-        return own.run(
-            "diff-tree", "--text", *_DIFF_OPTIONS, "--no-renames", "refs/heads/old", "refs/heads/new"
-        )
-
-
-@contextmanager
-def _readable(git: Git, object_format: str) -> Iterator[Git]:
-    """A git directory beside that of `git`, for one diff."""
-    folder = Path(tempfile.mkdtemp(prefix="compare-", dir=git.git_dir.parent))
-    try:
-        make_git_dir(folder / "git", bare=True, object_format=object_format, attributes=READABLE_ATTRIBUTES)
-        yield Git(folder / "git")
-    finally:
-        shutil.rmtree(folder)
+    objects = {"GIT_OBJECT_DIRECTORY": str(git.git_dir / "objects")}
+    ends = (f"{base}^{{tree}}", f"{head}^{{tree}}")
+    threshold = f"core.bigFileThreshold={LARGE_FILE}"
+    with tempfile.TemporaryDirectory(prefix="compare-", dir=git.git_dir.parent) as folder:
+        own, format_ = Path(folder, "git"), object_format_of(head)
+        make_git_dir(own, bare=True, object_format=format_, attributes=READABLE_ATTRIBUTES)
+        return Git(own).run("-c", threshold, "diff-tree", *_DIFF_OPTIONS, *ends, env=objects)
 
 
 MOST_ENTRIES = 1_000_000
