@@ -70,19 +70,11 @@ class Finder:
         return b"".join([*parts, rest]).decode("utf-8", "replace")
 
 
-def credential_kind(text: str) -> str | None:
-    """Return the kind of the first credential in `text` by the built-in patterns, or `None`."""
-    return _FINDER.kind(text.encode("utf-8", "surrogatepass"))
-
-
 def withhold_if_secret(text: str, finder: Finder | None = None) -> str | None:
     """Return why `text` must not leave, as one sentence, or `None` if it contains no credential by the rules of
     `finder`, or by the built-in patterns."""
-    kind = finder.kind(text.encode("utf-8", "surrogatepass")) if finder else credential_kind(text)
+    kind = (finder or Finder()).kind(text.encode("utf-8", "surrogatepass"))
     return None if kind is None else f"withheld: it holds what looks like a credential ({kind})"
-
-
-_FINDER = Finder()
 
 
 def _built_in(data: bytes) -> Iterator[Span]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.gate.secrets import PATTERNS, REST, Finder, Span, credential_kind
+from bot.gate.secrets import PATTERNS, REST, Finder, Span
 
 _OF = {
     "A": string.ascii_letters + string.digits,
@@ -118,14 +118,14 @@ def _cases(side: int) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("kind", "sample"), _cases(0), ids=lambda given: str(given)[:40])
 def test_each_positive_sample_is_found_and_named(kind: str, sample: str) -> None:
     text = filled(sample)
-    assert credential_kind(f"see {text} there") == kind
-    assert credential_kind(f'"{text}"') == kind
+    assert Finder().kind(f"see {text} there".encode()) == kind
+    assert Finder().kind(f'"{text}"'.encode()) == kind
     assert f"[redacted: {kind}]" in Finder().masked(f"see {text} there")
 
 
 @pytest.mark.parametrize(("kind", "sample"), _cases(1), ids=lambda given: str(given)[:40])
 def test_each_negative_sample_is_passed_over(kind: str, sample: str) -> None:
-    assert credential_kind(f"see {filled(sample)} there") is None
+    assert Finder().kind(f"see {filled(sample)} there".encode()) is None
 
 
 def test_every_pattern_has_samples_of_both_kinds() -> None:
@@ -135,7 +135,8 @@ def test_every_pattern_has_samples_of_both_kinds() -> None:
 
 @pytest.mark.parametrize("word", ["EXAMPLE", "your-key", "XXXXXXXX", "fake"])
 def test_what_says_that_it_is_none_is_passed_over(word: str) -> None:
-    assert credential_kind("ghp_" + (word + "a" * 40)[:36].replace("-", "A")) is None or word == "your-key"
+    token = "ghp_" + (word + "a" * 40)[:36].replace("-", "A")
+    assert Finder().kind(token.encode()) is None or word == "your-key"
 
 
 def test_a_key_is_masked_with_its_body() -> None:
