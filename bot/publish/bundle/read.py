@@ -53,6 +53,8 @@ class BundleError(UsageError):
 def read_bundle(folder: Path) -> Bundle:
     """Return the bundle in `folder`, its structure and hashes checked and its texts untrusted. Raises `BundleError` or
     `UsageError`, one sentence, if anything is invalid."""
+    if folder.is_symlink():
+        raise BundleError(f"The bundle cannot be read: {folder} is a symbolic link.")
     outcome = parse_outcome(_read(folder, OUTCOME, OUTCOME_LIMIT))
     patch = _read(folder, PATCH, PATCH_LIMIT)
     if sha256_of(patch) != outcome.patch_sha256:
