@@ -97,7 +97,6 @@ def _at_endpoint(info: ModelInfo, endpoint: Endpoint, vendor: Vendor) -> ModelIn
         forced_choice=dialect.forced_choice or (info.forced_choice and endpoint.is_openai),
         streams_tools=info.streams_tools and endpoint.is_anthropic,
         efforts=info.efforts if takes_effort else (),
-        hour_cache=info.hour_cache and endpoint.is_anthropic,
     )
 
 
@@ -128,7 +127,7 @@ def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> Wire:
     info = model_info(name)
     # Opus 4.5 takes an effort at Anthropic alone.
     efforts = info.efforts if info.thinking == "adaptive" else ()
-    info = replace(info, streams_tools=False, efforts=efforts, hour_cache=False)
+    info = replace(info, streams_tools=False, efforts=efforts)
     if vendor.format == "bedrock":
         return anthropic_clouds.bedrock(info, environment)
     return anthropic_clouds.vertex(info, environment)

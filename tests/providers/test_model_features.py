@@ -98,35 +98,11 @@ def test_every_listed_level_is_one_of_the_known_ones() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_server_of_ones_own_gets_no_field_that_it_may_not_know(model: str) -> None:
-    request = ModelRequest("Be brief.", (), ask().messages, effort="high", long_cache=True)
+    request = ModelRequest("Be brief.", (), ask().messages, effort="high")
     end, [received] = run(model, [Say("Hi.")], request)
     assert isinstance(end, Complete)
     assert sent_effort(received.json) == ""
     assert "ttl" not in received.body.decode()
-
-
-def marks(body: dict[str, Any]) -> list[dict[str, str]]:
-    blocks = [*body["system"], *(block for message in body["messages"] for block in message["content"])]
-    return [block["cache_control"] for block in blocks if "cache_control" in block]
-
-
-def test_a_long_cache_marks_all_for_an_hour_since_none_may_outlast_one_before_it() -> None:
-    body = params("anthropic/claude-sonnet-5-5", long_cache=True)
-    assert marks(body) == [{"type": "ephemeral", "ttl": "1h"}] * 2
-    plain = params("anthropic/claude-sonnet-5-5")
-    assert marks(plain) == [{"type": "ephemeral"}] * 2
-    for one in (body, plain):
-        for block in (
-            *one["system"],
-            *(block for message in one["messages"] for block in message["content"]),
-        ):
-            block.pop("cache_control", None)
-    assert json.dumps(body) == json.dumps(plain)
-
-
-@pytest.mark.parametrize("model", ["vertex/claude-opus-5-5", "anthropic/claude-of-next-year"])
-def test_where_an_hour_is_not_known_to_be_taken_the_marks_stay_as_they_are(model: str) -> None:
-    assert {"type": "ephemeral", "ttl": "1h"} not in marks(params(model, long_cache=True))
 
 
 def test_what_is_cached_for_an_hour_costs_twice_the_input() -> None:
@@ -218,7 +194,6 @@ def test_the_clouds_take_no_hour() -> None:
     provider = connect("vertex/claude-sonnet-5-5", KEYS)
     assert isinstance(provider, StreamingProvider)
     assert isinstance(provider._wire, _Cloud)
-    assert not provider.info.hour_cache
     provider.close()
 
 

@@ -82,7 +82,6 @@ class RunSubagents:
             before=(),
             tools=None,
             fallback=model.fall_back,
-            slow_checks=lambda: False,
         )
 
 
