@@ -35,6 +35,8 @@ def test_title_summary_notes_and_net_counts_come_before_any_step(tmp_path: Path)
     ):
         assert part in first, part
     assert "`60s`" not in first
+    # Also in the list of files: the edits of one add up to more than what is published of it.
+    assert first.count("tidytime/format.py +2 −5") == 2
     assert (
         first.index("For the reviewer") < first.index("tidytime/format.py +2") < first.index("EvidenceChange")
     )
@@ -58,13 +60,6 @@ def test_a_patch_that_the_journal_does_not_name_is_not_shown(tmp_path: Path) -> 
     journal = sample(tmp_path / "journal.jsonl")
     journal.with_name("changes.patch").write_bytes(PATCH + b"\n")
     assert "The change" not in spoken(render_page(journal))
-
-
-def test_a_file_of_the_list_has_the_counts_of_the_change(tmp_path: Path) -> None:
-    """Three edits of one file add up to more than what is published of it."""
-    text = spoken(render_page(sample(tmp_path / "journal.jsonl")))
-    files = text[text.index("Files", text.index("EvidenceChange")) :]
-    assert "tidytime/format.py +2 −5" in files
 
 
 def test_a_finding_shows_its_code_and_what_it_should_become(tmp_path: Path) -> None:

@@ -123,52 +123,43 @@ HALF = (Text("Half"), ToolCall("c1", "bash", '{"comm', complete=False))
 FAILED_RESPONSE = ResponseFailed(1, "the stream ended early", None, False, HALF, Usage(5), 0.1)
 
 
+OF_RUN = [
+    # Who asked for what, and how it ended.
+    "59.7 seconds are shown as 60s",
+    "this issue",
+    "mira-okafor (maintainer)",
+    "#12",
+    "octo/tidytime at 4f2a",
+    "changed (end turn)",
+    "anthropic/claude-sonnet-5-5",
+    "bubblewrap 0.8.0",
+    "History was not fetched.",
+    # Every turn with its calls and results.
+    "Where is the division?",
+    "I will divide.",
+    "path: calc.py",
+    "newa b",
+    "Edited calc.py.",
+    "Sent again after 2.5 s: the server is overloaded (529)",
+    "end_turn (stop_sequence)",
+    # What was decided of each call, by which rule.
+    "allowed by rule write-code for calc.py",
+    "denied by rule no-deleting – use git instead",
+    "allowed no rule forbids it",
+    # Checks, usage and cost.
+    "✓ python3 -m unittest fixed failed, exit 1, 0.4 s passed, exit 0, 0.3 s",
+    "Output of python3 -m unittest before the change AssertionError: 6 != 2",
+    "1,617 tokens, 19 % of the input from cache, $0.0123, first token after 1.2 s",
+    "1,605 tokens, 93 % of the input from cache",
+    "$0.0143, 2 turns",
+    "1,300 tokens read, 1,800 from cache, 40 into cache, 82 written",
+]
+
+
 @pytest.mark.parametrize(
     ("records", "shown"),
     [
-        # Who asked for what, and how it ended.
-        (
-            RUN,
-            [
-                "59.7 seconds are shown as 60s",
-                "this issue",
-                "mira-okafor (maintainer)",
-                "#12",
-                "octo/tidytime at 4f2a",
-            ],
-        ),
-        (
-            RUN,
-            [
-                "changed (end turn)",
-                "anthropic/claude-sonnet-5-5",
-                "bubblewrap 0.8.0",
-                "History was not fetched.",
-            ],
-        ),
-        # Every turn with its calls and results.
-        (
-            RUN,
-            [
-                "Where is the division?",
-                "I will divide.",
-                "path: calc.py",
-                "new",
-                "a b",
-                "Edited calc.py.",
-                "Done.",
-            ],
-        ),
-        (RUN, ["Sent again after 2.5 s: the server is overloaded (529)", "end_turn (stop_sequence)"]),
-        # What was decided of each call, by which rule.
-        (RUN, ["allowed by rule write-code for calc.py", "denied by rule no-deleting – use git instead"]),
-        (RUN, ["allowed no rule forbids it"]),
-        (RUN, ["✓ python3 -m unittest fixed failed, exit 1, 0.4 s passed, exit 0, 0.3 s"]),
-        (RUN, ["Output of python3 -m unittest before the change AssertionError: 6 != 2"]),
-        # Usage and cost.
-        (RUN, ["1,617 tokens, 19 % of the input from cache, $0.0123, first token after 1.2 s"]),
-        (RUN, ["1,605 tokens, 93 % of the input from cache", "$0.0143, 2 turns"]),
-        (RUN, ["1,300 tokens read, 1,800 from cache, 40 into cache, 82 written"]),
+        (RUN, OF_RUN),
         # Runs that were killed, and answers that failed or were cut.
         ((RequestSent(1, 1),), ["The run did not end", "no answer: the run ended here"]),
         ((RequestSent(1, 1), FAILED_RESPONSE), ["Failed: the stream ended early", "Half"]),
