@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from xml.parsers import expat
 
+from bot.contracts.regular_files import read_regular
 from bot.toolhost import globs
 
 MIB = 1024 * 1024
@@ -16,7 +18,6 @@ LARGEST = 64 * MIB
 MOST_BYTES = 128 * MIB
 """Bytes of all reports of one check, so that they are read within seconds."""
 
-_MOST_LOOKED_AT = 200_000
 MOST_FILES = 2_000
 _SPECIAL = "*?[{"
 
@@ -49,60 +50,29 @@ def read(path: Path, folder: Path, largest: int = LARGEST) -> bytes:
     if real != real_folder and not real.startswith(real_folder.rstrip("/") + "/"):
         raise ReportError("lies behind a link that leads out of the repository")
     try:
-        if stat.S_ISLNK(os.lstat(path).st_mode):
-            raise ReportError("is a link, and links are not followed")
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        content = read_regular(path, largest + 1)
     except OSError as error:
-        raise ReportError(f"cannot be read: {error.strerror}") from error
-    with open(fd, "rb", buffering=0) as file:
-        of = os.fstat(fd)
-        if not stat.S_ISREG(of.st_mode):
-            raise ReportError("is not a regular file")
-        if of.st_size > largest:
-            raise ReportError(f"is larger than {largest // MIB} MiB")
-        content = bytearray()
-        while len(content) <= largest and (piece := file.read(4 * MIB)):
-            content += piece
+        irregular = error.errno == errno.EINVAL
+        raise ReportError(
+            "is not a regular file" if irregular else f"cannot be read: {error.strerror}"
+        ) from error
     if len(content) > largest:
         raise ReportError(f"is larger than {largest // MIB} MiB")
-    return bytes(content)
+    return content
 
 
 def _matching(root: Path, pattern: str) -> Iterator[str]:
+    """The files that match, relative to `root`. `**` is through no link."""
     plain = pattern.removeprefix("./")
     if not any(sign in plain for sign in _SPECIAL):
         yield plain
         return
     try:
-        wanted = globs.matcher(f"./{plain}")
-    except globs.TooManyAlternativesError:
-        return
-    fixed = plain[: min(plain.index(sign) for sign in _SPECIAL if sign in plain)].rpartition("/")[0]
-    for name in _files_below(root, fixed):
-        if wanted(name):
-            yield name
-
-
-def _files_below(root: Path, folder: str) -> Iterator[str]:
-    """Every file beneath `folder`, through no link, in a fixed order."""
-    waiting, looked_at = [folder], 0
-    while waiting:
-        here = waiting.pop()
-        try:
-            with os.scandir(root / here if here else root) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError:
-            continue
-        for entry in entries:
-            looked_at += 1
-            if looked_at > _MOST_LOOKED_AT:
-                return
-            name = f"{here}/{entry.name}" if here else entry.name
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name != ".git":
-                    waiting.append(name)
-            else:
-                yield name
+        for one in globs.expand_braces(plain):
+            for path in root.glob(f"{one}/*" if one.endswith("**") else one):
+                yield path.relative_to(root).as_posix()
+    except (globs.TooManyAlternativesError, ValueError, NotImplementedError):
+        return  # a pattern that matches nothing here
 
 
 Begin = Callable[[str, dict[str, str]], None]
