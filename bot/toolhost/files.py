@@ -7,13 +7,12 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.plain_text import printable_name
+from bot.contracts.regular_files import read_regular
 from bot.contracts.tools import ToolFailure
 from bot.contracts.workspace_tools import OUTPUT_NAME, TEMPORARY
 from bot.toolhost.context import Context
@@ -156,56 +155,29 @@ class LoadedFile(NamedTuple):
     lf: str
 
 
-@contextmanager
-def opened(context: Context, path: Path, raw_path: str) -> Iterator[tuple[int, os.stat_result]]:
-    """Yield a descriptor of the regular file `path` and its status. `raw_path` is the model's name of it, for messages.
-
-    Without O_NONBLOCK, opening a named pipe would wait for a writer.
-    """
+def read(context: Context, path: Path, raw_path: str) -> bytes:
+    """All of a regular file. `raw_path` is the model's name of it, for messages. Raises `ToolFailure` for anything
+    else, and for more than `LARGE` bytes."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        data = read_regular(path, LARGE + 1)
     except FileNotFoundError:
         raise missing(context, path, raw_path) from None
     except OSError as error:
         raise _special(path, raw_path) or failure(error, display_name(raw_path)) from None
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise _special(path, raw_path) or ToolFailure(
-                f"{display_name(raw_path)} is not a regular file. Use bash."
-            )
-        yield fd, status
-    finally:
-        os.close(fd)
+    if len(data) > LARGE:
+        size = f"{display_name(raw_path)} has over {LARGE >> 20} MiB"
+        raise ToolFailure(f"{size}: show a part with bash, such as tail, or change it there.")
+    return data
 
 
-def load(context: Context, path: Path, raw_path: str, most: int = LARGE) -> LoadedFile:
-    """The text file `path`, for a change. Raises `ToolFailure` for anything that cannot be changed as text, and for
-    more than `most` bytes."""
-    name = relative(context, path)
-    with opened(context, path, raw_path) as (fd, status):
-        if status.st_size > most:
-            raise ToolFailure(
-                f"{name} has {status.st_size} bytes; files over {most} cannot be edited. Change it with bash."
-            )
-        data = read_all(fd, name)
+def load(context: Context, path: Path, raw_path: str) -> LoadedFile:
+    """The text file `path`, for a change. Raises `ToolFailure` for anything that cannot be changed as text."""
+    name, data = relative(context, path), read(context, path, raw_path)
     try:
         text = decode(data)
     except NotTextError as error:
         raise ToolFailure(f"{name} cannot be changed as text: {error}. Use bash.") from None
     return LoadedFile(path, name, data, sha256(data), text, to_lf(text.content))
-
-
-def read_all(fd: int, name: str) -> bytes:
-    """Everything from the descriptor's start, up to `LARGE`. Raises `ToolFailure` when reading fails."""
-    try:
-        remaining, pieces = LARGE + 1, []
-        while remaining and (piece := os.read(fd, min(remaining, max(4096, os.fstat(fd).st_size + 1)))):
-            pieces.append(piece)
-            remaining -= len(piece)
-        return b"".join(pieces)
-    except OSError as error:
-        raise failure(error, name) from None
 
 
 def view_call(name: str, offset: int = 1, limit: int = 0) -> str:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
 from bot.toolhost.diff import MAX_TEXT, Diff, compare
-from bot.toolhost.files import LARGE, LoadedFile, failure, opened, read_all, relative, resolve, view_call
+from bot.toolhost.files import LARGE, LoadedFile, failure, read, relative, resolve, view_call
 from bot.toolhost.text import NotEncodableError, Text, count_lines, encode, sha256, to_lf
 from bot.toolhost.transaction import Step, StepFailed, apply_steps
 
@@ -113,11 +113,10 @@ def _check_unmoved(context: Context, proposal: _Proposal) -> None:
         )
     # If there is nothing yet, creation fails by itself if something appeared.
     for known in filter(None, (change.before, change.source)):
-        with opened(context, known.path, known.name) as (fd, _):
-            if read_all(fd, known.name) != known.data:
-                raise ToolFailure(
-                    f"{known.name} changed meanwhile; nothing was written. Call {view_call(known.name)} again."
-                )
+        if read(context, known.path, known.name) != known.data:
+            raise ToolFailure(
+                f"{known.name} changed meanwhile; nothing was written. Call {view_call(known.name)} again."
+            )
 
 
 def _write(context: Context, proposals: Sequence[_Proposal]) -> None:

@@ -268,7 +268,7 @@ def test_a_missing_file_is_told_with_close_names(bench: Bench) -> None:
 def test_a_file_over_the_limit_is_not_edited(bench: Bench) -> None:
     path = bench.write("big.txt", "one\n")
     os.truncate(path, LARGE + 1)
-    assert "cannot be edited" in bench.refusal("edit", path="big.txt", old="one", new="two")
+    assert "big.txt has over 64 MiB" in bench.refusal("edit", path="big.txt", old="one", new="two")
 
 
 # While the question is open.

@@ -250,8 +250,8 @@ class Diagnosing:
 
     def _now(self, name: str) -> str | None:
         try:
-            with files.opened(self._context, self._context.root / name, name) as (fd, status):
-                return decode(files.read_all(fd, name)).content if status.st_size <= _LARGEST else None
+            data = files.read(self._context, self._context.root / name, name)
+            return decode(data).content if len(data) <= _LARGEST else None
         except (ToolFailure, NotTextError):
             return None
 

@@ -13,15 +13,7 @@ from bot.ecosystems.outline import Definition
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.file_excerpt import MAX_LINE, Window, window_of
-from bot.toolhost.files import (
-    LARGE,
-    inside,
-    opened,
-    read_all,
-    relative,
-    resolve_readable,
-    view_call,
-)
+from bot.toolhost.files import inside, read, relative, resolve_readable, view_call
 from bot.toolhost.text import (
     NotTextError,
     Text,
@@ -53,10 +45,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     limit = integer_argument(arguments, "limit", MAX_LINES, 1, MAX_LINES)
     path = resolve_readable(context, raw_path)
     name = relative(context, path)
-    with opened(context, path, raw_path) as (fd, status):
-        if status.st_size > LARGE:
-            raise ToolFailure(f"{name} has {status.st_size} bytes: show a part with bash, such as tail.")
-        data = read_all(fd, name)
+    data = read(context, path, raw_path)
     try:
         text = decode(data)
     except NotTextError as error:
