@@ -7,6 +7,8 @@ import fnmatch
 import re
 from collections.abc import Callable
 
+from bot.contracts.tools import ToolFailure
+
 MAX_ALTERNATIVES = 64
 
 _ESCAPED = re.compile(r"\\([*?\[])")
@@ -17,13 +19,10 @@ _UNESCAPED = re.compile(r"\\(.)")
 Matcher = Callable[[str], bool]
 
 
-class TooManyAlternativesError(Exception):
-    """The braces of a pattern stand for more than `MAX_ALTERNATIVES` patterns."""
-
-
 def matcher(pattern: str) -> Matcher:
     """Whether relative paths match. Without a slash the pattern is for the file's name, wherever it is; one that ends
-    with a slash is for all below. Raises `TooManyAlternativesError`."""
+    with a slash is for all below. Raises `ToolFailure` if its braces stand for
+    more than `MAX_ALTERNATIVES`."""
     alternatives = [_one(plain) for plain in expand_braces(pattern)]
     return lambda path: any(matches(path) for matches in alternatives)
 
@@ -68,5 +67,5 @@ def expand_braces(pattern: str) -> list[str]:
         parts = reversed(_COMMA.split(group[1]))
         waiting += [one[: group.start()] + part + one[group.end() :] for part in parts]
         if len(expanded) + len(waiting) > MAX_ALTERNATIVES:
-            raise TooManyAlternativesError
+            raise ToolFailure("The braces stand for too many patterns. Send fewer alternatives.")
     return list(dict.fromkeys(expanded))

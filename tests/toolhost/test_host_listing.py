@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.toolhost.globs import TooManyAlternativesError, expand_braces, matcher
+from bot.contracts.tools import ToolFailure
+from bot.toolhost.globs import expand_braces, matcher
 from bot.toolhost.listing import scratch_repository
 from bot.toolhost.scan import Scanner
 from tests.toolhost.conftest import Bench
@@ -167,5 +168,5 @@ def test_braces(pattern: str, expected: list[str]) -> None:
 
 
 def test_braces_cannot_grow_without_bound() -> None:
-    with pytest.raises(TooManyAlternativesError):
+    with pytest.raises(ToolFailure):
         matcher("{a,b}" * 30)

@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from bot.contracts.regular_files import read_regular
+from bot.contracts.tools import ToolFailure
 from bot.toolhost import globs
 
 MIB = 1024 * 1024
@@ -71,7 +72,7 @@ def _matching(root: Path, pattern: str) -> Iterator[str]:
         for one in globs.expand_braces(plain):
             for path in root.glob(f"{one}/*" if one.endswith("**") else one):
                 yield path.relative_to(root).as_posix()
-    except (globs.TooManyAlternativesError, ValueError, NotImplementedError):
+    except (ToolFailure, ValueError, NotImplementedError):
         return  # a pattern that matches nothing here
 
 

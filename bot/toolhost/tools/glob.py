@@ -11,7 +11,7 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_FILES
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import display_name, inside, missing, relative, resolve_readable, search_location
-from bot.toolhost.globs import TooManyAlternativesError, matcher
+from bot.toolhost.globs import matcher
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -51,10 +51,7 @@ def _from_folder(context: Context, pattern: str, folder: Path) -> str:
 
 def _matching(context: Context, folder: Path, pattern: str) -> list[str]:
     """Files in the folder that match, relative to it."""
-    try:
-        matches = matcher(pattern)
-    except TooManyAlternativesError:
-        raise ToolFailure("The braces stand for too many patterns. Send fewer alternatives.") from None
+    matches = matcher(pattern)
     names = search_location(context, folder).names
     # Names with brackets exist as well, such as app/[id]/page.tsx.
     return list(filter(matches, names)) or [n for n in names if n == pattern.removeprefix("./")]

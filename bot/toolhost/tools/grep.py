@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from bot.contracts.formatting import count_of
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_MATCHES, MODES
 from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
-from bot.toolhost.globs import TooManyAlternativesError, matcher
+from bot.toolhost.globs import matcher
 from bot.toolhost.listing import ScratchRepository, scratch_repository
 from bot.toolhost.search import Hit, Query, counts, hits
 
@@ -84,7 +85,7 @@ def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> 
         cut = count > MAX_MATCHES
         note = f"; the first {MAX_MATCHES} files are shown, narrow with path or glob"
     if cut:
-        lines.append(f"[{_number(total, 'matching line')} in {_number(count, 'file')}{note}]")
+        lines.append(f"[{count_of(total, 'matching line')} in {count_of(count, 'file')}{note}]")
     return ToolOutcome("\n".join(lines), metadata={**metadata, "truncated": cut})
 
 
@@ -92,12 +93,7 @@ def _searched(request: _GrepRequest) -> list[str]:
     names = request.location.full_names
     if not request.glob:
         return names
-    try:
-        matches = matcher(request.glob)
-    except TooManyAlternativesError:
-        raise ToolFailure(
-            "The braces of glob stand for too many patterns. Send fewer alternatives."
-        ) from None
+    matches = matcher(request.glob)
     start = len(request.location.below) + 1 if request.location.below else 0
     return [path for path in names if matches(path[start:] or path.rpartition("/")[2])]
 
@@ -123,10 +119,6 @@ def _first_hits(git: ScratchRepository, request: _GrepRequest, found: Mapping[st
         return []  # the files changed meanwhile
     path, end = taken[last].path, taken[last].line + request.around
     return taken[: last + 1] + [hit for hit in taken[last + 1 :] if hit.path == path and hit.line <= end]
-
-
-def _number(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 MAX_LINE = 500
