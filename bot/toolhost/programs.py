@@ -30,15 +30,14 @@ _MOST_ERRORS = 4096
 
 
 class ProgramResult(NamedTuple):
-    """A program that ended. `exit_code` is negative for a signal, as `subprocess` has it; `duration` is in
-    seconds. `output` is its standard output, `errors` the beginning of its standard error. `capped` is true
-    when it was stopped because it wrote more than it was allowed."""
+    """A program that ended. `exit_code` is negative for a signal, as `subprocess` has it. `output` is its standard
+    output, `errors` the beginning of its standard error. `capped` is true when it was stopped because it wrote more
+    than it was allowed."""
 
     exit_code: int
     output: bytes
     timed_out: bool
     cancelled: bool
-    duration: float
     errors: bytes = b""
     capped: bool = False
 
@@ -121,7 +120,7 @@ def run_program(
 ) -> ProgramResult:
     """Run `argv` and return its output, at most `cap` bytes; it is killed a moment after it wrote more. `timeout` is in
     seconds. Raises `OSError` when the program cannot be started."""
-    began = time.monotonic()
+    deadline = time.monotonic() + timeout
     with _in_memory(stdin) as source, _in_memory() as output, _in_memory() as errors:
         process = start_program(
             list(argv),
@@ -133,7 +132,7 @@ def run_program(
             start_new_session=True,
         )
         try:
-            ended = _wait(process.pid, began + timeout, cancelled, lambda: _size(output) > cap)
+            ended = _wait(process.pid, deadline, cancelled, lambda: _size(output) > cap)
         finally:
             signal_group(process.pid, signal.SIGKILL)  # with processes that it left running
             exit_code = process.wait()
@@ -143,7 +142,6 @@ def run_program(
             os.pread(output.fileno(), cap, 0),
             timed_out=not ended and not capped and not cancelled.is_set(),
             cancelled=not ended and cancelled.is_set(),
-            duration=time.monotonic() - began,
             errors=os.pread(errors.fileno(), _MOST_ERRORS, 0),
             capped=capped,
         )

@@ -99,11 +99,6 @@ class Spill:
             os.close(self._fd)
             self._fd = -1
 
-    @property
-    def held(self) -> int:
-        """Bytes in the file."""
-        return self._held
-
     def read(self, start: int, size: int) -> bytes:
         """Up to `size` bytes of the file, from byte `start` on."""
         return os.pread(self._fd, max(0, min(size, self._held - start)), start)

@@ -41,7 +41,6 @@ def test_output_over_the_cap_stops_the_program() -> None:
     finished = run("yes", cap=1000, timeout=600)
     assert finished.capped
     assert finished.output == b"y\n" * 500
-    assert finished.duration < 60
 
 
 def test_errors_over_their_cap_do_not_stop_it() -> None:
