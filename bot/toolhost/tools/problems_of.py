@@ -37,25 +37,9 @@ _APART = _ONE_CORE + 'exec "$@" 2>"$words"'
 _TOGETHER = _ONE_CORE + 'exec "$@" 2>&1'
 
 
-class _Buffer:
-    """Keeps the first bytes of an output, and then asks to stop."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-
-    def __call__(self, piece: bytes) -> bool:
-        self.data += piece
-        return self.full
-
-    @property
-    def full(self) -> bool:
-        return len(self.data) > _MOST_OUTPUT
-
-
 class _CheckerRun(NamedTuple):
     ended: shell.CommandResult
     output: bytes
-    flooded: bool
     words: str
 
 
@@ -118,7 +102,7 @@ def _result_of(checker: Mapping[str, Any], ran: _CheckerRun, context: Context, f
         return _none("timed_out", f"it did not end in {ran.ended.duration:.0f} s")
     if ran.ended.cancelled:
         return _none("unavailable", "the run was over before it")
-    if ran.flooded:
+    if len(ran.output) > _MOST_OUTPUT:
         return _none("unavailable", f"it printed more than {_MOST_OUTPUT // 1_000_000} MB")
     if ran.ended.limit is not None:
         return _none("unavailable", f"it met a limit of the sandbox: {ran.ended.limit.name}")
@@ -149,27 +133,28 @@ def _run(
     together: bool = False,
 ) -> _CheckerRun:
     """Run a program like a command of the model: watched, limited, and without a process left at its end."""
-    output = _Buffer()
+    data = bytearray()
+
+    def take(piece: bytes) -> bool:
+        data.extend(piece)
+        return len(data) > _MOST_OUTPUT
+
     words = _Words(context.tmp / f".words-{context.seq}")
     script = _TOGETHER if together else _APART
-    environment = {
-        **location.environment,
-        **checking(str(context.tmp)),
-        "LC_ALL": "C.UTF-8",
-    }
+    environment = {**location.environment, **checking(str(context.tmp)), "LC_ALL": "C.UTF-8"}
     try:
         whole = ["bash", "-c", script, "bash", words.path, str(max(os.sched_getaffinity(0))), *argv]
         ended = shell.run_command(
             Command(whole, location.around[0], environment, max(deadline - time.monotonic(), 0.1)),
-            output,
+            take,
             cancelled=context.cancelled,
             monitor=context.monitor,
             usage=context.command_usage(),
         )
-        first = words.first() or bytes(output.data[:_WORDS])
+        first = words.first() or bytes(data[:_WORDS])
     finally:
         words.close()
-    return _CheckerRun(ended, bytes(output.data), output.full, first.decode("utf-8", "replace"))
+    return _CheckerRun(ended, bytes(data), first.decode("utf-8", "replace"))
 
 
 class _Words:
