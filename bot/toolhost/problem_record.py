@@ -6,10 +6,12 @@ from __future__ import annotations
 import json
 import os
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 from bot.contracts.plain_text import printable
+from bot.contracts.regular_files import read_regular
 from bot.ecosystems.checker_output import Find
 
 MOST = 20_000
@@ -38,7 +40,12 @@ class Rows:
 def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> Rows:
     """The problems in files beneath `root`. `unit` is what columns count if it is not code points: utf-8 or utf-16.
     `folder`, relative to `root`, is the one that the checker ran in; its paths are relative to it."""
-    sources = _Sources(root)
+    read = lru_cache(maxsize=1)(partial(_read_lines, os.path.realpath(root)))
+
+    def source(path: str, number: int) -> str:
+        lines = read(path)
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
     rows_so_far: list[Row] = []
     outside = size = 0
     for find in finds:
@@ -47,7 +54,7 @@ def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> 
             outside += 1
             continue
         line = _number(find.line)
-        text = sources.line(path, line)
+        text = source(path, line)
         column = code_points(text, _number(find.column), unit)
         message = one_line(find.message, _LONGEST["message"], root)
         code = one_line(find.code, _LONGEST["code"])
@@ -103,27 +110,13 @@ def code_points(text: str, column: int, unit: str) -> int:
     return len(before.decode(encoding, "ignore")) + 1
 
 
-class _Sources:
-    """The lines of the repository's files, with a cache of the last file."""
-
-    def __init__(self, root: str) -> None:
-        self._root = os.path.realpath(root)
-        self._path = ""
-        self._lines: list[str] = []
-
-    def line(self, path: str, number: int) -> str:
-        if path != self._path:
-            self._path, self._lines = path, list(self._read(path))
-        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
-
-    def _read(self, path: str) -> Iterator[str]:
-        real = os.path.realpath(os.path.join(self._root, path))
-        if not real.startswith(f"{self._root}/") or not os.path.isfile(real):
-            return
-        try:
-            with open(real, "rb") as file:
-                content = file.read(_LARGEST_SOURCE + 1)
-        except OSError:
-            return
-        if len(content) <= _LARGEST_SOURCE:
-            yield from content.decode("utf-8", "replace").split("\n")
+def _read_lines(root: str, path: str) -> list[str]:
+    """The lines of a file of the repository; none of a large one or one behind a link that leads out."""
+    real = os.path.realpath(os.path.join(root, path))
+    if not real.startswith(f"{root}/"):
+        return []
+    try:
+        content = read_regular(real, _LARGEST_SOURCE + 1)
+    except OSError:
+        return []
+    return content.decode("utf-8", "replace").split("\n") if len(content) <= _LARGEST_SOURCE else []
