@@ -9,8 +9,8 @@ which runs only inside the sandbox: the supervisor needs them before the first r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from bot.contracts.tool_schema import Schema, text, whole
 from bot.contracts.tools import ToolSpec
 
 MAX_LINES = 2000
@@ -28,14 +28,12 @@ MAX_TIMEOUT = 600
 MAX_WAIT = 100
 """Seconds. Less than the supervisor waits for a call without a time limit."""
 
-_Schema = Mapping[str, Any]
-_STRING: _Schema = {"type": "string"}
-_INTEGER: _Schema = {"type": "integer"}
-_BOOLEAN: _Schema = {"type": "boolean"}
+_STRING, _INTEGER = text(), whole()
+_BOOLEAN: Schema = {"type": "boolean"}
 
 
 def _tool(
-    name: str, description: str, properties: Mapping[str, _Schema], *required: str, writes: bool = False
+    name: str, description: str, properties: Mapping[str, Schema], *required: str, writes: bool = False
 ) -> ToolSpec:
     schema = {"type": "object", "properties": properties}
     return ToolSpec(name, description, {**schema, "required": list(required)} if required else schema, writes)
@@ -66,7 +64,7 @@ GREP = _tool(
         "glob": _STRING,
         "literal": _BOOLEAN,
         "context": _INTEGER,
-        "mode": {"type": "string", "enum": list(MODES)},
+        "mode": text(enum=list(MODES)),
     },
     "pattern",
 )
@@ -103,11 +101,7 @@ BASH = _tool(
     "background.",
     {
         "command": _STRING,
-        "timeout": {
-            **_INTEGER,
-            "maximum": MAX_TIMEOUT,
-            "description": f"seconds, {DEFAULT_TIMEOUT} if left out",
-        },
+        "timeout": whole(f"seconds, {DEFAULT_TIMEOUT} if left out", maximum=MAX_TIMEOUT),
         "background": _BOOLEAN,
     },
     "command",
@@ -117,7 +111,7 @@ BASH = _tool(
 BASH_OUTPUT = _tool(
     "bash_output",
     "New output of a background command, or all from a line on.",
-    {"id": _INTEGER, "offset": _INTEGER, "wait": {**_INTEGER, "description": "seconds"}},
+    {"id": _INTEGER, "offset": _INTEGER, "wait": whole("seconds")},
     "id",
     writes=True,
 )
