@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import time
 from pathlib import Path
-
-import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import FileVersion
 from bot.workspace.client import Workspace
-from tests.support.workspaces import GIT, Bench, bash
+from tests.support.workspaces import Bench, bash
 
 
 def digest(content: bytes) -> str:
@@ -135,19 +132,6 @@ def test_a_scan_begun_is_collected_by_a_later_call(workspace: Workspace) -> None
     bash(workspace, "echo three >> a.txt")
     assert changed(workspace)["a.txt"].content == b"one\ntwo\n"
     assert changed(workspace)["a.txt"].content == b"one\ntwo\nthree\n"
-
-
-@pytest.mark.slow
-def test_in_a_large_tree_only_what_moved_is_reported(bench: Bench) -> None:
-    for number in range(5000):
-        folder = bench.tree / f"d{number % 50}"
-        folder.mkdir(exist_ok=True)
-        (folder / f"f{number}").write_bytes(b"")
-    for arguments in (["add", "-A"], ["commit", "-q", "-m", "Many"]):
-        subprocess.run([*GIT, *arguments], cwd=bench.tree, check=True, env={"PATH": os.environ["PATH"]})
-    workspace = bench.start()
-    bash(workspace, "echo two >> a.txt; rm d7/f7")
-    assert set(changed(workspace)) == {"a.txt", "d7/f7"}
 
 
 def test_a_file_without_end_takes_no_time(bench: Bench) -> None:
