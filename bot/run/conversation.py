@@ -50,12 +50,10 @@ def new_conversation(
     """What the conversation with `model` needs, and its result tools. Writes the journal's first lines."""
     provider, profile = model.provider, run.profile
     calls = CallTracker()
-    subagents = RunSubagents(
-        run, models, parts.workspace, parts.gatekeeper, parts.archive, parts.skills, calls
-    )
+    subagents = RunSubagents(run, models, parts.workspace, parts.gatekeeper, parts.archive, calls)
     results = ResultTools(
         *((parts.review.tool,) if parts.review else ()),
-        *parts.skills.tools,
+        parts.skills.tool,
         subagents.tool,
         propose=parts.proposals,
         person=parts.gatekeeper.approvals.answer,

@@ -89,8 +89,8 @@ def granted_profile(
     return profile if budget.runs_commands and granted else without_commands(profile)
 
 
-def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
-    """The workspaces of a run, the trees that its commands run in, and its checks. `skills` is the folder of those."""
+def run_environment(run: Run) -> RunEnvironment:
+    """The workspaces of a run, the trees that its commands run in, and its checks."""
     profile, policy, checkout = run.profile, run.policy, run.checkout
     prepares = profile.setup and run.environment.get("SLASH_AGENT_PREPARE") == "auto"
     wants = (prepares and not (policy.setup or policy.bring)) or not (profile.read_only or policy.checks)
@@ -104,9 +104,7 @@ def run_environment(run: Run, skills: Path | None = None) -> RunEnvironment:
     setup, unset = _possible_setup(run, preparation.setup if preparation else wanted)
     tools = _tools(run)
     network = Network(run, setup)
-    workspaces = Workspaces(
-        run=run, network=network, tools=tools, skills=skills, has_setup=bool(setup or archive)
-    )
+    workspaces = Workspaces(run=run, network=network, tools=tools, has_setup=bool(setup or archive))
     trees = Trees(
         run,
         workspaces.start_commands,
@@ -212,7 +210,7 @@ class Parts:
 def make_parts(run: Run) -> Parts:
     """Raises `UsageError`."""
     skills = RunSkills(run)
-    environment = run_environment(run, skills.folder)
+    environment = run_environment(run)
     gatekeeper = _gatekeeper(run, skills)
     diagnostics = DiagnosticsMonitor(
         None if run.profile.read_only else run.policy.diagnostics,

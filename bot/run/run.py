@@ -155,7 +155,7 @@ def _read_base(
         stop=stop,
         checkout=whole,
         policy=policy,
-        profile=with_skill_tool(granted_profile(spec, policy, last, writes=writes), skill_set),
+        profile=with_skill_tool(granted_profile(spec, policy, last, writes=writes)),
         confinement=chosen.confinement,
         sandbox_probe=chosen.sandbox_probe,
         journal=journal,

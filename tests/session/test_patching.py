@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -64,27 +63,6 @@ def test_what_needs_a_failed_edit_is_not_run_in_the_same_answer(cli: Cli, repo: 
     change = (bundle / "changes.patch").read_text()
     assert "ran.txt" not in change
     assert "+more" in change
-
-
-@pytest.mark.slow
-def test_one_denied_path_denies_the_whole_patch(cli: Cli, repo: Path, bundle: Path) -> None:
-    (repo / ".github" / "agent.yml").write_text(
-        "version: 1\nrules:\n  - effect: deny\n    paths: ['docs/**']\n    tools: [write]\n"
-        "    reason: made by make docs\n"
-    )
-    commit_all(repo)
-    hidden = patch(f"*** Delete File: {CHANGES}", " *** Add File: docs/new.md", "+# New")
-    steps: list[Step] = [PATCH, hidden, shell("echo x > notes.txt")]
-    journal = run(cli, repo, bundle, *steps)
-    results = [one for one in read_journal(journal).records(lines.Result) if one.name == "patch"]
-    assert [one.denied for one in results] == [True, True]
-    assert "agent.yml:3" in results[0].content
-    assert "made by make docs" in results[1].content
-    assert "docs/new.md: " in results[1].content
-    assert "Nothing was written" in results[1].content
-    outcome = json.loads((bundle / "outcome.json").read_text())
-    assert [file["path"] for file in outcome["files"]] == ["notes.txt"]
-    assert "docs/new.md" in outcome["denials"][1]["subject"]
 
 
 def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: Path, bundle: Path) -> None:

@@ -23,7 +23,6 @@ from bot.contracts.outcome import Status
 from bot.contracts.request import RunLimits
 from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.run_models import RunModels
-from bot.session.tools.skills import RunSkills, with_skill_tool
 from bot.session.tools.subagents import RunSubagents
 from bot.session.tools.toolbox import CallTracker, Gatekeeper
 from tests.session.conftest import Cli
@@ -95,9 +94,8 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -
     with Journal(tmp_path / "journal.jsonl", str) as journal:
         run = make_run(tmp_path, policy="model_settings: {effort: low}", journal=journal)
         models = RunModels(run, run.connect())
-        skills = RunSkills(run)
         gatekeeper = Gatekeeper(run.policy, run.tier, "", journal.write, run.profile)
-        subagents = RunSubagents(run, models, unused, gatekeeper, unused, skills, CallTracker())
+        subagents = RunSubagents(run, models, unused, gatekeeper, unused, CallTracker())
         subagents.parent = ConversationContext(
             *(run.connect(), "", unused, journal, RunLimits(turns=7), run.cancel),
             stop_on_denial=True,
@@ -113,7 +111,7 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -
     assert context.stop_on_denial
     assert context.effort == "low"
     reading = replace(run, profile=profile_of_verb("plan"))
-    tool = RunSubagents(reading, models, unused, gatekeeper, unused, skills, CallTracker()).tool
+    tool = RunSubagents(reading, models, unused, gatekeeper, unused, CallTracker()).tool
     assert tool.spec.parameters["properties"]["agent_type"]["enum"] == ["explore", "plan"]
 
 
@@ -295,11 +293,3 @@ def test_a_grant_answers_what_policy_asks_and_never_what_it_denies(stage: Stage)
     ]
     assert len(allowed) == 1
     assert "the skill greet (allowed-tools: Bash(git log:*))" in allowed[0]
-
-
-def test_without_a_skill_there_is_no_tool(tmp_path: Path) -> None:
-    run = make_run(tmp_path)
-    skills = RunSkills(run)
-    assert (skills.tools, skills.folder) == ((), None)
-    assert with_skill_tool(run.profile, run.skills) == run.profile
-    assert skills.after_results() == skills.carried() == []

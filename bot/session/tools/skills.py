@@ -26,49 +26,33 @@ def find_skills(checkout: Checkout, user: Mapping[str, str], request: Request) -
     return session_skills(user, commit_skills(checkout.git, commit), wanted)
 
 
-def with_skill_tool(profile: Profile, skills: SkillSet) -> Profile:
-    """`profile` with the tool that loads skills, where there are some."""
-    return replace(profile, helper_tools=(*profile.helper_tools, NAME)) if skills.skills else profile
+def with_skill_tool(profile: Profile) -> Profile:
+    """`profile` with the tool that loads skills."""
+    return replace(profile, helper_tools=(*profile.helper_tools, NAME))
 
 
 class RunSkills:
-    """The skills of one conversation. `tool` is `None` without skills; `folder` is shown to the agent's workspace."""
+    """The skills of one conversation; the bundled ones are always among them."""
 
     def __init__(self, run: Run) -> None:
         self.notes = run.skills.notes
         self.grants = ActiveGrants(run.root)
-        self.folder = run.folder.skills if run.skills.skills else None
-        self.tool: SkillTool | None = None
-        if self.folder is not None:
-            store = SkillFolder(self.folder, skills_path(run.confinement, self.folder))
-            self.tool = SkillTool(run.skills, store, self.grants)
-        self._run = run
-
-    def for_agent(self) -> RunSkills:
-        """The same skills for a subagent, none loaded, with its own grants."""
-        return RunSkills(self._run)
-
-    @property
-    def tools(self) -> tuple[SkillTool, ...]:
-        return (self.tool,) if self.tool else ()
+        store = SkillFolder(run.folder.skills, skills_path(run.confinement, run.folder.skills))
+        self.tool = SkillTool(run.skills, store, self.grants)
+        self._named = run.request.options.get(SKILL)
 
     def named(self) -> list[str]:
         """Load the skill that the request names, and return its instructions. Raises `UsageError` if that fails."""
-        name = self._run.request.options.get(SKILL)
-        if not name or self.tool is None:
+        if not self._named:
             return []
-        outcome = self.tool({"command": name}, CancelToken())
+        outcome = self.tool({"command": self._named}, CancelToken())
         if outcome.is_error:
             raise UsageError(outcome.content)
-        return self.after_results()
-
-    def after_results(self) -> list[str]:
-        """The texts of the skills that were loaded in the turn."""
-        return self.tool.after_results() if self.tool else []
+        return self.tool.after_results()
 
     def carried(self) -> list[str]:
         """What a compacted conversation keeps: the text of the active skill, and the names of the others."""
-        text, names = self.tool.carried() if self.tool else ("", [])
+        text, names = self.tool.carried()
         texts = [text] if text else []
         if names:
             names_text = ", ".join(names)
@@ -79,6 +63,5 @@ class RunSkills:
 
     def end_turn(self) -> None:
         """The model says that it is done: end the grants."""
-        if self.tool:
-            self.tool.end_turn()
+        self.tool.end_turn()
         self.grants.end()

@@ -39,7 +39,6 @@ class RunSubagents:
     workspace: AgentWorkspace
     gatekeeper: Gatekeeper
     archive: Archive
-    skills: RunSkills
     calls: CallTracker
     tool: Subagents = field(init=False)
     parent: ConversationContext = field(init=False)
@@ -50,12 +49,12 @@ class RunSubagents:
 
     def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> ConversationContext:
         """The parent's limits, usage, clock and price, with tools, model, journal and hooks of its own."""
-        run, skills, todo, calls = self.run, self.skills.for_agent(), Todo(), CallTracker(name)
+        run, skills, todo, calls = self.run, RunSkills(self.run), Todo(), CallTracker(name)
         profile = narrowed(run.profile, kind)
         if not kind.read_only:
-            profile = with_skill_tool(profile, run.skills)
+            profile = with_skill_tool(profile)
         journal = run.journal.of(name)
-        own_tools: tuple[ResultTool, ...] = (todo, *skills.tools)
+        own_tools: tuple[ResultTool, ...] = (todo, skills.tool)
         own = {tool.spec.name: tool for tool in own_tools}
         toolbox = RunToolbox(
             self.workspace,
@@ -102,7 +101,7 @@ def conversation_hooks(
             requests_left_notice(info.state, results),
             limit_reminder.reminder(info.shares),
         )
-        return [*skills.after_results(), *(text for text in due if text)]
+        return [*skills.tool.after_results(), *(text for text in due if text)]
 
     def carried() -> list[str]:
         """The texts that a compacted conversation keeps verbatim."""

@@ -169,13 +169,12 @@ def _no_questions(question: Question) -> Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspaces:
-    """Starts workspaces. `network` is what they may reach, `skills` the folder of loaded skills. Where `has_setup`,
-    HOME holds what setup downloaded and nothing of the user's. `tools` are those of the user's shell."""
+    """Starts workspaces. `network` is what they may reach. Where `has_setup`, HOME holds what setup downloaded and nothing
+    of the user's. `tools` are those of the user's shell."""
 
     run: Run
     network: Network
     tools: Toolchains | None = None
-    skills: Path | None = None
     has_setup: bool = False
     _started: list[Workspace] = field(default_factory=list, init=False)
 
@@ -250,7 +249,7 @@ class AgentStarter:
             self.answer,
             shown=folder.root / "shown",
             tmp=home.parent if number and home.parent.is_dir() else None,
-            skills=self.workspaces.skills,
+            skills=folder.skills,
             archives=(folder.archive,),
             diagnostics=self.diagnostics(),
         )
