@@ -169,8 +169,8 @@ def _no_questions(question: Question) -> Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspaces:
-    """Starts workspaces. `network` is what they may reach, `tools` are those of the user's shell. Where `has_setup`, HOME
-    holds what setup downloaded and nothing of the user's."""
+    """Starts workspaces. `network` is what they may reach, `tools` are those of the user's shell. Where `has_setup`,
+    HOME holds what setup downloaded and nothing of the user's."""
 
     run: Run
     network: Network
