@@ -15,9 +15,15 @@ from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.errors import CheckoutError, MissingRevisionError, UnavailableError
 from bot.checkout.remote import run_remote_command
 from bot.github.errors import RepositoryMovedError
+from bot.github.retry import Pace
 from slash_forge import Forge
 from tests.support.loopback import Listener, Request, Response
 from tests.support.source_repository import Repository, git
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.checkout.remote.Pace", lambda: Pace(sleep=lambda seconds: None))
 
 
 @pytest.fixture(scope="module")
