@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -150,9 +150,11 @@ def plan_start(confinement: Confinement, options: StartOptions, folders: Folders
     own = {} if confinement.confines else {MARK: os.urandom(16).hex()}
     if options.with_caches and not folders.continued:
         link_caches(tools.caches, folders.tmp / "home")
-    own_programs = find_own_programs(PROGRAMS, moved=moves, writable=(tree, *folders.writable))
+    own_programs = find_own_programs(moved=moves, writable=(tree, *folders.writable))
     skills = [] if options.skills is None else [(options.skills, skills_path(confinement, options.skills))]
-    mounts = _mounts(confinement, options, folders, tools, own_programs)._replace(environment=tuple(inside))
+    mounts = _mounts(confinement, options, folders, tools, own_programs.values())._replace(
+        environment=tuple(inside)
+    )
     mounts = mounts._replace(moved=(*mounts.moved, *skills))
     start_message = {
         "type": "hello",
@@ -161,7 +163,7 @@ def plan_start(confinement: Confinement, options: StartOptions, folders: Folders
         "spill": str(folders.spill),
         "shown": str(folders.shown),
         "readable": [*(path for _, path in skills), *map(str, options.archives)],
-        "programs": own_programs.paths,
+        "programs": {name: inside for name, (_, inside) in own_programs.items()},
         "environment": variables | own,
         "assume_read": options.assume_read,
         "checks": options.checks,
@@ -176,7 +178,7 @@ def _mounts(
     options: StartOptions,
     folders: Folders,
     tools: Toolchains,
-    own_programs: OwnPrograms,
+    own_programs: Collection[tuple[Path, str]],
 ) -> Mounts:
     """What exists inside besides skills and packages of the tree."""
     tree, moves = options.tree, confinement.moves
@@ -190,7 +192,7 @@ def _mounts(
         folders.writable,
         read_only=(*(path for path in options.bring if path not in hidden), *options.archives),
         toolchains=(*tools.folders, *caches),
-        program=(*host_program(), *own_programs.mounts, *((file, str(file)) for file in certificates)),
+        program=(*host_program(), *own_programs, *((file, str(file)) for file in certificates)),
         own_git=options.own_git,
         tmp=(folders.tmp, TMP) if moves else None,
         moved=tuple((path, f"{BROUGHT}{path}") for path in hidden),
@@ -231,31 +233,15 @@ def skills_path(confinement: Confinement, folder: Path) -> str:
     return SKILLS if confinement.moves else str(folder)
 
 
-class OwnPrograms(NamedTuple):
-    """`mounts` are pairs of a path and its path inside; `paths` are the paths inside by name."""
-
-    mounts: tuple[tuple[Path, str], ...]
-    paths: dict[str, str]
-
-
-def find_own_programs(inside: str, *, moved: bool, writable: tuple[Path, ...]) -> OwnPrograms:
-    """Find the programs. Where paths are `moved`, they are in the folder `inside`; else those in one of the `writable`
-    folders are left out, since commands could change them."""
-    mounts: list[tuple[Path, str]] = []
-    paths: dict[str, str] = {}
-    for name, path in _installed():
-        if not moved and any(path.is_relative_to(folder) for folder in writable):
-            continue
-        paths[name] = f"{inside}/{name}" if moved else str(path)
-        mounts.append((path, paths[name]))
-    return OwnPrograms(tuple(mounts), paths)
-
-
-def _installed() -> Iterator[tuple[str, Path]]:
+def find_own_programs(*, moved: bool, writable: tuple[Path, ...]) -> dict[str, tuple[Path, str]]:
+    """The checkers that came with us, by name: each with its path here and inside. Where paths are not `moved`, those
+    in one of the `writable` folders are left out, since commands could change them."""
+    programs: dict[str, tuple[Path, str]] = {}
     for name in CHECKERS:
         path = Path(os.path.realpath(os.path.join(sys.prefix, "bin", name)))
-        if _is_program(path):
-            yield name, path
+        if _is_program(path) and (moved or not any(path.is_relative_to(folder) for folder in writable)):
+            programs[name] = (path, f"{PROGRAMS}/{name}" if moved else str(path))
+    return programs
 
 
 def _is_program(path: Path) -> bool:

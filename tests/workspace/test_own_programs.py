@@ -19,7 +19,8 @@ HERE = Path(os.path.realpath(os.path.join(sys.prefix, "bin")))
 def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Bench, wall: str) -> None:
     confinement = bubblewrap() if wall == "bubblewrap" else landlock()
     workspace = bench.start(confinement)
-    places = start.find_own_programs(start.PROGRAMS, moved=confinement.moves, writable=()).paths
+    programs = start.find_own_programs(moved=confinement.moves, writable=())
+    places = {name: inside for name, (_, inside) in programs.items()}
     command = f"{places['ruff']} --version && {places['ty']} --version"
     said = bash(
         workspace, f"{command}; cat {HERE}/activate; ls {HERE.parent}; touch {places['ruff']}"
@@ -33,10 +34,7 @@ def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Be
 
 
 def test_what_commands_could_change_is_not_run_as_ours() -> None:
-    assert (
-        start.find_own_programs("/run/x", moved=False, writable=(Path(os.path.realpath(sys.prefix)),)).paths
-        == {}
-    )
+    assert start.find_own_programs(moved=False, writable=(Path(os.path.realpath(sys.prefix)),)) == {}
 
 
 def test_a_script_of_that_name_is_no_program_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,5 +43,4 @@ def test_a_script_of_that_name_is_no_program_of_ours(tmp_path: Path, monkeypatch
         (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    places = start.find_own_programs("/run/x", moved=True, writable=()).paths
-    assert places == {}
+    assert start.find_own_programs(moved=True, writable=()) == {}
