@@ -46,7 +46,6 @@ from tests.faults.scene import (
     partial_clone,
     publish,
     publish_after,
-    publish_in_job,
     publish_twice_at_once,
     published_before,
     read_only_repository,
@@ -361,7 +360,7 @@ _SPOILS = {
 
 BUNDLE = rows(
     "The bundle cannot be read",
-    {(fault, "`publish`"): publish_in_job(spoil) for fault, spoil in _SPOILS.items()},
+    {(fault, "`publish`"): publish(spoil, in_job=True) for fault, spoil in _SPOILS.items()},
     exit=2, says="slash-agent publish", work=Work.NOTHING, thread="Publishing failed",
 )  # fmt: skip
 
@@ -370,7 +369,7 @@ AGAIN = (
         "Write access is removed before publishing",
         {
             ("", "`publish`"): publish(without_access),
-            ("", "`publish` in a job of the event"): publish_in_job(without_access),
+            ("", "`publish` in a job of the event"): publish(without_access, in_job=True),
         },
         exit=6, says="less access now", work=Work.BUNDLE, thread="less access now",
     ),

@@ -312,28 +312,19 @@ def _with_model(
     return play
 
 
-def publish(*faults: Fault) -> Play:
-    """`slash-agent publish` of a good run's bundle, after `faults`."""
+def publish(*faults: Fault, in_job: bool = False) -> Play:
+    """`slash-agent publish` of a good run's bundle, after `faults`; with `in_job` in a job of the event, which says in
+    which thread somebody waits."""
 
     def play(scene: Scene) -> CommandResult:
         scene.mend()
         for fault in faults:
             fault(scene)
-        return scene.call(scene.argv("publish"))
-
-    return play
-
-
-def publish_in_job(*faults: Fault) -> Play:
-    """The same in a job of the event, which says in which thread somebody waits."""
-
-    def play(scene: Scene) -> CommandResult:
-        scene.mend()
-        for fault in faults:
-            fault(scene)
-        file = scene.stage.event_file(scene.stage.sample.event)
-        event = {"GITHUB_EVENT_NAME": "issue_comment", "GITHUB_EVENT_PATH": str(file)}
-        return scene.call(scene.argv("publish"), **event)
+        event = {
+            "GITHUB_EVENT_NAME": "issue_comment",
+            "GITHUB_EVENT_PATH": str(scene.stage.event_file(scene.stage.sample.event)),
+        }
+        return scene.call(scene.argv("publish"), **(event if in_job else {}))
 
     return play
 
@@ -623,23 +614,19 @@ def short_wait(scene: Scene) -> None:
 
 def old_git(scene: Scene) -> None:
     """A git from 2018 comes first on the PATH."""
-    program = scene.stage.folder / "old" / "git"
-    program.parent.mkdir()
-    program.write_text(
-        '#!/bin/sh\ntest "$1" = version && echo git version 2.17.1 && exit\nexec /usr/bin/git "$@"\n'
-    )
-    program.chmod(0o755)
-    scene.inside = ("env", f"PATH={program.parent}:{os.environ['PATH']}")
+    _put_before_git(scene, 'test "$1" = version && echo git version 2.17.1 && exit')
 
 
 def git_without_room(scene: Scene) -> None:
     """The disk is full when the gate has its files checked by git."""
-    program = scene.stage.folder / "full" / "git"
+    full = 'echo "fatal: write error: No space left on device" >&2; exit 128'
+    _put_before_git(scene, f'case "$*" in *--fsck-objects*) {full};; esac')
+
+
+def _put_before_git(scene: Scene, script: str) -> None:
+    program = scene.stage.folder / "programs" / "git"
     program.parent.mkdir()
-    program.write_text(
-        '#!/bin/sh\ncase "$*" in *--fsck-objects*) echo "fatal: write error: No space left on device" >&2; exit 128;; '
-        'esac\nexec /usr/bin/git "$@"\n'
-    )
+    program.write_text(f'#!/bin/sh\n{script}\nexec /usr/bin/git "$@"\n')
     program.chmod(0o755)
     scene.inside = ("env", f"PATH={program.parent}:{os.environ['PATH']}")
 
