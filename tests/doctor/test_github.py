@@ -12,7 +12,7 @@ from bot.doctor.finding import Finding, State
 from bot.doctor.github import check_github
 from bot.github.client import connect
 from bot.policy.load import load_policy
-from slash_forge.bundled import MAINTAINER, REPORTER
+from slash_forge.bundled import MAINTAINER
 from tests.support.repositories import git, make_repository, sample_repository
 from tests.support.stage import Stage
 
@@ -169,13 +169,6 @@ def test_the_tokens_kind_is_said_and_what_follows(
     assert said in found.message
     assert fix in found.fix
     assert token not in str(found)
-
-
-def test_a_token_that_cannot_push_is_named_with_what_publish_needs(stage: Stage) -> None:
-    token = stage.forge.token(REPORTER)
-    [found] = [one for one in of_forge(stage, token) if one.name == "token"]
-    assert found.state is State.WARNING
-    assert "contents and pull-requests: write" in found.fix
 
 
 @pytest.mark.bubblewrap

@@ -77,16 +77,20 @@ def test_any_command_survives_being_written_down(commands: list[str]) -> None:
     assert [step.command for step in policy.setup] == printable
 
 
+TEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self): pass\n"
+
+
+def tried(folder: Path, steps: str, files: dict[str, str]) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A repository whose CI runs `steps`, and what `init` says of it, the checks tried."""
+    ci = f"on: [push]\njobs: {{test: {{runs-on: ubuntu-latest, steps: {steps}}}}}\n"
+    repo = make_repository(folder / "project", {"test_a.py": TEST, ".github/workflows/test.yml": ci, **files})
+    return repo, warm.run(command("init", "--repo", repo, "--yes"))
+
+
 @pytest.mark.bubblewrap
 def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path: Path) -> None:
     steps = "[{run: python -m unittest}, {run: make lint}, {run: 'pytest --absent ${{ inputs.x }}'}]"
-    files = {
-        "test_a.py": "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self): pass\n",
-        "Makefile": "lint:\n\tno-such-linter .\n",
-        ".github/workflows/test.yml": f"on: [push]\njobs: {{test: {{runs-on: ubuntu-latest, steps: {steps}}}}}\n",
-    }
-    repo = make_repository(tmp_path / "project", files)
-    done = warm.run(command("init", "--repo", repo, "--yes"))
+    repo, done = tried(tmp_path, steps, {"Makefile": "lint:\n\tno-such-linter .\n"})
     assert done.returncode == 0, done.stdout + done.stderr
     source = "(from .github/workflows/test.yml, job test)"
     assert "! 3 files written, 1 of 2 checks pass\n" in done.stdout
@@ -108,14 +112,7 @@ def test_setup_is_written_only_if_a_check_needs_it_here(
     tmp_path: Path, program: str, is_needed: bool
 ) -> None:
     steps = f"[{{run: pip install -r requirements.txt}}, {{run: {program} -m unittest}}]"
-    files = {
-        "requirements.txt": "",
-        "test_a.py": "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self): pass\n",
-        ".github/workflows/test.yml": f"on: [push]\njobs: {{test: {{runs-on: ubuntu-latest, steps: {steps}}}}}\n",
-        ".gitignore": ".venv\n",
-    }
-    repo = make_repository(tmp_path / "project", files)
-    done = warm.run(command("init", "--repo", repo, "--yes"))
+    repo, done = tried(tmp_path, steps, {"requirements.txt": "", ".gitignore": ".venv\n"})
     assert f"  check     {program} -m unittest (from" in done.stdout
     assert ": passed, 1 test, " in done.stdout
     setup = load_policy((repo / ".github" / "agent.yml").read_text()).setup

@@ -86,7 +86,7 @@ def test_a_damaged_response_is_repeated(damaged: bytes) -> None:
     assert len(requests) == 2
 
 
-@pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED.keys())
+@pytest.mark.parametrize("damaged", [DAMAGED["a page"], DAMAGED["nothing"]])
 def test_damaged_responses_alone_are_a_sentence(damaged: bytes) -> None:
     with server(damaged) as (url, requests):
         with pytest.raises(
