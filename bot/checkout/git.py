@@ -12,7 +12,7 @@ import resource
 import signal
 import subprocess
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
 from bot.contracts.capacity import CapacityError, retry_at_capacity
@@ -61,54 +61,6 @@ class GitError(AgentError):
         self.detail = detail
 
 
-class GitProcess:
-    """A running git command. Call either `wait`, or read `chunks` to the end or close it; once."""
-
-    def __init__(
-        self, process: subprocess.Popen[bytes], command: str, data: bytes | None, hidden: list[str]
-    ) -> None:
-        self._process = process
-        self._command = command
-        self._data = data
-        self._hidden = hidden
-
-    def wait(self) -> bytes:
-        """Return standard output. Raises `GitError` when git failed, `CapacityError` if for lack of disk or memory."""
-        with self._process as process:
-            try:
-                output, errors = process.communicate(self._data)
-            except BaseException:
-                process.kill()
-                raise
-        self._check(errors)
-        return output
-
-    def chunks(self, size: int, seconds: float) -> Generator[bytes]:
-        """Yield standard output in chunks of at most `size` bytes. git is killed after `seconds`, and when the iterator
-        is closed. Raises `GitError` when git failed."""
-        with self._process as process:
-            assert process.stdout is not None and process.stderr is not None
-            deadline = threading.Timer(seconds, process.kill)
-            retry_at_capacity(deadline.start)
-            try:
-                while piece := os.read(process.stdout.fileno(), size):
-                    yield piece
-                errors = process.stderr.read()
-                process.wait()
-            finally:
-                deadline.cancel()
-                process.kill()
-        self._check(errors)
-
-    def _check(self, errors: bytes) -> None:
-        if code := self._process.returncode:
-            detail = last_line(errors, self._hidden)
-            if shortage_remedy(detail):
-                # Not a `GitError`: callers take that for git's answer.
-                raise CapacityError(f"git {self._command} failed: {detail}")
-            raise GitError(self._command, detail or _ending(code))
-
-
 def _ending(code: int) -> str:
     return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
@@ -128,26 +80,50 @@ class Git:
         index: Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Return the standard output of `git <args>`. Raises `GitError` with git's last line."""
-        return self.start(*args, input=input, work_tree=work_tree, index=index, env=env).wait()
-
-    def start(
-        self,
-        *args: str,
-        input: bytes | None = None,
-        work_tree: Path | None = None,
-        index: Path | None = None,
-        env: Mapping[str, str] | None = None,
-    ) -> GitProcess:
-        """Like `run`, without waiting. `env` is added to the clean environment and never appears in errors."""
+        """Return the standard output of `git <args>`. `env` is added to the clean environment and never appears in
+        errors. Raises `GitError` with git's last line, `CapacityError` for lack of disk or memory."""
         environment = clean_environment()
         environment["GIT_DIR"] = str(self.git_dir)
         if work_tree is not None:
             environment["GIT_WORK_TREE"] = os.path.abspath(work_tree)
         if index is not None:
             environment["GIT_INDEX_FILE"] = os.path.abspath(index)
-        environment.update(env or {})
+        with self._start(args, {**environment, **(env or {})}, input, work_tree) as process:
+            try:
+                output, errors = process.communicate(input)
+            except BaseException:
+                process.kill()
+                raise
+        _check(args[0], process.returncode, errors, env)
+        return output
 
+    def chunks(
+        self, *args: str, size: int, seconds: float, env: Mapping[str, str] | None = None
+    ) -> Generator[bytes]:
+        """Yield the standard output of `git <args>` in chunks of at most `size` bytes. git is killed after `seconds`,
+        and when the iterator is closed. Raises as `run` does."""
+        environment = {**clean_environment(), "GIT_DIR": str(self.git_dir), **(env or {})}
+        with self._start(args, environment) as process:
+            assert process.stdout is not None and process.stderr is not None
+            deadline = threading.Timer(seconds, process.kill)
+            retry_at_capacity(deadline.start)
+            try:
+                while piece := os.read(process.stdout.fileno(), size):
+                    yield piece
+                errors = process.stderr.read()
+                process.wait()
+            finally:
+                deadline.cancel()
+                process.kill()
+        _check(args[0], process.returncode, errors, env)
+
+    def _start(
+        self,
+        args: Sequence[str],
+        environment: Mapping[str, str],
+        input: bytes | None = None,
+        folder: Path | None = None,
+    ) -> subprocess.Popen[bytes]:
         def begin() -> subprocess.Popen[bytes]:
             return subprocess.Popen(
                 [*limit_command(), self._program, *args],
@@ -155,11 +131,20 @@ class Git:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
-                cwd=work_tree or self.git_dir,
+                cwd=folder or self.git_dir,
             )
 
-        process = retry_at_capacity(begin)
-        return GitProcess(process, args[0], input, list((env or {}).values()))
+        return retry_at_capacity(begin)
+
+
+def _check(command: str, code: int, errors: bytes, env: Mapping[str, str] | None) -> None:
+    if not code:
+        return
+    detail = last_line(errors, list((env or {}).values()))
+    if shortage_remedy(detail):
+        # Not a `GitError`: callers take that for git's answer.
+        raise CapacityError(f"git {command} failed: {detail}")
+    raise GitError(command, detail or _ending(code))
 
 
 def git_program() -> str:

@@ -150,8 +150,8 @@ def check_tree(git: Git, tree: str, env: Mapping[str, str] | None = None) -> Non
     """Raise `CheckoutError` if `tree` is over a limit. The listing is read only up to that point."""
     entries = size = 0
     partial = b""
-    listing = git.start("ls-tree", "-r", "-t", "-z", "--long", "--full-tree", tree, env=env)
-    with closing(listing.chunks(_CHUNK, _SECONDS)) as chunks:
+    command = ("ls-tree", "-r", "-t", "-z", "--long", "--full-tree", tree)
+    with closing(git.chunks(*command, size=_CHUNK, seconds=_SECONDS, env=env)) as chunks:
         for chunk in chunks:
             complete, end, partial = (partial + chunk).rpartition(b"\0")
             listed = _ENTRY.findall(complete + end)
