@@ -176,6 +176,7 @@ def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(
     assert (reviews.posted, stage.get(f"issues/{reviews.number}/comments")) == ([], conversation)
 
 
+@pytest.mark.slow
 def test_what_did_not_fit_is_looked_at_first_next_time_until_nothing_is_left(reviews: Reviews) -> None:
     """300 files with 1.3 million characters: three parts an event, and the fourth event has nothing to look at."""
     rows = "".join(f"    value_{n} = {n} * total\n" for n in range(100))

@@ -31,18 +31,6 @@ def task(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent/rounding.md": TASK})
 
 
-def test_a_task_becomes_its_one_pull_request_with_its_labels(stage: Stage) -> None:
-    with ModelServer(fix_steps()) as model:
-        ran = stage.run_task("rounding", model)
-    assert ran.code == 0, ran.output
-    stage.publish_task("rounding")
-    [pull] = stage.pulls()
-    assert pull["head"]["ref"] == "agent/task-rounding"
-    assert [label["name"] for label in pull["labels"]] == ["maintenance"]
-    assert (read_mark(pull["body"], PULL_REQUEST) or {})["task"] == "rounding"
-    assert stage.bot_comments() == []
-
-
 @pytest.mark.slow
 @pytest.mark.checks
 def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage) -> None:
@@ -63,9 +51,15 @@ def published(stage: Stage, *steps: Step) -> list[Any]:
     return [one.json for one in model.requests]
 
 
-def test_the_open_pull_request_is_continued_and_an_equal_tree_is_not_pushed(stage: Stage) -> None:
+def test_a_task_has_one_pull_request_which_is_continued_and_whose_no_is_heeded(stage: Stage) -> None:
     published(stage, *fix_steps())
     [pull] = stage.pulls()
+    assert pull["head"]["ref"] == "agent/task-rounding"
+    assert [label["name"] for label in pull["labels"]] == ["maintenance"]
+    assert (read_mark(pull["body"], PULL_REQUEST) or {})["task"] == "rounding"
+    assert stage.bot_comments() == []
+
+    # An equal tree is not pushed.
     before = len(stage.writes())
     told = published(stage, VIEW, Say("It is still right."))
     first = json.dumps(told[0]["messages"][-1])
@@ -73,6 +67,13 @@ def test_the_open_pull_request_is_continued_and_an_equal_tree_is_not_pushed(stag
     assert "Its change is in the work tree already." in first
     assert stage.pulls()[0]["head"]["sha"] == pull["head"]["sha"]
     assert len(stage.writes()) == before
+
+    # A workflow that names the task waits after a no as a plan does, and asks no model.
+    stage.edit(f"pulls/{pull['number']}", state="closed")
+    with ModelServer(fix_steps()) as model:
+        ran = stage.run_task("rounding", model)
+    assert (ran.code, model.requests) == (0, [])
+    assert f"The task rounding does not run. People closed #{pull['number']}: it waits until " in ran.output
 
 
 def test_an_obsolete_pull_request_is_closed_with_a_sentence_and_is_nobodys_no(stage: Stage) -> None:
@@ -86,16 +87,6 @@ def test_an_obsolete_pull_request_is_closed_with_a_sentence_and_is_nobodys_no(st
         "maintain", "--plan", "--json", "--since", "2020-01-01T00:00Z", GITHUB_TOKEN=stage.sample.run_token
     )
     assert planned.json["decided"][0]["run"] is True
-
-
-def test_a_workflow_that_names_a_task_waits_after_a_no_as_a_plan_does_and_asks_no_model(stage: Stage) -> None:
-    published(stage, *fix_steps())
-    [pull] = stage.pulls()
-    stage.edit(f"pulls/{pull['number']}", state="closed")
-    with ModelServer(fix_steps()) as model:
-        ran = stage.run_task("rounding", model)
-    assert (ran.code, model.requests) == (0, [])
-    assert f"The task rounding does not run. People closed #{pull['number']}: it waits until " in ran.output
 
 
 def test_a_broken_task_is_its_own_error_in_a_run(stage: Stage) -> None:
