@@ -15,7 +15,7 @@ from bot.parsing.parser import ParseError, Parser
 from bot.parsing.yaml_nodes import Node, read_yaml
 from bot.policy.load import POLICY_FILE
 from bot.policy.values import Policy
-from bot.publish.convention.form import COMMITLINT, WORD
+from bot.publish.convention.form import COMMITLINT, SEMANTIC, WORD
 from bot.publish.convention.form import read_text as read_conventions
 
 WORKFLOWS = ".github/workflows"
@@ -152,8 +152,11 @@ def read_text(file: Path) -> str | None:
 def _titles(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
     """Read the convention for titles as a run does, which follows it."""
     texts = {path: text for path, text in workflows.items() if WORD.search(text)}
-    for pattern in ("*commitlint*", ".config/*commitlint*"):
-        texts |= {path: text for path, text in _texts(root, pattern) if COMMITLINT.fullmatch(path)}
+    for pattern in ("*commitlint*", ".config/*commitlint*", ".github/semantic.y*ml"):
+        found = _texts(root, pattern)
+        texts |= {
+            path: text for path, text in found if COMMITLINT.fullmatch(path) or SEMANTIC.fullmatch(path)
+        }
     if not texts:
         return
     try:

@@ -31,6 +31,24 @@ def workflow(**given: str) -> str:
     return json.dumps({"on": "pull_request_target", "jobs": {"title": {"steps": [{"run": "true"}, step]}}})
 
 
+PROGRAM = """\
+const c: UserConfig = {
+    rules: {
+        'type-enum': [RuleConfigSeverity.Error, 'always', ['fixed', 'added']],
+        // 'scope-empty': [2, 'always'],
+        "scope-enum": [2, 'always', ['api', 'ui']],
+        'scope-empty': [2, 'never'],
+    },
+};
+export default c;
+"""
+COMPUTED = """\
+const areas = {a: 1};
+module.exports = {
+  extends: ['@commitlint/config-conventional'],
+  rules: { 'scope-enum': [2, 'always', Object.keys(areas)], 'header-max-length': [2, 'always', 72] }, // both
+};
+"""
 CONVENTIONAL = "module.exports = {extends: ['@commitlint/config-conventional']}"
 JSON = '{"extends": ["@commitlint/config-conventional"], "rules": %s}'
 WORKFLOW = ".github/workflows/title.yml"
@@ -38,6 +56,9 @@ WORKFLOW = ".github/workflows/title.yml"
 SOURCES = [
     ("commitlint.config.js", CONVENTIONAL, "Round totals once.", "fix: round totals once"),
     ("commitlint.config.js", CONVENTIONAL, "fix(totals): round once", "fix(totals): round once"),
+    ("commitlint.config.ts", PROGRAM, "Round totals once", "fixed(api): Round totals once"),
+    ("commitlint.config.cjs", COMPUTED, "Round totals once", "fix: round totals once"),
+    (".github/semantic.yml", "titleOnly: true\ntypes: [fix, docs]\nscopes: [a.b]\n", "feat(x): y", "fix: y"),
     (".commitlintrc", "extends: ['@commitlint/config-angular']", "README: say more", "fix(readme): say more"),
     (".commitlintrc.yml", "rules: {subject-case: [2, always, sentence-case]}", "add days", "feat: Add days"),
     (".commitlintrc.json", JSON % '{"scope-empty": [2, "always"]}', "fix(api): round", "fix: round"),
@@ -84,7 +105,9 @@ def test_a_title_follows_all_sources_together_or_there_is_none() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "reason"),
     [
-        ("commitlint.config.js", "module.exports = {rules: {}}", "it is a program"),
+        ("commitlint.config.js", "not a configuration", "exports no object"),
+        ("commitlint.config.js", "module.exports = {rules: {", "a brace is not closed"),
+        (".github/semantic.yml", "- a", "no mapping"),
         (".commitlintrc.json", "{", "Expecting property name"),
         (".commitlintrc.yml", "a: [", "did not find expected"),
         (".commitlintrc", "- a", "no mapping"),

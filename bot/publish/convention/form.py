@@ -1,7 +1,8 @@
 """The form of titles: where a repository writes down what a title has to be, and the nearest title that is.
 
 The form is that of Conventional Commits 1.0.0, `type(scope)!: subject`, with the limits of its sources: the
-configuration of commitlint, and the step of action-semantic-pull-request in a workflow. This runs in the child of
+configuration of commitlint, the step of action-semantic-pull-request in a workflow, and `.github/semantic.yml` of the
+app semantic-pull-requests. This runs in the child of
 `bot/parsing`, with its limits, since the patterns are the repository's: standard library and PyYAML only.
 """
 
@@ -168,12 +169,12 @@ def observed(subjects: Sequence[str]) -> Convention | None:
 # Where a repository writes it down
 
 COMMITLINT = re.compile(r"(?:\.config/)?(?:\.commitlintrc|commitlint\.config)(?:\.[a-z]{1,4})?")
+SEMANTIC = re.compile(r"\.github/semantic\.ya?ml")
 WORKFLOW = re.compile(r"\.github/workflows/[^/]+\.ya?ml")
 WORD = re.compile(r"action-semantic-pull-request|commitlint")
 """A word of each workflow and manifest that has a convention."""
 
 _ACTION = re.compile(r"[\w.-]+/action-semantic-pull-request(?:@|$)")
-_USUAL = re.compile(r"@commitlint/config-(?:conventional|angular)")
 _NAME = re.compile(r"\w{1,40}")
 _SCOPE = re.compile(r"[^\x00-\x1f`,;<>@#]{1,80}")
 _MOST = 200
@@ -196,12 +197,12 @@ def _read(path: str, text: str) -> Iterable[Convention]:
     if WORKFLOW.fullmatch(path):
         return _of_workflow(path, yaml_texts(text))
     if re.search(r"\.[cm]?[jt]s$", path):
-        if not _USUAL.search(text):
-            raise ValueError("it is a program, of which only the usual configurations are known")
-        return [_of_commitlint(path, {"extends": "usual"})]
+        text = _exported(text)
     data = json.loads(text) if path.endswith(".json") else yaml_texts(text)
     if not isinstance(data, dict):
         raise ValueError("it holds no mapping")
+    if SEMANTIC.fullmatch(path):
+        return _of_app(path, data)
     own = data if COMMITLINT.fullmatch(path) else data.get("commitlint")  # a key of a manifest
     return [_of_commitlint(path, own)] if isinstance(own, dict) else []
 
@@ -225,6 +226,31 @@ def _of_workflow(path: str, workflow: Any) -> Iterator[Convention]:
                 scope="always" if inputs.get("requireScope", "").lower() == "true" else "",
                 subjects=(pattern,) if pattern else (),
             )
+
+
+def _of_app(path: str, settings: Mapping[str, Any]) -> Iterator[Convention]:
+    if str(settings.get("enabled", "true")).lower() != "false":
+        types, scopes = (map(str, settings.get(name) or ()) for name in ("types", "scopes"))
+        yield Convention(path, types=_names(types) or TYPES, scopes=tuple(map(re.escape, _scopes(scopes))))
+
+
+_COMMENT = re.compile(r"(?<![:'\"\w])//[^\n]*|/\*.*?\*/", re.DOTALL)
+_EXPORTED = re.compile(r"(?:module\.exports\s*=|\bexport\s+default)\s*(?:\w+\()?(?=\{)")
+_ASSIGNED = re.compile(r"=\s*(?=\{)")
+
+
+def _exported(program: str) -> str:
+    """Return the object that a program exports, else the first one that it assigns. Its literals are YAML as well."""
+    code = _COMMENT.sub("", program)
+    begin = _EXPORTED.search(code) or _ASSIGNED.search(code)
+    if begin is None:
+        raise ValueError("it exports no object")
+    depth = 0
+    for end, character in enumerate(code[begin.end() :], begin.end() + 1):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if not depth:
+            return code[begin.end() : end]
+    raise ValueError("a brace is not closed")
 
 
 def _of_commitlint(path: str, data: Mapping[str, Any]) -> Convention:

@@ -88,7 +88,7 @@ def _texts(git: Git, sha: str) -> Iterator[tuple[str, str]]:
     listing = git.run("ls-tree", "-z", "--full-tree", "--name-only", sha, "--", *folders)
     names = listing.decode(errors="surrogateescape").split("\0")
     manifests = {name for one in ecosystems() for name in one.manifests if name.endswith(".json")}
-    own = [name for name in names if form.COMMITLINT.fullmatch(name)]
+    own = [name for name in names if form.COMMITLINT.fullmatch(name) or form.SEMANTIC.fullmatch(name)]
     shared = [name for name in names if name in manifests or form.WORKFLOW.fullmatch(name)]
     blobs = blobs_at(git, sha, [*own, *shared])
     for name in filter(blobs.__contains__, [*own, *shared]):
