@@ -70,7 +70,6 @@ class RunEnvironment:
     """Where the commands of a run are run. `notes` are sentences for people on what is missing; the model hears of
     `not_shown`, the tools among it, too."""
 
-    network: Network
     workspaces: Workspaces
     trees: Trees
     checks: tuple[Check, ...]
@@ -119,7 +118,6 @@ def run_environment(run: Run) -> RunEnvironment:
     every = () if profile.read_only else checks_of(policy, run.task, detected)
     unread = (f"{one.what}: {one.reason}." for one in detected.unread)
     return RunEnvironment(
-        network=network,
         workspaces=workspaces,
         trees=trees,
         checks=chosen_checks(every, run.request.options),

@@ -60,7 +60,7 @@ def conclude(
     checks = rounds.results(tree_sha, _UNJUDGED if accepted is None else NO_CHANGE)
     if run.stop.fired and end.stop is StopReason.END_TURN:
         end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
-    network = environment.network.uses()
+    network = environment.workspaces.network.uses()
     for note in network_notes(network):
         run.journal.write(lines.Note(note))
     review = rounds.with_tested_suggestions(parts.review.review(end.final_text)) if parts.review else None

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -13,11 +14,11 @@ from bot.agent.loop import TurnInfo
 from bot.cli.terminal.board import Board
 from bot.cli.terminal.live import LiveViewer
 from bot.cli.terminal.viewer import plain_lines
-from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall, ToolResult, Usage
 from bot.contracts.progress import OutputEvent, RequestEvent, UsageEvent, WaitEvent
 from bot.session.event.progress_comment import RunReport
 from bot.session.progress.reporter import Waits, turn_lines, waiting_line
+from tests.support.runs import make_run
 
 
 def turn(*calls: tuple[str, str, bool], text: str = "") -> TurnInfo:
@@ -127,23 +128,16 @@ def test_a_log_has_a_line_for_a_wait_and_none_for_its_output() -> None:
     assert list(plain_lines(OutputEvent("x"))) == []
 
 
-def test_without_somebody_to_look_on_a_wait_is_said_in_a_line() -> None:
+def test_without_somebody_to_look_on_a_wait_is_a_line_and_after_a_stop_none(tmp_path: Path) -> None:
     lines: list[str] = []
-    waits = Waits(lines.append)
+    run = make_run(tmp_path, say=lines.append)
+    waits = Waits(run)
     waits.begin("the checkers before the change", 60)
     waits.printed("x")
     waits.end()
-    assert lines == ["the checkers before the change"]
-
-
-def test_after_the_run_was_stopped_no_wait_is_announced() -> None:
-    lines: list[str] = []
-    stop = CancelToken()
-    waits = Waits(lines.append, stop=stop)
-    waits.begin("check with the change: one")
-    stop.fire("signal")
+    run.stop.fire("signal")
     waits.begin("check with the change: two")
-    assert lines == ["check with the change: one"]
+    assert lines == ["the checkers before the change"]
 
 
 def test_enter_skips_what_is_waited_for_and_nothing_else() -> None:

@@ -128,9 +128,8 @@ class Round:
     budget: TimeBudget
 
     def __post_init__(self) -> None:
-        run = self.run
-        self.cancel = run.stop
-        self.waits = Waits(run.say, run.view, run.detector.masked, run.stop)
+        self.cancel = self.run.stop
+        self.waits = Waits(self.run)
 
     def _run_checkers(
         self, name: str, tree_sha: str | None, limit: float, missing: Sequence[Checker] = ()

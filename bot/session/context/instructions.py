@@ -57,8 +57,7 @@ def instructions(
     git: Git, sha: str, names: Sequence[str], near: Iterable[str] = ()
 ) -> tuple[Instructions, ...]:
     """The files called `names` of commit `sha` that apply to the paths `near` and to the repository, nearest first; of
-    each folder the first that has text.
-    `about` is the text of the request."""
+    each folder the first that has text."""
     folders = list(_folders(near))
     files = _InstructionFiles(git, sha, [posixpath.join(one, name) for one in folders for name in names])
     chosen: list[Instructions] = []

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bot.agent.loop import TurnInfo
 from bot.contracts import journal as lines
@@ -26,9 +26,12 @@ from bot.contracts.model import (
     unreported,
 )
 from bot.contracts.plain_text import printable_name
-from bot.contracts.progress import Event, OutputEvent, ProgressSink, View, WaitEvent
+from bot.contracts.progress import Event, OutputEvent, ProgressSink, WaitEvent
 from bot.policy.rule import patched_paths
 from bot.verbs.record import TODO
+
+if TYPE_CHECKING:
+    from bot.session.context.run import Run
 
 Value = TypeVar("Value")
 
@@ -279,39 +282,30 @@ class WatchedProvider:
 
 
 class Waits:
-    """Shows people what the run waits for: its name, its time limit, and the last line of its output. At a terminal
-    Enter skips it; in a log there is one line when the wait begins. `say` takes that line if there is no `view`; every
-    text is put through `mask`. After `stop` no further wait is shown: nothing is begun any more."""
+    """Shows people what `run` waits for: its name, its time limit, and the last line of its output. At a terminal Enter
+    skips it; in a log there is one line when the wait begins. After the run was stopped no further wait is shown."""
 
-    def __init__(
-        self,
-        say: Callable[[str], None],
-        view: View | None = None,
-        mask: Callable[[str], str] = lambda text: text,
-        stop: CancelToken | None = None,
-    ) -> None:
-        self.say = say
-        self._stop = stop
-        self._view = view
-        self._mask = mask
+    def __init__(self, run: Run) -> None:
+        self._run = run
 
     def begin(self, text: str, limit: float | None = None, skip: Callable[[], None] | None = None) -> None:
         """`limit` is in seconds; `skip` is called if a person skips the wait."""
-        if self._stop is not None and self._stop.fired:
+        view = self._run.view
+        if self._run.stop.fired:
             return
-        if self._view is None:
-            self.say(text)
+        if view is None:
+            self._run.say(text)
             return
-        self._view.on_enter(skip)
+        view.on_enter(skip)
         seconds = max(round(limit, 1), 1.0) if limit is not None else None
-        can_skip = skip is not None and self._view.person is not None
-        self._view.tell(WaitEvent(self._mask(text), seconds, can_skip))
+        can_skip = skip is not None and view.person is not None
+        view.tell(WaitEvent(self._run.detector.masked(text), seconds, can_skip))
 
     def printed(self, line: str) -> None:
-        if self._view is not None and line:
-            self._view.tell(OutputEvent(self._mask(line)))
+        if self._run.view is not None and line:
+            self._run.view.tell(OutputEvent(self._run.detector.masked(line)))
 
     def end(self) -> None:
         """End the wait."""
-        if self._view is not None:
-            self._view.on_enter(None)
+        if self._run.view is not None:
+            self._run.view.on_enter(None)
