@@ -14,7 +14,7 @@ from bot.providers.connect import connect
 from bot.providers.models import cost, effort_notes, effort_of, model_info
 from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Hangup, Raw, Say, Status, Think, Turn
-from tests.support.provider_runs import MODELS, ask, completed, failed, run
+from tests.support.provider_runs import MODELS, ask, chunk, completed, failed, run, sse
 
 KEYS = {
     "ANTHROPIC_API_KEY": "k",
@@ -113,14 +113,9 @@ def test_what_is_cached_for_an_hour_costs_twice_the_input() -> None:
     assert cost(Usage(cache_write=1_000_000, hour_write=1_000_000), haiku) == pytest.approx(1.0)
 
 
-def stream(*events: dict[str, Any]) -> Raw:
-    lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
-    return Raw("".join(lines).encode())
-
-
 def messages_end(delta: dict[str, Any], usage: dict[str, Any]) -> Raw:
     message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m", "usage": usage}
-    return stream(
+    return sse(
         {"type": "message_start", "message": message},
         {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 1}},
         {"type": "message_stop"},
@@ -153,15 +148,11 @@ def test_the_category_of_a_refusal_is_said(details: Any, words: list[str]) -> No
     assert all(word in end.refusal for word in words)
 
 
-def chunk(choice: dict[str, Any]) -> bytes:
-    body = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
-    return f"data: {json.dumps(body)}\n\n".encode()
-
-
 def test_what_a_content_filter_found_is_said() -> None:
     results = {"hate": {"filtered": False}, "violence": {"filtered": True, "severity": "high"}}
-    choice = {"index": 0, "delta": {}, "finish_reason": "content_filter", "content_filter_results": results}
-    end, _ = run(MODELS[1], [Raw(chunk(choice) + b"data: [DONE]\n\n")])
+    frame = chunk("content_filter")
+    frame["choices"][0]["content_filter_results"] = results
+    end, _ = run(MODELS[1], [sse(frame, done=True)])
     end = completed(end)
     assert (end.finish, end.refusal) == (FinishReason.ERROR, "filtered for violence")
 
@@ -180,9 +171,7 @@ def test_a_filtered_prompt_names_its_categories() -> None:
 @pytest.mark.parametrize("model", MODELS[1:])
 def test_a_models_own_refusal_is_its_reason(model: str) -> None:
     if model.startswith("openai-chat"):
-        said = chunk({"index": 0, "delta": {"refusal": "I will not."}, "finish_reason": None})
-        stop = chunk({"index": 0, "delta": {}, "finish_reason": "stop"})
-        step: Any = Raw(said + stop + b"data: [DONE]\n\n")
+        step: Any = sse(chunk(refusal="I will not."), chunk("stop"), done=True)
     else:
         step = Say("I will not.", refusal=True)
     end, _ = run(model, [step])

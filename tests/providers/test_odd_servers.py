@@ -14,24 +14,9 @@ from bot.contracts.messages import FinishReason, Thinking, ToolCall
 from bot.providers.models import apply_override, model_info
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Raw, Say
-from tests.support.provider_runs import MODELS, ask, completed, failed, run
+from tests.support.provider_runs import MODELS, ask, chunk, completed, failed, run, sse
 
 MESSAGES, CHAT, RESPONSES = MODELS
-DONE = b"data: [DONE]\n\n"
-
-
-def events(*frames: Mapping[str, Any], named: bool = False) -> bytes:
-    return b"".join(
-        (f"event: {frame['type']}\n" if named else "").encode() + f"data: {json.dumps(frame)}\n\n".encode()
-        for frame in frames
-    )
-
-
-def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:
-    return {
-        "object": "chat.completion.chunk",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-    }
 
 
 def call(arguments: Any, id: str | None = None, name: str | None = None, **more: Any) -> dict[str, Any]:
@@ -123,7 +108,7 @@ CALLS: dict[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_two_calls_stay_two_calls(name: str) -> None:
     source, frames = CALLS[name]
-    end, requests = run(CHAT, [Raw(events(*frames) + DONE)])
+    end, requests = run(CHAT, [sse(*frames, done=True)])
     end = completed(end)
     made = [part for part in end.message.parts if isinstance(part, ToolCall)]
     assert [(one.name, one.arguments) for one in made] == BOTH, source
@@ -145,7 +130,7 @@ def test_two_calls_stay_two_calls(name: str) -> None:
     ],
 )
 def test_whole_text_ends_the_turn_whatever_the_word_for_it(word: str, source: str) -> None:
-    end, requests = run(CHAT, [Raw(events(chunk(content="Whole."), chunk(word)) + DONE)])
+    end, requests = run(CHAT, [sse(chunk(content="Whole."), chunk(word), done=True)])
     end = completed(end)
     assert (end.message.text, end.finish, len(requests)) == ("Whole.", FinishReason.END_TURN, 1), source
 
@@ -153,14 +138,13 @@ def test_whole_text_ends_the_turn_whatever_the_word_for_it(word: str, source: st
 @pytest.mark.parametrize("word", ["stop", "eos", "tool_calls", "length"])
 def test_messages_with_the_words_of_chat_completions(word: str) -> None:
     """https://github.com/QuantumNous/new-api/issues/5870"""
-    body = events(
+    body = sse(
         {"type": "message_start", "message": {"usage": None}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Whole."}},
         {"type": "message_delta", "delta": {"stop_reason": word}},
-        named=True,
     )
-    end = completed(run(MESSAGES, [Raw(body)])[0])
+    end = completed(run(MESSAGES, [body])[0])
     wanted = FinishReason.MAX_TOKENS if word == "length" else FinishReason.END_TURN
     assert (end.message.text, end.finish) == ("Whole.", wanted)
 
@@ -177,7 +161,7 @@ def test_messages_whose_blocks_are_never_ended() -> None:
             {"type": "content_block_delta", "index": index, "delta": delta},
         ]
     frames.append({"type": "message_delta", "delta": {"stop_reason": "tool_use"}})
-    end, requests = run(MESSAGES, [Raw(events(*frames, named=True))])
+    end, requests = run(MESSAGES, [sse(*frames)])
     end = completed(end)
     assert [(one.name, one.arguments, one.complete) for one in end.message.calls] == [
         (name, arguments, True) for name, arguments in BOTH
@@ -188,13 +172,12 @@ def test_messages_whose_blocks_are_never_ended() -> None:
 def test_messages_with_the_whole_input_in_the_first_event() -> None:
     """https://github.com/anomalyco/opencode/pull/38733"""
     block = {"type": "tool_use", "id": "a", "name": "view", "input": {"n": 1}}
-    body = events(
+    body = sse(
         {"type": "content_block_start", "index": 0, "content_block": block},
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
-        named=True,
     )
-    assert [one.arguments for one in completed(run(MESSAGES, [Raw(body)])[0]).message.calls] == [ONE]
+    assert [one.arguments for one in completed(run(MESSAGES, [body])[0]).message.calls] == [ONE]
 
 
 def test_content_as_a_list_of_typed_pieces() -> None:
@@ -206,7 +189,7 @@ def test_content_as_a_list_of_typed_pieces() -> None:
         chunk(content="le."),
         chunk("stop", content=[]),
     )
-    end = completed(run(CHAT, [Raw(events(*frames) + DONE)])[0])
+    end = completed(run(CHAT, [sse(*frames, done=True)])[0])
     assert end.message.text == "Whole."
     assert [part.text for part in end.message.parts if isinstance(part, Thinking)] == ["hm"]
 
@@ -215,7 +198,7 @@ class Reported(NamedTuple):
     """An error in a stream that began with success: `requests` counts those of three attempts."""
 
     source: str
-    body: bytes
+    body: Raw
     words: str
     requests: int
 
@@ -223,39 +206,39 @@ class Reported(NamedTuple):
 SAID = "the model is not loaded"
 REPORTED = {
     "an error without a status": Reported(
-        "https://github.com/aaif-goose/goose/pull/8027", events({"error": {"message": SAID}}), SAID, 3
+        "https://github.com/aaif-goose/goose/pull/8027", sse({"error": {"message": SAID}}), SAID, 3
     ),
     "an error that is a text": Reported(
-        "https://github.com/Blaizzy/nativ/pull/195", events({"error": SAID}), SAID, 3
+        "https://github.com/Blaizzy/nativ/pull/195", sse({"error": SAID}), SAID, 3
     ),
     "an object of the kind error": Reported(
         "https://github.com/sgl-project/sglang/issues",
-        events({"object": "error", "message": SAID, "code": 400}),
+        sse({"object": "error", "message": SAID, "code": 400}),
         SAID,
         1,
     ),
     "a named event": Reported(
         "https://github.com/tobocop2/lilbee/pull/324",
-        b"event: error\n" + events({"message": SAID, "code": 400}),
+        Raw(b"event: error\n" + sse({"message": SAID, "code": 400}).body),
         SAID,
         1,
     ),
-    "a detail": Reported("https://github.com/vllm-project/vllm/issues", events({"detail": SAID}), SAID, 3),
+    "a detail": Reported("https://github.com/vllm-project/vllm/issues", sse({"detail": SAID}), SAID, 3),
     "an error inside the choice": Reported(
         "https://openrouter.ai/docs/api-reference/errors",
-        events({"choices": [{"index": 0, "delta": {}, "error": {"code": 400, "message": SAID}}]}),
+        sse({"choices": [{"index": 0, "delta": {}, "error": {"code": 400, "message": SAID}}]}),
         SAID,
         1,
     ),
     "quota": Reported(
         "https://github.com/apache/rocketmq-dashboard/issues/2178",
-        events({"error": {"message": "quota exceeded", "code": "insufficient_quota"}}) + DONE,
+        sse({"error": {"message": "quota exceeded", "code": "insufficient_quota"}}, done=True),
         "quota exceeded",
         1,
     ),
     "a code as text": Reported(
         "https://github.com/vercel/ai/pull/17279",
-        events({"error": {"message": "Context length exceeded", "code": "context_length_exceeded"}}),
+        sse({"error": {"message": "Context length exceeded", "code": "context_length_exceeded"}}),
         "Context length exceeded",
         1,
     ),
@@ -265,7 +248,7 @@ REPORTED = {
 @pytest.mark.parametrize("name", REPORTED)
 def test_the_servers_own_words_reach_people_and_what_stays_wrong_is_asked_once(name: str) -> None:
     row = REPORTED[name]
-    end, requests = run(CHAT, lambda _: Raw(row.body), policy=RetryPolicy(attempts=3, base=0.0))
+    end, requests = run(CHAT, lambda _: row.body, policy=RetryPolicy(attempts=3, base=0.0))
     assert row.words in failed(end).message, row.source
     assert len(requests) == row.requests
 
@@ -286,7 +269,7 @@ def test_success_with_an_error_in_place_of_a_stream_keeps_its_words(
 @pytest.mark.parametrize("word", ["insufficient_system_resource", "error"])
 def test_no_room_is_asked_again(word: str) -> None:
     """https://api-docs.deepseek.com/api/create-chat-completion"""
-    end, requests = run(CHAT, [Raw(events(chunk(content="Ha"), chunk(word)) + DONE), Say("Whole.")])
+    end, requests = run(CHAT, [sse(chunk(content="Ha"), chunk(word), done=True), Say("Whole.")])
     assert completed(end).message.text == "Whole."
     assert len(requests) == 2
 

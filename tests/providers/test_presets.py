@@ -21,7 +21,8 @@ from bot.providers.presets import VENDORS
 from tests.support.aws_events import chunk, exception, of_sse
 from tests.support.model_script import Call, Raw, Say, Script, Step, Think, Turn, messages_frames
 from tests.support.model_server import ModelServer, Received
-from tests.support.provider_runs import NO_DELAY, ask, completed, failed, user, without_extras
+from tests.support.provider_runs import NO_DELAY, ask, completed, failed, sse, user, without_extras
+from tests.support.provider_runs import chunk as chat_chunk
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 
@@ -42,9 +43,7 @@ def asked(
 
 def chunks(*deltas: Mapping[str, Any], finish: str = "stop") -> Raw:
     """A body of Chat Completions with these deltas."""
-    rows = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
-    rows.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
-    return Raw("".join(f"data: {json.dumps(row)}\n\n" for row in rows).encode() + b"data: [DONE]\n\n")
+    return sse(*(chat_chunk(**delta) for delta in deltas), chat_chunk(finish), done=True)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ import pytest
 
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.providers.retry import RetryPolicy
-from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn
+from tests.support.model_script import Call, Say, Think, Tokens, Turn
 from tests.support.provider_runs import (
     MODELS,
     ask,
     completed,
     failed,
     run,
+    sse,
     user,
     without_extras,
 )
@@ -41,10 +42,6 @@ def sent(*messages: Message) -> list[dict[str, Any]]:
 
 def answered(turn: Turn = LOOP) -> Message:
     return completed(run(MODEL, [turn])[0]).message
-
-
-def frames(*events: dict[str, Any]) -> Raw:
-    return Raw("".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode())
 
 
 def test_reasoning_calls_and_text_go_back_as_they_came() -> None:
@@ -155,8 +152,8 @@ def test_a_server_that_streams_no_deltas_is_read_from_its_items() -> None:
     text = {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "Look."}]}
     done = {"id": "r", "status": "completed", "output": [text, item], "usage": None}
     for script in (
-        frames({"type": "response.completed", "response": done}),
-        frames(
+        sse({"type": "response.completed", "response": done}),
+        sse(
             {"type": "response.output_item.done", "output_index": 0, "item": text},
             {"type": "response.output_item.done", "output_index": 1, "item": item},
             {"type": "response.completed", "response": done},
@@ -179,7 +176,7 @@ def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
     end, _ = run(
         MODEL,
         [
-            frames(
+            sse(
                 {"type": "response.output_item.added", "output_index": 0, "item": {**text, "content": []}},
                 {"type": "response.output_text.delta", "output_index": 0, "delta": "Look"},
                 {"type": "response.output_item.done", "output_index": 0, "item": text},
@@ -206,7 +203,7 @@ def test_sections_of_a_summary_are_parted() -> None:
     end, _ = run(
         MODEL,
         [
-            frames(
+            sse(
                 {"type": "response.output_item.added", "output_index": 0, "item": item},
                 {**at, "summary_index": 0, "delta": "One."},
                 {**at, "summary_index": 1, "delta": "Two."},
@@ -223,5 +220,5 @@ def test_a_call_that_the_server_calls_incomplete_is_not_whole_although_it_parses
     item = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "bash", "arguments": '{"a":1}'}
     response = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     done = {"type": "response.output_item.done", "output_index": 0, "item": {**item, "status": "incomplete"}}
-    end, _ = run(MODEL, [frames(done, {"type": "response.incomplete", "response": response})])
+    end, _ = run(MODEL, [sse(done, {"type": "response.incomplete", "response": response})])
     assert [call.complete for call in completed(end).message.calls] == [False]

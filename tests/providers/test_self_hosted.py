@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +18,7 @@ from bot.providers.failures import is_overflow
 from bot.providers.presets import VENDORS
 from tests.support.model_script import Raw, Say, Step
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import NO_DELAY, ask, completed, user, without_extras
+from tests.support.provider_runs import NO_DELAY, ask, chunk, completed, sse, user, without_extras
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 
@@ -117,15 +116,9 @@ def answer(name: str, step: Step) -> Complete | Failed:
 
 
 def stream_of(server: Server) -> Raw:
-    deltas = [
-        {server.reasoning: "H"},
-        {server.reasoning: "m."},
-        *({"tool_calls": [one]} for one in server.calls),
-    ]
-    rows: list[Any] = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
-    rows.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
-    rows.append({"choices": [], "usage": server.usage})
-    return Raw("".join(f"data: {json.dumps(row)}\n\n" for row in rows).encode() + b"data: [DONE]\n\n")
+    reasoning = (chunk(**{server.reasoning: text}) for text in ("H", "m."))
+    calls = (chunk(tool_calls=[one]) for one in server.calls)
+    return sse(*reasoning, *calls, chunk("tool_calls"), {"choices": [], "usage": server.usage}, done=True)
 
 
 @each_server

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-from typing import Any
 
 import pytest
 
@@ -14,7 +12,7 @@ from bot.contracts.model import Retrying
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider
-from tests.support.model_script import Hangup, Raw, Say, Status, Turn
+from tests.support.model_script import Hangup, Say, Status, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
     MODELS,
@@ -23,6 +21,7 @@ from tests.support.provider_runs import (
     completed,
     failed,
     run,
+    sse,
 )
 
 MESSAGES, CHAT, _ = MODELS
@@ -46,14 +45,6 @@ def test_each_word_of_a_vendor_for_the_end_is_one_of_ours(
     assert (end.finish, end.raw_reason) == (finish, word)
 
 
-def body(*frames: dict[str, Any]) -> Raw:
-    return Raw(
-        b"".join(
-            f"event: {frame.get('type', 'chunk')}\ndata: {json.dumps(frame)}\n\n".encode() for frame in frames
-        )
-    )
-
-
 def test_usage_that_a_later_event_leaves_out_stays_for_messages() -> None:
     usage = {
         "input_tokens": 10,
@@ -70,14 +61,14 @@ def test_usage_that_a_later_event_leaves_out_stays_for_messages() -> None:
         (None, 1),
     ):
         delta = {"type": "message_delta", "delta": stop, "usage": last}
-        end, _ = run(MESSAGES, [body(start, delta)])
+        end, _ = run(MESSAGES, [sse(start, delta)])
         assert completed(end).usage == Usage(10, 900, 7, output)
     zero = {
         "type": "message_delta",
         "delta": stop,
         "usage": {"output_tokens": 20, "cache_read_input_tokens": 0},
     }
-    assert completed(run(MESSAGES, [body(start, zero)])[0]).usage == Usage(10, 0, 7, 20)
+    assert completed(run(MESSAGES, [sse(start, zero)])[0]).usage == Usage(10, 0, 7, 20)
 
 
 def test_what_an_answer_that_broke_off_had_used_is_counted() -> None:
@@ -88,7 +79,7 @@ def test_what_an_answer_that_broke_off_had_used_is_counted() -> None:
     }
     block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Half"}}
-    end = failed(run(MESSAGES, [body(start, block, delta)], policy=RetryPolicy(attempts=1))[0])
+    end = failed(run(MESSAGES, [sse(start, block, delta)], policy=RetryPolicy(attempts=1))[0])
     assert end.partial is not None
     assert (end.partial.text, end.usage) == ("Half", Usage(10, 900))
 
@@ -107,7 +98,7 @@ def test_usage_that_a_later_chunk_leaves_out_stays_for_chat() -> None:
         {"choices": [], "usage": None},
         {"choices": []},
     ):
-        end, _ = run(CHAT, [body({**choice, "usage": whole}, last)])
+        end, _ = run(CHAT, [sse({**choice, "usage": whole}, last)])
         assert completed(end).usage == Usage(50, 900, 50, 20, 15)
 
 

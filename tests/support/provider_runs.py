@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from bot.providers.openai_chat import OpenAIChat
 from bot.providers.openai_responses import OpenAIResponses
 from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider
-from tests.support.model_script import Script, Step, chat_frames, messages_frames, responses_frames
+from tests.support.model_script import Raw, Script, Step, chat_frames, messages_frames, responses_frames
 from tests.support.model_server import ModelServer, Received
 
 MODELS = ("anthropic/claude-sonnet-5-5", "openai-chat/gpt-6.2-sol", "openai-responses/gpt-6.2-sol")
@@ -65,6 +65,20 @@ def run(
         finally:
             provider.close()
         return end, server.requests
+
+
+def sse(*frames: Mapping[str, Any], done: bool = False) -> Raw:
+    """The frames as server-sent events, each named by its type if it has one; `done`: with the last line of Chat
+    Completions."""
+    named = (f"event: {frame['type']}\n" if "type" in frame else "" for frame in frames)
+    rows = (f"{name}data: {json.dumps(frame)}\n\n" for name, frame in zip(named, frames, strict=True))
+    return Raw(("".join(rows) + "data: [DONE]\n\n" * done).encode())
+
+
+def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:
+    """A chunk of Chat Completions."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return {"object": "chat.completion.chunk", "choices": [choice]}
 
 
 def raw_values(body: bytes) -> dict[str, str]:
