@@ -6,8 +6,12 @@ grow with the conversation (S-167).
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+
 from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import ModelInfo
+from bot.contracts.tools import ToolSpec
 
 _BYTES_A_TOKEN = 4
 _IMAGE_TOKENS = 1_200
@@ -24,6 +28,12 @@ def tokens_of_text(text: str) -> int:
 def tokens_of(message: Message) -> int:
     """Estimate the tokens of `message`."""
     return _MESSAGE_TOKENS + sum(map(_part_tokens, message.parts))
+
+
+def fixed_tokens(system: str, tools: Iterable[ToolSpec]) -> int:
+    """Estimate the tokens of the system text and the tools, which are part of every request."""
+    texts = (json.dumps([spec.name, spec.description, spec.parameters]) for spec in tools)
+    return tokens_of_text(system) + sum(map(tokens_of_text, texts))
 
 
 def max_response(info: ModelInfo) -> int:

@@ -3,13 +3,12 @@ order."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Literal
 
 from bot.agent.calls import MAX_TRUNCATIONS, CallResults, CallRunner
 from bot.agent.compaction import CompactionInput, Files
-from bot.agent.context_budget import ConversationSize, max_response, tokens_of, tokens_of_text
+from bot.agent.context_budget import ConversationSize, fixed_tokens, max_response, tokens_of
 from bot.agent.conversation_context import ConversationContext, TurnInfo
 from bot.agent.finish import Stop, cancel_stop, limit_stop
 from bot.agent.masking import Mask, RequestState
@@ -57,7 +56,7 @@ class Conversation:
         self._empty_before = False
         self._provider = context.provider
         self._max_output = max_response(context.provider.info)
-        self._fixed = _fixed_tokens(context)
+        self._fixed = fixed_tokens(context.system, context.specs)
         self._size = ConversationSize()
         self._size.reset(self._fixed)
         self._overflow = ""  # the API's refusal of a conversation that is too long
@@ -333,9 +332,3 @@ def _response_record(
     return ResponseFailed(
         turn, response.message, response.status, response.canceled, message.parts, usage, cost
     )
-
-
-def _fixed_tokens(context: ConversationContext) -> int:
-    """Estimate the tokens of the system text and the tools, which are part of every request."""
-    tools = (json.dumps([spec.name, spec.description, spec.parameters]) for spec in context.specs)
-    return tokens_of_text(context.system) + sum(map(tokens_of_text, tools))

@@ -6,11 +6,10 @@ output. Without an estimate, neither the limits on tokens and money nor compacti
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import replace
 
-from bot.agent.context_budget import tokens_of, tokens_of_text
+from bot.agent.context_budget import fixed_tokens, tokens_of
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError
@@ -75,8 +74,5 @@ def partial_usage(event: Failed | Retrying, request: ModelRequest) -> Usage:
 
 
 def _estimated_usage(request: ModelRequest, message: Message) -> Usage:
-    tools = sum(
-        tokens_of_text(json.dumps([one.name, one.description, one.parameters])) for one in request.tools
-    )
-    input_tokens = tokens_of_text(request.system) + tools + sum(map(tokens_of, request.messages))
+    input_tokens = fixed_tokens(request.system, request.tools) + sum(map(tokens_of, request.messages))
     return Usage(input=input_tokens, output=tokens_of(message))
