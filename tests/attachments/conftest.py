@@ -62,7 +62,7 @@ class World:
         return collect_attachments(request, looker)
 
     def fetched(self) -> list[str]:
-        return [e.path for e in self.forge.requests if e.path.startswith("/user-attachments")]
+        return [e.path for e in self.forge.requests if e.path.startswith("/storage")]
 
 
 def drawn(data: bytes) -> RedrawnPicture:
