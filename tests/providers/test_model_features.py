@@ -1,4 +1,4 @@
-"""Effort, one-hour cache marks and refusals in each wire format: what a server does not take is left out and said."""
+"""Effort, what is cached and refusals in each wire format: what a server does not take is left out and said."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from bot.contracts.messages import FinishReason, Usage
 from bot.contracts.model import EFFORTS, Complete, ModelRequest
-from bot.providers.anthropic_clouds import _Cloud
 from bot.providers.connect import connect
 from bot.providers.models import cost, effort_notes, effort_of, model_info
 from bot.providers.streaming import StreamingProvider
@@ -177,13 +176,6 @@ def test_a_models_own_refusal_is_its_reason(model: str) -> None:
     end, _ = run(model, [step])
     end = completed(end)
     assert (end.finish, end.refusal) == (FinishReason.ERROR, "it says: I will not.")
-
-
-def test_the_clouds_take_no_hour() -> None:
-    provider = connect("vertex/claude-sonnet-5-5", KEYS)
-    assert isinstance(provider, StreamingProvider)
-    assert isinstance(provider._wire, _Cloud)
-    provider.close()
 
 
 LATER = {"retry-after": "61"}
