@@ -7,7 +7,6 @@ Only `close` syncs to disk, which takes milliseconds.
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import math
 import os
@@ -133,6 +132,7 @@ class _Encoder:
     def __init__(self, redact: Callable[[str], str]) -> None:
         self._redact = redact
         self._masked = False
+        self._fields: dict[type, tuple[tuple[str, Any], ...]] = {}
 
     def line(self, record: Record, at: float, agent: str) -> bytes:
         self._masked = False
@@ -168,8 +168,11 @@ class _Encoder:
         return plain if tag is None else {"type": tag, **plain}
 
     def _object(self, value: Any, depth: int) -> dict[str, Any]:
+        known = self._fields.get(type(value))
+        if known is None:
+            known = self._fields[type(value)] = _fields_of(type(value))
         plain: dict[str, Any] = {}
-        for name, default in _fields_of(type(value)):
+        for name, default in known:
             item = getattr(value, name)
             if item is not default and item != default:
                 plain[name] = self._plain(item, depth)
@@ -190,7 +193,6 @@ class _Encoder:
             return {"base64": base64.b64encode(data).decode("ascii")}
 
 
-@functools.cache
 def _fields_of(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
     """Return the fields of a record or of a contract's dataclass, each with its default (`MISSING` for none)."""
     if issubclass(kind, tuple):
