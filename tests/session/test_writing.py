@@ -76,7 +76,6 @@ def test_of_many_writes_as_many_are_taken_as_the_task_allows_and_all_are_journal
     assert sum(not answer.is_error for answer in answers) == 20
     assert results.submission().writes == tool.writes
     assert results.notes() == ("20 writes on threads proposed.",)
-    assert results.find(PROPOSE_WRITE) is tool
     proposed = [line for line in journalled if isinstance(line, lines.WriteProposed)]
     assert (len(proposed), sum(line.accepted for line in proposed)) == (30, 20)
 

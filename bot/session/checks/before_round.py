@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from bot.contracts import journal as lines
@@ -207,10 +208,6 @@ class BeforeRound(Round):
         if self._thread is not None:
             self._thread.wait()
 
-    def wait_for_checks(self) -> None:
-        for number in range(len(self.checks)):
-            self.execution_of(number)
-
     def wait(self) -> None:
         """Wait until the round has ended. Raises its error."""
         assert self._thread is not None
@@ -219,17 +216,15 @@ class BeforeRound(Round):
             self.waits.begin("the checkers before the change")
         self._thread.result()
 
-    def execution_of(self, number: int) -> CheckExecution:
-        """Return the result of a check, waiting for it if it is running."""
-        future = self.executions[number]
-        if not future.done():
-            command, self._is_awaited = self._command, True
-            left = command[1] - time.monotonic() if command else None
-            skip = (lambda: command[0].fire(SKIPPED)) if command else None
-            self.waits.begin(f"the check before the change: {check_title(self.checks[number])}", left, skip)
-        execution = future.result()
-        self._is_awaited = False
-        return execution
+    def wait_for_checks(self) -> None:
+        for check, future in zip(self.checks, self.executions, strict=True):
+            if not future.done():
+                command, self._is_awaited = self._command, True
+                left = command[1] - time.monotonic() if command else None
+                skip = partial(command[0].fire, SKIPPED) if command else None
+                self.waits.begin(f"the check before the change: {check_title(check)}", left, skip)
+            future.result()
+            self._is_awaited = False
 
     def _run(self) -> None:
         reason = "it was not run"

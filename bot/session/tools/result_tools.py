@@ -71,9 +71,6 @@ class ResultTools:
         tools: tuple[ResultTool, ...] = (self.describe, self.submit, self.ask, self.todo, *more)
         self._tools = {tool.spec.name: tool for tool in tools}
 
-    def find(self, name: str) -> ResultTool | None:
-        return self._tools.get(name)
-
     def of(self, profile: Profile) -> tuple[ResultTool, ...]:
         """Those that the profile offers, in its order."""
         return tuple(self._tools[name] for name in profile.supervisor_tools)
