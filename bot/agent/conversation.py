@@ -55,6 +55,7 @@ class Conversation:
         self._reminders = 0
         self._empty_before = False
         self._provider = context.provider
+        self._long_cache = False
         self._max_output = max_response(context.provider.info)
         self._fixed = fixed_tokens(context.system, context.specs)
         self._size = ConversationSize()
@@ -186,6 +187,8 @@ class Conversation:
         context = self.context
         messages = self._history.view()
         self._mask = context.masking(self._state())
+        # For the rest of the conversation: a shorter life later would make the vendor write the cache anew.
+        self._long_cache = self._long_cache or bool(self.files.changed and context.slow_checks())
         self.turn += 1
         self.session_usage.count_request()
         context.journal.write(RequestSent(self.turn, len(messages)))
@@ -208,6 +211,7 @@ class Conversation:
             max_output=self._max_output,
             moved=self._history.moved,
             effort=context.effort,
+            long_cache=self._long_cache,
         )
 
     def _state(self) -> RequestState:

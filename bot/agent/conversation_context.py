@@ -74,7 +74,8 @@ class ConversationContext(NamedTuple):
     `is_subagent` reports its own usage, others the shared usage. `masking` says which tools may be called now.
     `before` are the messages of a continued run, and `tools` its tool specifications, byte for byte.
     `fallback(reason)` returns the provider that replaces an unavailable one for the rest of the run, `None` if there
-    is none. `effort` is the wanted one of `bot.contracts.model.EFFORTS`, empty for the model's own.
+    is none. `effort` is the wanted one of `bot.contracts.model.EFFORTS`, empty for the model's own. `slow_checks()`:
+    the checks take so long that a cached prefix expires meanwhile.
     """
 
     provider: Provider
@@ -98,6 +99,7 @@ class ConversationContext(NamedTuple):
     tools: tuple[ToolSpec, ...] | None = None
     fallback: Callable[[str], Provider | None] = lambda reason: None
     effort: str = ""
+    slow_checks: Callable[[], bool] = lambda: False
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:

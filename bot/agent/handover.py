@@ -44,6 +44,10 @@ class DescribeChange:
     def __init__(self) -> None:
         self.description = Description()
 
+    def set_title(self, title: str) -> None:
+        """Set a title for a change without a description."""
+        self.description = Description(title)
+
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
         title = " ".join(str(arguments["title"]).split())
         summary = str(arguments["summary"]).strip()

@@ -23,7 +23,8 @@ class ModelInfo:
     not at all. `streams_tools`: it can stream a call's arguments as they are generated, unchecked.
     `allowed_tools`: it accepts a list of the tools allowed now, beside all tools. `forced_choice`: it can be forced
     to call a tool. `timeout`: seconds until the first byte of a response. `efforts`: those of `EFFORTS` that it
-    accepts. `output_capped`: the policy set `max_output`, so every request has it.
+    accepts. `hour_cache`: a prefix can be cached for an hour, at twice the input price. `output_capped`: the policy
+    set `max_output`, so every request has it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ModelInfo:
     forced_choice: bool = False
     timeout: int = 900
     efforts: tuple[str, ...] = ()
+    hour_cache: bool = False
     output_capped: bool = False
 
     def cost(self, usage: Usage) -> float:
@@ -79,6 +81,7 @@ class ModelRequest:
     max_output: int = 0
     moved: int = 0
     effort: str = ""
+    long_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from bot.maintenance.task_file import is_task_file
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
+from bot.providers.lifecycle import end_of
 from bot.providers.models import listed_name, model_info
 from bot.providers.probe import PROBED_PROVIDERS, ListedModel, has_key, probe_provider
 from bot.workspace.probe import choose
@@ -121,12 +122,14 @@ def models(
 
 
 def _model(model: str, listed: Sequence[ListedModel], today: date) -> list[Finding]:
-    """Return findings on the end and the window of a model, by its vendor's list."""
-    name = model.partition("/")[2]
+    """Return findings on the end and the window of a model, by its vendor's list, else by our table."""
+    provider, _, name = model.partition("/")
     row = next((row for row in listed if row.name == name), None) or next(
         (row for row in listed if listed_name(row.name) == listed_name(name)), None
     )
-    end, fix = row.end if row else None, "choose another model: docs/models.md"
+    known = end_of(name)
+    end = row.end if row and row.end else (known.day if known else None)
+    fix = f"use {provider}/{known.instead}" if known else "choose another model: docs/models.md"
     findings = []
     if (row and row.is_ended) or (end and end <= today):
         findings.append(missing(f"model, {model}", f"{model} has ended.", fix))

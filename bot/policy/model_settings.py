@@ -93,7 +93,7 @@ class ModelSettings:
         None,
         "Models for the rest of the run if the model is unavailable or over a limit; the first that answers.",
     )
-    small: Model | None = key(None, "The model that writes summaries.")
+    small: Model | None = key(None, "The model that writes titles and summaries.")
 
 
 _TASK = line("the name of a task, its file's name without .md", r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

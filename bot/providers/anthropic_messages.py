@@ -47,6 +47,7 @@ from bot.providers.wire import Params, Stream, Wire
 Client = Anthropic | AnthropicBedrock | AnthropicVertex
 
 _MARK = {"type": "ephemeral"}
+_HOUR_MARK = {"type": "ephemeral", "ttl": "1h"}
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NO_OUTPUT = "(no output)"
 # In tokens, for models that want a number; the API's least is 1,024.
@@ -86,7 +87,9 @@ class AnthropicMessages(Wire):
         """
         max_tokens = min(request.max_output or self.info.max_output, self.info.max_output)
         params: dict[str, Any] = {"max_tokens": max_tokens}
-        messages = self._messages(request)
+        # All of them: a mark must not last longer than one before it.
+        mark = _HOUR_MARK if request.long_cache and self.info.hour_cache else _MARK
+        messages = self._messages(request, mark)
         thinking = _thinking(self.info, max_tokens, messages)
         if thinking is not None:
             params["thinking"] = thinking
@@ -95,10 +98,10 @@ class AnthropicMessages(Wire):
         if request.tools:
             params["tools"] = [self._tool(spec) for spec in request.tools]
         if request.system.strip():
-            params["system"] = [{"type": "text", "text": clean(request.system), "cache_control": _MARK}]
+            params["system"] = [{"type": "text", "text": clean(request.system), "cache_control": mark}]
         return {**params, "messages": messages}
 
-    def _messages(self, request: ModelRequest) -> list[dict[str, Any]]:
+    def _messages(self, request: ModelRequest, mark: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the messages, without empty ones, neighbours of one role merged, with cache marks at the end.
 
         Thinking is tied to everything before it, so moved messages are sent without it; models with a thinking budget
@@ -121,7 +124,7 @@ class AnthropicMessages(Wire):
         # ten parallel calls has more. The third is for a request that failed before anything of it was kept.
         users = (row for row in reversed(merged) if row["role"] == "user")
         for row in islice(users, _MESSAGE_MARKS):
-            row["content"][-1] = {**row["content"][-1], "cache_control": _MARK}
+            row["content"][-1] = {**row["content"][-1], "cache_control": mark}
         return merged
 
     def _blocks(self, message: Message) -> list[dict[str, Any]]:

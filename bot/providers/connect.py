@@ -6,11 +6,13 @@ import difflib
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, Provider
 from bot.providers.endpoint import Endpoint
+from bot.providers.lifecycle import CLOSED_PROVIDERS, refuse_ended
 from bot.providers.models import (
     CHAT_EFFORTS,
     DEFAULTS,
@@ -46,22 +48,29 @@ def default_model(environment: Mapping[str, str]) -> str:
     raise MissingKeyError(sentence, *keys)
 
 
-def check_model(model: str, environment: Mapping[str, str]) -> None:
-    """Raise the `UsageError` of `connect` as far as it needs no package."""
-    _, vendor = _split(model)
+def check_model(model: str, environment: Mapping[str, str], today: date | None = None) -> None:
+    """Raise the `UsageError` of `connect` as far as it needs no package. `today` is the date in UTC by default."""
+    _, _, vendor = _split(model)
     if vendor.format not in ("bedrock", "vertex"):
-        _endpoint(model, vendor, environment)
+        refuse_ended(model, _endpoint(model, vendor, environment), today or datetime.now(UTC).date())
 
 
-def connect(model: str, environment: Mapping[str, str], *, policy: RetryPolicy = DEFAULT_POLICY) -> Provider:
+def connect(
+    model: str,
+    environment: Mapping[str, str],
+    *,
+    policy: RetryPolicy = DEFAULT_POLICY,
+    today: date | None = None,
+) -> Provider:
     """Return the provider for `model`, given as `provider/name`. Sends nothing yet.
 
     Imports the vendor's package, which takes up to a second: call it on a thread of its own.
 
-    Raises `UsageError` for an invalid name, an unknown provider, a missing key or address, or a missing extra. A base
-    URL of the user's own needs no key, since local servers need none.
+    Raises `UsageError` for an invalid name, an unknown provider, a model that its vendor ended, a missing key or
+    address, or a missing extra. A base URL of the user's own needs no key, since local servers need none.
     """
-    name, vendor = _split(model)
+    check_model(model, environment, today)
+    _, name, vendor = _split(model)
     if vendor.format in ("bedrock", "vertex"):
         wire = _cloud(vendor, name, environment)
     else:
@@ -97,6 +106,7 @@ def _at_endpoint(info: ModelInfo, endpoint: Endpoint, vendor: Vendor) -> ModelIn
         forced_choice=dialect.forced_choice or (info.forced_choice and endpoint.is_openai),
         streams_tools=info.streams_tools and endpoint.is_anthropic,
         efforts=info.efforts if takes_effort else (),
+        hour_cache=info.hour_cache and endpoint.is_anthropic,
     )
 
 
@@ -127,14 +137,16 @@ def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> Wire:
     info = model_info(name)
     # Opus 4.5 takes an effort at Anthropic alone.
     efforts = info.efforts if info.thinking == "adaptive" else ()
-    info = replace(info, streams_tools=False, efforts=efforts)
+    info = replace(info, streams_tools=False, efforts=efforts, hour_cache=False)
     if vendor.format == "bedrock":
         return anthropic_clouds.bedrock(info, environment)
     return anthropic_clouds.vertex(info, environment)
 
 
-def _split(model: str) -> tuple[str, Vendor]:
+def _split(model: str) -> tuple[str, str, Vendor]:
     provider, slash, name = model.partition("/")
+    if provider in CLOSED_PROVIDERS:
+        raise UsageError(CLOSED_PROVIDERS[provider])
     known = ", ".join(VENDORS)
     if not slash or not name.strip():
         suggestion = full_name_of(model)
@@ -148,7 +160,7 @@ def _split(model: str) -> tuple[str, Vendor]:
             f"Known are {known}. A server that speaks OpenAI's or Anthropic's API is reached through one of them "
             f"and its base URL variable."
         )
-    return name.strip(), vendor
+    return provider, name.strip(), vendor
 
 
 def _example() -> str:

@@ -160,6 +160,7 @@ def _with_abilities(info: ModelInfo, listed: str) -> ModelInfo:
         allowed_tools=not is_claude,
         forced_choice=not is_claude,
         efforts=_EFFORTS.get(listed, _ALL if thinking == "adaptive" else ()),
+        hour_cache=is_claude,
     )
 
 

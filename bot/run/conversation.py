@@ -82,6 +82,7 @@ def new_conversation(
         tools=tools,
         fallback=model.fall_back,
         effort=models.effort,
+        slow_checks=lambda: parts.rounds.are_slow,
     )
     subagents.parent = conversation
     _begin_journal(run, parts, conversation)

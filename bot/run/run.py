@@ -7,7 +7,7 @@
    tree needs preparation, at the first call of a tool.
 4. The agent loop: requests to the model, and its tool calls. `loop_hooks.py` starts the checks on the base with the
    first request. When the model says that it is done, it closes the workspace, asks the gate, runs the checks with the
-   change, and tells the model what is missing.
+   change, and tells the model what is missing. A title is requested if the model gave none.
 5. Every process of the tool host is killed. The verdict of the gate and the checks, which are taken from step 4 if the
    tree is still the same, make the outcome (`result.py`).
 6. The bundle is written. `bot/publish` reads it as a stranger's.
@@ -18,13 +18,15 @@ conversation has its own below: the preparation of the tree, the checks on the b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-from bot.agent.conversation_context import LoopEnd
+from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.loop import run_loop
+from bot.agent.title import title_change
 from bot.checkout.clone import check_out
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
@@ -58,6 +60,7 @@ from bot.session.progress.interruption import (
 )
 from bot.session.progress.reporter import ProgressReporter, WatchedProvider
 from bot.session.run_folder import lock_folder
+from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.skills import find_skills, with_skill_tool
 from bot.verbs.record import Earlier
@@ -194,6 +197,7 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
             else:
                 last = resumed.last if resumed else None
                 end = run_loop(conversation, *opening(run, parts, conversation, results, last))
+            end = _with_title(run, conversation, lambda: model.small() or model.provider, results, end)
     finally:
         forget()
         provider.close()
@@ -224,3 +228,19 @@ def _with_threads(spec: RunSpec, task: Task) -> Request:
     if spec.threads is None:
         raise UsageError(f"The task {task.name} works on threads on GitHub, and a local run has none.")
     return replace(spec.request, triage=spec.threads(task))
+
+
+def _with_title(
+    run: Run,
+    conversation: ConversationContext,
+    provider: Callable[[], Provider],
+    results: ResultTools,
+    end: LoopEnd,
+) -> LoopEnd:
+    """Ask `provider()` for the title of a change that neither it nor a thread has described."""
+    if run.profile.read_only or run.request.thread or results.describe.description.title:
+        return end
+    title, end = title_change(conversation, provider, run.request.full_instruction, end)
+    if title:
+        results.describe.set_title(title)
+    return end

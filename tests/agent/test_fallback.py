@@ -14,6 +14,7 @@ from bot.contracts.messages import FinishReason, Usage
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
+from bot.contracts.tools import ToolOutcome
 from tests.agent.test_compaction import SMALL, Narrow, echoes
 from tests.support.scripted import INFO, ScriptedProvider, call, says
 from tests.support.sessions import Bench
@@ -147,3 +148,32 @@ def test_a_summary_is_asked_of_another_model_too_if_the_main_one_is_unavailable(
     [change] = journal.records(ModelChanged)
     failed, made = journal.records(CompactionRecord)
     assert (change.turn, bool(failed.failure), bool(made.text)) == (made.turn, True, True)
+
+
+def test_the_cache_is_long_from_the_first_edit_on_if_the_checks_are_slow(tmp_path: Path) -> None:
+    seen: list[bool] = []
+
+    class Watched(ScriptedProvider):
+        def respond(self, request: Any, cancel: Any, retrying: Any = None) -> Any:
+            seen.append(request.long_cache)
+            assert request.effort == "high"
+            return super().respond(request, cancel)
+
+    def edit(arguments: object, cancel: object) -> ToolOutcome:
+        return ToolOutcome("edited", metadata={"path": "a.py", "before_hash": "a", "after_hash": "b"})
+
+    slow = iter([False, True])
+    script = [
+        says(call("echo", "{}", "c1")),
+        *(says(call("edit", "{}", f"e{n}")) for n in range(3)),
+        says("Done."),
+    ]
+    Bench(
+        script,
+        tmp_path,
+        tools={"edit": edit},
+        model=Watched,
+        more={"slow_checks": lambda: next(slow), "effort": "high"},
+    ).run()
+    # Not before an edit, not while the checks are quick, and then to the end.
+    assert seen == [False, False, False, True, True]

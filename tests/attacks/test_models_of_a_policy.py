@@ -16,14 +16,15 @@ from tests.providers.test_model_features import messages_end
 from tests.session.conftest import Cli
 from tests.support.attacks import MODEL
 from tests.support.fix_script import DONE
-from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Think, Tokens, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Think, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import BASH, NO_DELAY, completed, run, user
 from tests.support.repositories import commit_all, git
 
 OWN = MODEL.partition("/")[2]
-FULL = Tokens(900_000)
-"""As many tokens as let the conversation be summed up before the next request."""
+LONG = (
+    "Do as you are told, and in the order in which you are told it, without leaving anything out of it. " * 2
+)
 
 
 def fixed(cli: Cli, repo: Path, policy: str, own: list[Step], other: Step) -> tuple[Any, list[Any]]:
@@ -37,7 +38,7 @@ def fixed(cli: Cli, repo: Path, policy: str, own: list[Step], other: Step) -> tu
         return next(steps) if request.body["model"] == OWN else other
 
     with ModelServer(script) as server:
-        done = cli("fix", "--repo", repo, "--model", MODEL, "--json", "do as you are told", model=server)
+        done = cli("fix", "--repo", repo, "--model", MODEL, "--json", LONG, model=server)
         return done, [request.json for request in server.requests]
 
 
@@ -55,12 +56,12 @@ def test_a106_the_policy_of_a_cloned_repository_sends_nothing_to_another_provide
 ) -> None:
     policy = f"version: 1\nmodel_settings: {{{setting}}}\n"
     edit = Call("write", {"path": "src/new.py", "content": "print(2)\n"})
-    steps: list[Step] = [Turn((edit,), tokens=FULL), Say("It was edited."), DONE, DONE]
+    steps: list[Step] = [edit, DONE, DONE]
     if "fallback" in setting:
         steps = [Status(529, "not now", {"retry-after": "61"})]
     done, asked = fixed(cli, repo, policy, steps, Say("Stolen"))
     assert {request["model"] for request in asked} == {OWN}
-    assert all("tools" in request for request in asked) is ("fallback" in setting)  # the summary has none
+    assert ("tools" in asked[-1]) is ("fallback" in setting)  # the title is asked of the person's own model
     assert "cannot send your work to another provider than anthropic" in done.out + done.err
 
 
@@ -112,14 +113,13 @@ def test_a108_the_small_model_decides_nothing(cli: Cli, repo: Path) -> None:
         (
             Call("write", {"path": "src/new.py", "content": "print(2)\n"}),
             Call("write", {"path": ".github/workflows/ci.yml", "content": "on: push\n"}),
-        ),
-        tokens=FULL,
+        )
     )
     policy = "version: 1\nmodel_settings: {small: anthropic/claude-haiku-5-5}\n"
     done, asked = fixed(cli, repo, policy, [edits, DONE, DONE], Say(words))
     assert [held["path"] for held in done.json["outcome"]["withheld"]] == [".github/workflows/ci.yml"]
     [small] = [request for request in asked if request["model"] != OWN]
-    assert "tools" not in small
+    assert "tools" not in small and "system" not in small
     message = git(repo, "log", "-1", "--format=%B", done.json["branch"])
     assert "Fixes #7" not in message
 

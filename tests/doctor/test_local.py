@@ -126,7 +126,7 @@ def test_a_provider_that_answers_is_asked_for_no_tokens() -> None:
         ("anthropic/claude-x", {"retires_at": "2027-01-27T00:00:00Z"}, None, ""),
         ("anthropic/claude-x", {"retires_at": None, "lifecycle": "active"}, None, ""),
         ("anthropic/claude-x", {"lifecycle": "retired"}, State.MISSING, "has ended"),
-        ("anthropic/claude-sonnet-4-5", {"lifecycle": "deprecated"}, None, ""),
+        ("anthropic/claude-sonnet-4-5", {"lifecycle": "deprecated"}, State.WARNING, "2026-11-30, in 3 days"),
         ("openai/gpt-5", {"shutdown_date": "2026-12-11"}, State.WARNING, "2026-12-11, in 14 days"),
         ("openai-responses/gpt-5", {"shutdown_date": "2026-11-27"}, State.MISSING, "has ended"),
         ("openai/gpt-x", {"shutdown_date": "soon"}, None, ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Hangup, Raw, Say, Status, Think, Turn
 from tests.support.provider_runs import MODELS, ask, chunk, completed, failed, run, sse
 
+TODAY = date(2026, 11, 27)
 KEYS = {
     "ANTHROPIC_API_KEY": "k",
     "OPENAI_API_KEY": "k",
@@ -30,7 +32,7 @@ KEYS = {
 
 def params(model: str, *, environment: dict[str, str] = KEYS, **fields: Any) -> dict[str, Any]:
     """The body of a request with `fields`, which is not sent."""
-    provider = connect(model, environment)
+    provider = connect(model, environment, today=TODAY)
     assert isinstance(provider, StreamingProvider)
     request = ask()
     fields = {"system": request.system, "tools": request.tools, "messages": request.messages, **fields}
@@ -81,7 +83,7 @@ def test_an_effort_is_sent_as_the_nearest_lower_level_or_left_out_and_said(
 ) -> None:
     assert sent_effort(params(model, effort=wanted)) == level
     assert sent_effort(params(model)) == ""
-    provider = connect(model, KEYS)
+    provider = connect(model, KEYS, today=TODAY)
     notes = effort_notes(provider.info, wanted)
     provider.close()
     assert len(notes) == (level != wanted)
@@ -97,11 +99,35 @@ def test_every_listed_level_is_one_of_the_known_ones() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_server_of_ones_own_gets_no_field_that_it_may_not_know(model: str) -> None:
-    request = ModelRequest("Be brief.", (), ask().messages, effort="high")
+    request = ModelRequest("Be brief.", (), ask().messages, effort="high", long_cache=True)
     end, [received] = run(model, [Say("Hi.")], request)
     assert isinstance(end, Complete)
     assert sent_effort(received.json) == ""
     assert "ttl" not in received.body.decode()
+
+
+def marks(body: dict[str, Any]) -> list[dict[str, str]]:
+    blocks = [*body["system"], *(block for message in body["messages"] for block in message["content"])]
+    return [block["cache_control"] for block in blocks if "cache_control" in block]
+
+
+def test_a_long_cache_marks_all_for_an_hour_since_none_may_outlast_one_before_it() -> None:
+    body = params("anthropic/claude-sonnet-5-5", long_cache=True)
+    assert marks(body) == [{"type": "ephemeral", "ttl": "1h"}] * 2
+    plain = params("anthropic/claude-sonnet-5-5")
+    assert marks(plain) == [{"type": "ephemeral"}] * 2
+    for one in (body, plain):
+        for block in (
+            *one["system"],
+            *(block for message in one["messages"] for block in message["content"]),
+        ):
+            block.pop("cache_control", None)
+    assert json.dumps(body) == json.dumps(plain)
+
+
+@pytest.mark.parametrize("model", ["vertex/claude-opus-5-5", "anthropic/claude-of-next-year"])
+def test_where_an_hour_is_not_known_to_be_taken_the_marks_stay_as_they_are(model: str) -> None:
+    assert {"type": "ephemeral", "ttl": "1h"} not in marks(params(model, long_cache=True))
 
 
 def test_what_is_cached_for_an_hour_costs_twice_the_input() -> None:
@@ -176,6 +202,12 @@ def test_a_models_own_refusal_is_its_reason(model: str) -> None:
     end, _ = run(model, [step])
     end = completed(end)
     assert (end.finish, end.refusal) == (FinishReason.ERROR, "it says: I will not.")
+
+
+def test_the_clouds_take_no_hour() -> None:
+    provider = connect("vertex/claude-sonnet-5-5", KEYS)
+    assert not provider.info.hour_cache
+    provider.close()
 
 
 LATER = {"retry-after": "61"}

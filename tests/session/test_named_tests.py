@@ -27,10 +27,15 @@ def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin, reason:
     assert [record.run.note for record in begun.records] == [reason] * 2
 
 
-def test_what_had_run_before_an_end_without_a_change_is_kept(begin: Begin) -> None:
+def test_what_had_run_before_an_end_without_a_change_is_kept(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begun = begin({"a.txt": "1\n"}, "true")
     begun.rounds.start_before()
     begun.rounds._before.executions[0].result()
+    assert not begun.rounds.are_slow
+    monkeypatch.setattr("bot.session.checks.rounds.SLOW_SECONDS", 0)
+    assert begun.rounds.are_slow
     [result] = begun.rounds.results(None)
     assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.NOT_RUN)
 

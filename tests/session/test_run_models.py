@@ -1,4 +1,4 @@
-"""The policy's fallback list and effort in whole runs."""
+"""The policy's fallback list, effort and small model in whole runs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import Status as RunStatus
 from bot.contracts.outcome import StopReason
 from bot.session.tools.run_models import ConversationModel, RunModels
+from tests.session.conftest import Cli
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
 from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Think, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all
 from tests.support.runs import make_run
 from tests.support.scripted import INFO, ScriptedProvider
 from tests.support.stage import MODEL, Stage
@@ -21,6 +26,10 @@ from tests.support.verb_runs import VerbRun, request_in, run_verb
 OWN, OTHER = MODEL.partition("/")[2], "gpt-6.2-sol"
 POLICY = f"version: 1\nmodel_settings: {{fallback: [openai-chat/{OTHER}]}}\n"
 NOT_NOW = {"retry-after": "61"}
+LONG = (
+    "Durations of almost a minute are shown as 60 seconds, which is wrong: round them before they are split. "
+    * 2
+)
 
 
 def played(stage: Stage, own: list[Step], other: list[Step], policy: str = POLICY, **more: Any) -> VerbRun:
@@ -71,7 +80,7 @@ def test_a_fallback_that_cannot_be_asked_is_named_before_the_first_request(stage
     )
     came = played(stage, [DONE], [], policy)
     notes = " ".join(came.outcome.notes)
-    assert "There is no provider 'github'" in notes
+    assert "GitHub Models was closed on 2026-07-30" in notes
     assert "gemini/gemini-3-pro, which is left out" in notes and "GEMINI_API_KEY" in notes
     assert "There is no provider 'nobody'" in notes
     # A server of one's own may not know the field.
@@ -119,3 +128,39 @@ def test_conversations_at_once_go_along_one_list(tmp_path: Path) -> None:
     # The list is at its end, and a later conversation still has a model to ask.
     ConversationModel(models, lambda provider: provider)
     assert asked == ["own", names[0], names[0], names[0], names[1], names[1]]
+
+
+def titled(cli: Cli, repo: Path, small: Step, policy: str) -> tuple[Any, list[str]]:
+    (repo / ".github").mkdir(exist_ok=True)
+    (repo / ".github" / "agent.yml").write_text(policy)
+    commit_all(repo, "A policy")
+    own = iter([VIEW, Turn(EDITS), DONE, DONE])
+
+    def script(request: ScriptRequest) -> Step:
+        return small if request.body["model"] != OWN else next(own)
+
+    with ModelServer(script) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", LONG, model=server)
+        asked = [request.json["model"] for request in server.requests]
+    assert ran.code == 0, ran.err
+    return ran.json, asked
+
+
+SMALL = "version: 1\nmodel_settings: {small: anthropic/claude-haiku-5-5}\n"
+
+
+@pytest.mark.bubblewrap
+def test_the_small_model_writes_the_title_and_nothing_else(cli: Cli, repo: Path) -> None:
+    came, asked = titled(cli, repo, Say("Round durations first"), SMALL)
+    assert came["branch"] == "agent/round-durations-first"
+    assert [model for model in asked if model != OWN] == ["claude-haiku-5-5"]
+    assert asked[-1] == "claude-haiku-5-5"
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("answer", [Status(529, "not now", NOT_NOW), Status(401, "no"), Say("")])
+def test_a_small_model_that_fails_costs_the_run_nothing(cli: Cli, repo: Path, answer: Step) -> None:
+    came, asked = titled(cli, repo, answer, SMALL)
+    assert came["outcome"]["status"] == "changed"
+    assert came["branch"].startswith("agent/durations-of-almost")
+    assert len([model for model in asked if model != OWN]) == 1

@@ -31,6 +31,9 @@ from bot.session.workspaces.trees import Trees
 
 _UNABLE = (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS)
 
+SLOW_SECONDS = 240.0
+"""A vendor keeps a cached prefix for five minutes."""
+
 
 def _minutes(run: Run) -> float:
     """The time for all rounds."""
@@ -77,6 +80,12 @@ class Rounds:
     def has_work(self) -> bool:
         """Whether there may be something to run."""
         return bool(self.checks) or (self._inspection is not None and not self._run.profile.unrun)
+
+    @property
+    def are_slow(self) -> bool:
+        """Whether the checks before the change took over four minutes so far."""
+        ended = (one.result().run.duration for one in self._before.executions if one.done())
+        return sum(ended) > SLOW_SECONDS
 
     def stop_reruns_after(self, minutes: float) -> None:
         """Start no rerun later than this from now on."""

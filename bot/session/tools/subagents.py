@@ -81,6 +81,7 @@ class RunSubagents:
             before=(),
             tools=None,
             fallback=model.fall_back,
+            slow_checks=lambda: False,
         )
 
 
