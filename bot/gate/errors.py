@@ -36,6 +36,7 @@ def quoted_path(path: str) -> str:
 
 
 def printable(path: str) -> str:
-    """Return `path` on one line, with invisible characters escaped, and cut if it is long."""
-    text = printable_name(path)
+    """Return `path` on one line, with invisible characters and bytes that are no UTF-8 escaped, and cut if it is
+    long."""
+    text = printable_name(path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
     return text if len(text) <= 200 else text[:200] + "..."

@@ -67,7 +67,7 @@ UNFIT = {
         "hides what it is",
     ),
     "A-50 a name of two lines": ("echo x > $'a\\n+b'", "a\\n", "holds a control character"),
-    "a name that is not UTF-8": ("echo x > $'a\\xff'", "a\\udcff", "not valid UTF-8"),
+    "a name that is not UTF-8": ("echo x > $'a\\xff'", "a\\xff", "not valid UTF-8"),
     "a program with its setuid bit": ("cp /bin/true t; chmod 4755 t", "t", "setuid"),
 }
 """What the model does, where that shows, and why it is withheld; all of it in one run."""
