@@ -179,9 +179,9 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     stack.callback(parts.rounds.settle)
     stack.callback(parts.workspace.kill)
     resumed = put_earlier_change(run, parts.gate.may_write)  # before a workspace opens
-    trees.begin(run.stop)
+    is_preparing = trees.begin(run.stop)
     run.note(*trees.left_out())
-    if not trees.need_preparing:
+    if not is_preparing:
         parts.workspace.open()
     provider = apply_overrides(connecting.result(), run.policy.models)
     models = RunModels(run, provider)

@@ -106,23 +106,20 @@ class Trees:
     """The first round on the base and its name: later rounds copy its caches once its workspace is closed."""
     _preparing: Background[TreeEnvironment] | None = field(default=None, init=False)
 
-    def begin(self, cancel: CancelToken) -> None:
-        """Start the preparation on a thread, if there is one. A failed step raises a `SetupError` with its last output
-        where the result is needed."""
+    def begin(self, cancel: CancelToken) -> bool:
+        """Start the preparation on a thread, if there is one, and return whether there is. A failed step raises a
+        `SetupError` with its last output where the result is needed."""
         if (
             self.archive
             or self._steps()
             or not {folder.path for folder in self._own_shared()}.issuperset(self.bring)
         ):
             self._preparing = Background(lambda: self._prepare(cancel), "prepare")
+        return self._preparing is not None
 
     @property
     def _share_all(self) -> bool:
         return self.run.tier is Tier.LOCAL and self.run.profile.setup
-
-    @property
-    def need_preparing(self) -> bool:
-        return self._preparing is not None
 
     def environment(self) -> TreeEnvironment:
         """The additions that every tree gets. Waits for the preparation."""
