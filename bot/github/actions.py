@@ -93,7 +93,7 @@ class Actions:
             return
         token = self._token()
         self._write(f"::stop-commands::{token}")
-        self._write(line)
+        self._write(_broken_commands(line))
         self._write(f"::{token}::")
 
     @property
@@ -144,3 +144,8 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 def _looks_like_command(text: str) -> bool:
     return "::" in text or "##[" in text
+
+
+def _broken_commands(text: str) -> str:
+    """Second defence: break up the old `##[` form and a `::` at a line's start."""
+    return re.sub(r"^(\s*):(?=:)", "\\1:\u200b", text.replace("##[", "##\u200b["), flags=re.MULTILINE)
