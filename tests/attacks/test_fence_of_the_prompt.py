@@ -100,7 +100,7 @@ def test_a62_no_field_of_a_strangers_pull_request_speaks_as_the_supervisor(stage
 @pytest.mark.bubblewrap
 @each_payload
 def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: Stage, text: str) -> None:
-    """A file that does not parse, and a check that fails."""
+    """A file that does not parse, a check that fails, and the request for a title."""
     policy = "checks:\n  - command: cat printed.md; test ! -e broken\n"
     name = "".join(char for char in text if char.isprintable())  # the gate lets no other name pass
     files = {".github/agent.yml": policy, "printed.md": text, f"{name}.json": "{}"}
@@ -108,11 +108,12 @@ def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: 
     file = {"path": f"{name}.json"}
     wreck = [Call("view", file), Call("write", {**file, "content": "{"}), shell("touch broken")]
     request = request_in(stage, "fix", "Make it so.\n" * 30, thread=None)
-    run = run_verb(stage, request, [*wreck, Say("Done."), Say("Done.")])
+    run = run_verb(stage, request, [*wreck, Say("Done."), Say("Done."), Say("A title")])
     user_text = "\n".join(map(user_texts, run.model_requests))
     assert "files that no longer parse" in user_text
     assert "these checks fail with your change" in user_text
-    assert user_text.count(SPEAKS) >= 2
+    assert "Give a title" in user_text
+    assert user_text.count(SPEAKS) >= 3
     assert SPEAKS not in outside(user_text)
 
 
