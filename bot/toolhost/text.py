@@ -36,7 +36,7 @@ class Encoding(NamedTuple):
             return "encoding unknown, shown as Latin-1"
         if self.name == "utf-8":
             return "UTF-8 with byte order mark" if self.mark else ""
-        return self.name.upper()
+        return f"{self.name.upper()}: binary for git, so the gate may withhold a change"
 
 
 class Text(NamedTuple):
