@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -218,7 +217,7 @@ def test_each_check_is_run_once_and_its_result_said(stage: Stage, tmp_path: Path
     assert absent["said"].endswith("./absent/pytest: No such file or directory")
     assert '.venv/bin/python -m pip install -e . pytest", egress: [python]}]' in absent["fix"]
     assert "  good: passed, " in ran.err
-    assert re.search(r"::stop-commands::(\w+)\n  ::warning::x: not runnable, .*\n::\1::", ran.err)
+    assert not [line for line in ran.err.splitlines() if line.lstrip().startswith("::warning")]
 
 
 @pytest.mark.bubblewrap
