@@ -18,6 +18,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.check import Check, denied_path, denied_path_note
+from bot.session.checks.runner import CheckRunner, counts_tests
 from bot.session.context.base import chosen_checks, detected_at
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock
@@ -86,6 +87,16 @@ def test_a_suite_whose_tests_pass_in_part_has_a_result(
     [ran] = run_checks(workspace, [Check("t", f"{tests}\n{command}", 60)], CancelToken())
     assert (ran.run.state is CheckState.FAILED) is has_result
     assert ran.run.note.startswith(lack)
+
+
+def test_the_report_of_one_check_is_never_that_of_the_next(workspace: Workspace) -> None:
+    """As of pallets/click, where `init` counted the tests of pytest as those of tox, which had run none."""
+    write = "echo 'def test_a(): pass' > test_a.py"
+    first, second = (
+        CheckRunner(workspace, CancelToken()).run(0, Check("t", command, 60))
+        for command in (f"{write}\npython3 -m pytest -q", "python3 -m pytest --unknown-option")
+    )
+    assert (counts_tests(first), counts_tests(second)) == (True, False)
 
 
 def test_a_cancelled_round_runs_nothing_more(workspace: Workspace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import time
@@ -50,6 +51,7 @@ _HIGHEST_EXIT_CODE = 255
 _CONVERT_SECONDS = 120
 _LONGEST_PATH = 300
 _REPORT = ".slash-agent-tests-{}.xml"
+_NUMBERS = itertools.count()  # a report of another check in the same workspace is none of this one
 _CONVERTED = ".slash-agent-coverage.json"
 _WROTE_REPORT = re.compile(r"^-+ generated xml file: .*\.slash-agent-tests-\d+\.xml -+\n?", re.MULTILINE)
 # Only coverage.py reads its database, and it is not known which of these is the repository's.
@@ -98,7 +100,6 @@ class CheckRunner:
     rerun_tests: Callable[[int, CheckExecution], Collection[str]] = lambda number, execution: ()
     quiet: bool = False
     watch: tuple[str, ...] = ()
-    _commands: int = field(default=0, init=False)
 
     def run(self, number: int, check: Check) -> CheckExecution:
         """Run a check. One that ends the workspace has no result, nor have those after it."""
@@ -115,7 +116,7 @@ class CheckRunner:
         places = reports_of(check.command)
         reports = {"junit": list(check.junit), "coverage": list(check.coverage), "places": places}
         stamps = self._query_reports({**reports, "watch": list(self.watch)}).get("stamps", {})
-        command = report_command(check.command, _REPORT.format(self._commands))
+        command = report_command(check.command, _REPORT.format(next(_NUMBERS)))
         if command.own_report and not check.junit:
             reports["junit"] = [command.own_report]
         run, outcome = self._run_command(number, check, command.command)
@@ -131,7 +132,6 @@ class CheckRunner:
         limit = min(check.timeout, self.limit(number))
         if limit < 1:
             return CheckRun(CheckState.NOT_RUN, note=NO_TIME_LEFT), None
-        self._commands += 1
         token = self.begin(number, limit)
         forget = self.cancel.on_fire(lambda: token.fire(_CANCELLED))
         arguments = command_arguments(command, limit, quiet=self.quiet)
@@ -208,7 +208,7 @@ class CheckRunner:
     ) -> CheckExecution:
         """Run the tests that `rerun_tests` returns a second time, if the runner can select them."""
         names = self.rerun_tests(number, execution) if execution.suite and not check.junit else ()
-        command = rerun_command(check.command, names, _REPORT.format(self._commands))
+        command = rerun_command(check.command, names, _REPORT.format(next(_NUMBERS)))
         if command is None:
             return execution
         stamps = self._query_reports(reports).get("stamps", {})
