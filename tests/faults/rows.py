@@ -71,7 +71,7 @@ _EDITED = (VIEW, Turn(EDITS))
 _WAITING: tuple[Step, ...] = (*_EDITED, shell("sleep 600"))
 _IN_COMMAND = at_call("sleep 600")
 # The requests of `publish`, in order: questions, branches, the base commit, the push, the pull request, the thread.
-_PUBLISH = range(1, 17)
+_PUBLISH = range(1, 18)
 
 
 def rows(
@@ -329,7 +329,7 @@ FORBIDDEN = (
     *rows(
         "A branch on the server leaves no room for ours",
         {("agent", "`publish`, the push"): publish(server_branch("agent"))},
-        exit=6, says="rename or delete agent", work=Work.BUNDLE, thread="rename or delete agent",
+        exit=6, says="rename or delete that branch", work=Work.BUNDLE, thread="rename or delete that branch",
     ),
     *rows(
         "A 403 that stays",
@@ -416,7 +416,7 @@ SIGNALS = (
         }
         | {
             ("SIGTERM", f"`publish`, its request {number}"): struck_at_github(signal.SIGTERM, number)
-            for number in _PUBLISH[2:13]
+            for number in _PUBLISH[2:14]
             if number != 4
         },
         exit=130, says="cancelled", work=Work.PUBLISH, thread="Publishing was cancelled",
@@ -425,7 +425,7 @@ SIGNALS = (
         "A signal",
         {
             ("SIGTERM", f"`publish`, its request {number}"): struck_at_github(signal.SIGTERM, number)
-            for number in (14, 15, 16)
+            for number in (15, 16, 17)
         },
         exit=130, says="cancelled", work=Work.PUBLISH, thread="**Done:**",
     ),
