@@ -23,8 +23,8 @@ def test_a_silence_is_told_of_once_and_then_seldom() -> None:
 def test_our_own_pause_is_no_silence_of_the_peer() -> None:
     told: list[str] = []
     over = threading.Event()
-    silence = IdleReporter("the provider", told.append, first=0.01)
+    silence = IdleReporter("the provider", told.append, first=0.3)
     with silence.waiting():
         silence.reset(pause=600)
-        over.wait(0.2)
+        over.wait(0.6)
     assert told == []
