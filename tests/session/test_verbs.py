@@ -12,11 +12,8 @@ import pytest
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import CheckState, Status, StopReason, exit_code
-from bot.contracts.writes import AddLabel, Writes
-from bot.publish.bundle.read import read_bundle
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.markers import thread_ref_of
-from bot.run.salvage import salvage
 from slash_forge.bundled import REPORTER
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
@@ -246,50 +243,6 @@ def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage:
         ran = stage.run(model=server, event=event, token=stage.bot_token(), **stage.job())
     assert ran.code == 0, ran.output
     assert stage.outcome()["status"] == "answered"
-
-
-# a run that died: its bundle has what was handed over
-
-
-def died(came: VerbRun, out: Path) -> Path:
-    """The run's folder as a kill before its end leaves it: the journal stops after the last result."""
-    lines = came.folder.journal.read_text().splitlines(keepends=True)
-    last = max(number for number, line in enumerate(lines) if '"type":"result"' in line)
-    came.folder.journal.write_text("".join(lines[: last + 1]))
-    return out
-
-
-def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path) -> None:
-    came = run_verb(stage, request_in(stage, "plan"), [VIEW, SUBMIT, DONE])
-    salvaged = salvage(came.folder.root, {}, died(came, tmp_path / "out"))
-    bundle = read_bundle(tmp_path / "out")
-    assert bundle.plan == came.bundle.plan is not None
-    assert bundle.patch == b""
-    assert salvaged.outcome.status is Status.PLANNED
-
-
-@pytest.mark.slow
-def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_path: Path) -> None:
-    came = run_verb(stage, request_in(stage, "fix"), [VIEW, Turn((*EDITS, ASK))])
-    salvage(came.folder.root, {}, died(came, tmp_path / "out"))
-    bundle = read_bundle(tmp_path / "out")
-    assert bundle.outcome.question == "Should 59.6 seconds become one minute?"
-    assert bundle.patch == came.bundle.patch != b""
-
-
-@pytest.mark.slow
-def test_what_was_proposed_is_kept(stage: Stage, tmp_path: Path) -> None:
-    policy = {".github/agent.yml": "writes: { verbs: [explain], labels: [needs tests] }\n"}
-    stage.forge.commit(stage.repo, policy)
-    asked = request_in(stage, "explain")
-    assert asked.thread is not None
-    label = {"kind": "add_label", "number": asked.thread.number, "label": "needs tests"}
-    came = run_verb(stage, asked, [Call("propose_write", label), DONE])
-    assert came.bundle.outcome.status is Status.ANSWERED
-    salvage(came.folder.root, {}, died(came, tmp_path / "out"))
-    bundle = read_bundle(tmp_path / "out")
-    assert bundle.outcome.status is Status.PARTIAL
-    assert bundle.writes == came.bundle.writes == Writes((AddLabel(asked.thread.number, "needs tests"),))
 
 
 STOPS: list[tuple[StopReason, Status, ExitCode]] = [
