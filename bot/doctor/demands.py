@@ -153,9 +153,9 @@ def _titles(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
     """Read the convention for titles as a run does, which follows it."""
     texts = {path: text for path, text in workflows.items() if WORD.search(text)}
     for pattern in ("*commitlint*", ".config/*commitlint*", ".github/semantic.y*ml"):
-        found = _texts(root, pattern)
+        matching = _texts(root, pattern)
         texts |= {
-            path: text for path, text in found if COMMITLINT.fullmatch(path) or SEMANTIC.fullmatch(path)
+            path: text for path, text in matching if COMMITLINT.fullmatch(path) or SEMANTIC.fullmatch(path)
         }
     if not texts:
         return

@@ -105,7 +105,7 @@ def plan_repository(window: DueWindow, run: MaintenanceRun, host: GitHub, warn: 
     decisions = due_tasks.decide_all(
         [tasks[name] for name in run.tasks] if run.tasks else tasks.values(),
         state,
-        _room(policy, state, run.last.started(repository)),
+        _remaining_room(policy, state, run.last.started(repository)),
         repository=repository,
         now=window.until,
         since=lambda task: run.last.of(repository, task, window.since),
@@ -126,7 +126,7 @@ def decide_now(
     _check_name(name, tasks, broken)
     state = _state(repository, host, policy)
     # The day's runs are counted by the workflow's own.
-    room = _room(policy, state, 0)
+    room = _remaining_room(policy, state, 0)
     return due_tasks.decide(tasks[name], state.get(name, NO_PULLS), start, room, now=now)
 
 
@@ -136,7 +136,7 @@ def open_pull_of(name: str, repository: str, host: GitHub, policy: Policy) -> Ta
     return next((pull for pull in pulls if not pull.touched), None)
 
 
-def _room(policy: Policy, state: RepositoryState, started_today: int) -> Room:
+def _remaining_room(policy: Policy, state: RepositoryState, started_today: int) -> Room:
     return room_of(policy.maintenance, policy.tiers[Tier.SCHEDULE].runs_a_day, started_today, state)
 
 
