@@ -37,7 +37,7 @@ def anchor(finding: Finding, diff: Diff) -> Finding | str:
     file = diff.find(finding.path)
     if file is None:
         return "the file is not in the diff"
-    if reason := _closed(file):
+    if reason := closed(file):
         return reason
     if finding.line <= 0:
         return "it is about the file as a whole"
@@ -75,7 +75,7 @@ def advice(diff: Diff, path: str, line: int, side: Side) -> str:
     file = diff.find(path)
     if file is None:
         return f"{path} is not in the diff. {_near_names(diff, path)}"
-    if reason := _closed(file):
+    if reason := closed(file):
         return f"No line of {path} can be named: {reason}. Use line 0, the file as a whole."
     spans = list(_open_spans(file, side))
     if not spans:
@@ -91,7 +91,7 @@ def advice(diff: Diff, path: str, line: int, side: Side) -> str:
     )
 
 
-def _closed(file: FileDiff) -> str:
+def closed(file: FileDiff) -> str:
     """Return why no line of the file can be commented on; empty if some can."""
     if not _is_utf8(file.path):
         return "the file's name is not UTF-8"

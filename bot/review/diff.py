@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,7 +20,6 @@ class FileStatus(StrEnum):
     REMOVED = "removed"
     MODIFIED = "modified"
     RENAMED = "renamed"
-    COPIED = "copied"
     RETYPED = "retyped"
 
 
@@ -107,17 +107,16 @@ class FileDiff:
     size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Diff:
     """All files in the diff's order. `find` also accepts the old name of a renamed file."""
 
     files: tuple[FileDiff, ...]
-    _by_path: Mapping[str, FileDiff] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _by_path(self) -> Mapping[str, FileDiff]:
         old_names = {file.old_path: file for file in self.files if file.status is FileStatus.RENAMED}
-        names = old_names | {file.path: file for file in self.files}
-        object.__setattr__(self, "_by_path", names)
+        return old_names | {file.path: file for file in self.files}
 
     def find(self, path: str) -> FileDiff | None:
         return self._by_path.get(path)
@@ -125,8 +124,7 @@ class Diff:
 
 _START = re.compile(r"^diff --git ", re.MULTILINE)
 _FIELD = re.compile(
-    r"^(old mode|new mode|deleted file mode|new file mode|(?:rename|copy) (?:from|to)) (.*)$",
-    re.MULTILINE,
+    r"^(old mode|new mode|deleted file mode|new file mode|rename from|rename to) (.*)$", re.MULTILINE
 )
 _BODY = re.compile(r"^(?:--- |@@|GIT binary patch$|Binary files .* differ$)", re.MULTILINE)
 _HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: (.*))?\n", re.MULTILINE)
@@ -185,15 +183,13 @@ _STATUSES = {
     "deleted file mode": FileStatus.REMOVED,
     "new file mode": FileStatus.ADDED,
     "rename to": FileStatus.RENAMED,
-    "copy to": FileStatus.COPIED,
 }
 
 
 def _names(header: str, fields: Mapping[str, str]) -> tuple[str, str]:
     """Return both names of the header. Without a rename they are equal, which determines where the first one ends."""
-    for word in ("rename", "copy"):
-        if f"{word} from" in fields and f"{word} to" in fields:
-            return _unquoted(fields[f"{word} from"]), _unquoted(fields[f"{word} to"])
+    if "rename from" in fields and "rename to" in fields:
+        return _unquoted(fields["rename from"]), _unquoted(fields["rename to"])
     names = header.partition("\n")[0].removeprefix("diff --git ")
     middle = len(names) // 2
     old, new = _unquoted(names[:middle]), _unquoted(names[middle + 1 :])
@@ -223,9 +219,8 @@ def _hunk(head: re.Match[str], text: str) -> Hunk:
         text = text.encode(errors="surrogateescape").decode(errors="replace")
     # "No newline at end of file" is a remark on the line before it.
     lines = [line for line in text.removesuffix("\n").split("\n") if not line.startswith("\\")]
-    kinds = "".join(
-        line[:1] or " " for line in lines
-    )  # git may write an empty line of context without its space
+    # git may write an empty line of context without its space.
+    kinds = "".join(line[:1] or " " for line in lines)
     if _NO_LINE.search(kinds) or (len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")) != (
         old_count,
         new_count,

@@ -189,7 +189,7 @@ def _has_long_line(file: FileDiff) -> bool:
 
 def _lines(file: FileDiff, part: str, new: Collection[int] | None) -> Iterator[str]:
     what = str(file.status)
-    if file.status in (FileStatus.RENAMED, FileStatus.COPIED):
+    if file.status is FileStatus.RENAMED:
         what = f"{file.status} from {readable_path(file.old_path)}"
     if file.status is FileStatus.MODIFIED and file.new_mode:
         what = f"mode {file.old_mode} to {file.new_mode}"

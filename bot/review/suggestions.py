@@ -13,8 +13,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
-from bot.review.anchors import Span, anchor, lines_at
+from bot.contracts.review import Finding
+from bot.review.anchors import Span, closed, lines_at
 from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
 
 MOST = 40
@@ -80,6 +80,8 @@ def _of_file(change: ChangedFile, pull_diff: Diff) -> list[Suggestion] | str:
     file = pull_diff.find(path)
     if file is None or file.path != path:
         return f"{path} is not in the diff"
+    if reason := closed(file):
+        return f"{path}: {reason}"
     try:
         before, after = change.before.decode(), change.after.decode()
     except UnicodeDecodeError:
@@ -97,9 +99,6 @@ def _of_file(change: ChangedFile, pull_diff: Diff) -> list[Suggestion] | str:
         return f"the line ends of {path} would not be safe in a suggestion"
     if applied(before, suggestions) != after:
         return f"the change to {path} cannot be said in suggestions"
-    for one in suggestions:
-        if reason := _anchor_problem(one, pull_diff):
-            return reason
     return suggestions
 
 
@@ -147,20 +146,6 @@ def _shows(file: FileDiff, first: int, last: int) -> bool:
 def _suggestion(path: str, edit: _Edit, lines: Sequence[str]) -> Suggestion:
     text = "\n".join(lines[edit.first - 1 : edit.last])
     return Suggestion(path, edit.first, edit.last, text, "\n".join(edit.lines))
-
-
-def _anchor_problem(one: Suggestion, pull_diff: Diff) -> str:
-    """Return why a suggestion cannot be anchored on the diff; empty if it can."""
-    start = one.first if one.first < one.last else 0
-    finding = Finding(one.path, one.last, Severity.NOTE, "", "", start, Side.RIGHT, one.text)
-    anchored = anchor(finding, pull_diff)
-    if isinstance(anchored, str):
-        return f"{one.path}: {anchored}"
-    return (
-        ""
-        if (anchored.line, anchored.text) == (one.last, one.text)
-        else f"{one.path}: its lines are elsewhere"
-    )
 
 
 _BACKTICKS = re.compile("`+")
