@@ -206,18 +206,6 @@ def test_on_our_own_pull_request_a_commit_is_added_that_no_other_result_takes_aw
     assert f"There are later commits on #{number}" in world.pulls()[0]["body"]
 
 
-@pytest.mark.slow
-def test_a_persons_pull_request_with_our_mark_and_name_is_not_ours(world: World) -> None:
-    body = world.pulls()[0]["body"] if own(world) else ""
-    world.forge.commit(REPO, {"notes.md": "mine\n"}, branch="agent/mine", author="ann")
-    host = world.github(world.forge.token("ann"))
-    number = host.open_pull(REPO, title="Mine", body=body, head="agent/mine", base="main", draft=False).number
-    mine = world.branches()["agent/mine"]
-    published = world.publish(bundle_on(world, number))
-    assert world.branches()["agent/mine"] == mine
-    assert published.created
-
-
 # A head that moves
 
 

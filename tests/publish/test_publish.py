@@ -438,29 +438,3 @@ def test_where_the_repositorys_rules_cannot_be_read_either_the_thread_is_told_of
     comment = world.comments()[-1]
     assert "cannot come to" in comment
     assert "The rules could not be read" in comment
-
-
-REFUSALS = [
-    ("Repository was archived so is read-only.", {}, "unarchive it"),
-    ("You have exceeded a secondary rate limit.", {"Retry-After": "999"}, "secondary rate limit"),
-    (
-        "API rate limit exceeded.",
-        {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9999999999"},
-        "primary",
-    ),
-    ("Resource not accessible by integration", {}, "`pull-requests: write`"),
-]
-
-
-def test_why_a_pull_request_was_not_opened_is_told(world: World) -> None:
-    for message, headers, expected in REFUSALS:
-        world.forge.fail_next("POST", "/pulls$", 403, body={"message": message}, headers=headers)
-        with pytest.raises(PublishError, match=expected):
-            world.publish(world.bundle())
-        assert "open the pull request yourself" in world.comments()[-1]
-
-
-@pytest.mark.slow
-def test_an_api_that_is_six_requests_behind_the_push_is_waited_for(world: World) -> None:
-    world.forge.lag_behind(REPO, 6)
-    assert world.publish(world.bundle()).created

@@ -68,34 +68,6 @@ def test_publishing_again_opens_no_second_one_and_says_what_became_of_the_first(
 # Cancelled
 
 
-def cancelled_in(monkeypatch: pytest.MonkeyPatch, name: str, *, effect: bool) -> None:
-    """A signal arrives once while the client's method waits for its response."""
-    real: Callable[..., Any] = getattr(GitHub, name)
-
-    def method(self: GitHub, *args: Any, **named: Any) -> Any:
-        monkeypatch.setattr(GitHub, name, real)
-        if effect:
-            real(self, *args, **named)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(GitHub, name, method)
-
-
-@pytest.mark.parametrize("name", ["open_pull", "request_review", "edit_comment"])
-def test_a_pull_request_that_was_opened_is_said_to_be(
-    world: World, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    progress(world)
-    bundle = world.bundle()
-    cancelled_in(monkeypatch, name, effect=name == "open_pull")
-    with pytest.raises(KeyboardInterrupt):
-        world.publish(bundle)
-    assert any("**Done:** pull request" in body for body in world.comments())
-    before = (world.pulls(), world.comments())
-    world.publish(bundle)
-    assert (world.pulls(), world.comments()) == before
-
-
 def test_one_that_opens_a_moment_later_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     progress(world)
     opening, look = GitHub.open_pull, GitHub.pulls_from

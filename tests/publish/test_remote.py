@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ from bot.checkout import layout
 from bot.checkout.branches import Signature, commit_tree
 from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
-from bot.github.retry import ATTEMPTS, Pace
-from bot.publish.remote import BranchMovedError, ProtectedBranchError, Refs, Remote
+from bot.publish.remote import BranchMovedError, ProtectedBranchError, Remote
 from tests.publish.conftest import REPO, World
 
 NOBODY: frozenset[str] = frozenset()
@@ -103,15 +101,6 @@ def test_a_refused_push_has_the_servers_words_and_what_to_do(world: World, remot
         assert "hook declined" in words and "\n" not in words
 
 
-@pytest.mark.parametrize(("other", "wanted"), [("agent", "agent/x"), ("agent/x/y", "agent/x")])
-def test_a_branch_that_git_cannot_keep_beside_another_names_it(
-    world: World, remote: Remote, other: str, wanted: str
-) -> None:
-    world.forge.commit(REPO, {"a": "b"}, branch=other, author="ann")
-    with pytest.raises(PublishError, match=f"heads/{other}' exists.*rename or delete that branch"):
-        remote.push(commit(remote, world), wanted, expected="", never=NOBODY)
-
-
 def test_a_lock_that_nobody_releases_is_no_change_of_the_branch(world: World, remote: Remote) -> None:
     lock = world.forge.git_folder(REPO) / "refs/heads/agent/x.lock"
     lock.parent.mkdir(parents=True)
@@ -153,56 +142,3 @@ def test_a_token_is_not_sent_in_the_clear_to_a_stranger(tmp_path: Path) -> None:
 
     with pytest.raises(AgentError, match="plain http"):
         Remote(tmp_path, "http://git.example/a/b.git", "secret-token").refs("main")
-
-
-def quick(remote: Remote) -> tuple[Remote, list[float]]:
-    """`remote`, whose waits between tries take no time, and how long they would have taken."""
-    waits: list[float] = []
-    return replace(remote, pace=Pace(sleep=waits.append)), waits
-
-
-def test_a_push_whose_answer_was_lost_is_done(world: World, remote: Remote) -> None:
-    remote, _ = quick(remote)
-    world.forge.drop_next("POST", "git-receive-pack", after_effect=True)
-    sha = commit(remote, world)
-    remote.push(sha, "agent/x", expected="", never=NOBODY)
-    assert world.branches()["agent/x"] == sha
-
-
-@pytest.mark.slow
-def test_a_push_that_another_job_made_in_the_same_moment_is_done(world: World, remote: Remote) -> None:
-    """The other one holds the ref's lock; by the time we look the commit is there."""
-    remote, _ = quick(remote)
-    sha = commit(remote, world)
-    lock = world.forge.git_folder(REPO) / "refs/heads/agent/x.lock"
-    lock.parent.mkdir(parents=True)
-    lock.touch()
-    holds: list[bool] = []
-
-    class Looking(Remote):
-        def refs(self, *patterns: str) -> Refs:
-            if not holds:
-                holds.append(True)
-                lock.unlink()
-                Remote(self.git_dir, self.url, self.token).push(sha, "agent/x", expected="", never=NOBODY)
-            return Remote.refs(self, *patterns)
-
-    Looking(remote.git_dir, remote.url, remote.token).push(sha, "agent/x", expected="", never=NOBODY)
-    assert holds and world.branches()["agent/x"] == sha
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("Permission to octo/hello.git denied to bot.", "permissions: contents: write"),
-        ("This repository was archived so it is read-only.", "archived.*unarchive it"),
-        ("You have exceeded a secondary rate limit. Please wait a few minutes.", "rate limit.*some minutes"),
-        ("API rate limit exceeded for installation.", "rate limit.*some minutes"),
-    ],
-)
-def test_a_403_is_told_for_what_it_is(world: World, remote: Remote, said: str, expected: str) -> None:
-    remote, _ = quick(remote)
-    plain = {"Content-Type": "text/plain; charset=utf-8"}
-    world.forge.fail_next("GET", "info/refs", 403, headers=plain, body=said, times=ATTEMPTS)
-    with pytest.raises(PublishError, match=expected):
-        remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)

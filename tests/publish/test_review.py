@@ -255,30 +255,12 @@ def test_a_422_all_the_same_puts_everything_into_the_body_and_says_so(pull: Revi
 # What policy says
 
 
-@pytest.mark.slow
-def test_changes_are_requested_only_where_policy_says_so(world: World) -> None:
-    pull = Reviewed.begin(world, "version: 1\nreview:\n  request_changes: true\n")
-    pull.publish(pull.bundle(finding(severity=Severity.MINOR)))
-    pull.publish(pull.bundle(finding("b.py", 1, severity=Severity.CRITICAL)))
-    assert [one["state"] for one in pull.reviews()] == ["COMMENTED", "CHANGES_REQUESTED"]
-
-
 # Hostile bundles
 
 
 def test_a_review_of_another_head_is_not_posted(pull: Reviewed) -> None:
     with pytest.raises(PublishError, match="and the head of"):
         pull.publish(pull.bundle(finding(), head_sha="f" * 40))
-    assert pull.reviews() == []
-
-
-def test_a_bundle_that_names_another_base_is_not_believed(pull: Reviewed) -> None:
-    policy = {".github/agent.yml": "version: 1\nreview:\n  request_changes: true\n"}
-    pull.world.forge.commit(REPO, policy, branch="evil", author="ann")
-    outcome = pull.outcome()
-    outcome = replace(outcome, request=replace(outcome.request, base_ref="evil"))
-    with pytest.raises(PublishError, match=r"The base of .* is main, and the run was for evil"):
-        pull.publish(pull.bundle(finding(severity=Severity.CRITICAL), outcome=outcome))
     assert pull.reviews() == []
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from pathlib import Path
 
 import pytest
@@ -16,26 +14,18 @@ from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FilesChanged, FileVersion
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import Check
-from bot.session.run_folder import RunFolder
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.start import (
-    LIMIT_NAMES,
     AgentWorkspace,
     CallPosition,
     Workspaces,
     limit_notes,
     within_limits,
 )
-from bot.toolhost import exit_messages
 from bot.workspace.client import ScanResult, Workspace
 from tests.support.rounds import run_checks
 from tests.support.runs import make_run
 from tests.support.workspaces import Bench, bash, eventually, make_tree
-
-
-def test_one_that_did_not_start_is_tried_in_the_same_folder(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path)
-    assert folder.workspace("agent-0") == folder.workspace("agent-0")
 
 
 def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run() -> None:
@@ -107,14 +97,6 @@ def test_each_limit_is_counted_and_named_and_what_is_none_passed_over() -> None:
         "Commands met limits of the sandbox: the size of one file (1 ×), memory (2 ×).",
     )
     assert limit_notes([""]) == ()
-
-
-def test_every_limit_that_the_host_names_has_words_here() -> None:
-    tables = [
-        node for node in ast.walk(ast.parse(inspect.getsource(exit_messages))) if isinstance(node, ast.Dict)
-    ]
-    named = {key.value for key in tables[0].keys if isinstance(key, ast.Constant)}
-    assert named == set(LIMIT_NAMES)
 
 
 def test_commands_checks_and_background_commands_are_counted_once_each(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 
 import pytest
@@ -199,31 +198,11 @@ def test_a_change_of_tests_alone_is_compared_with_the_run_on_the_base(begin: Beg
     assert sorted(trial.opened) == ["checks-after-1", "checks-before"]
 
 
-def test_only_checks_that_count_tests_are_run(begin: Begin) -> None:
-    trial = begin(BASE, PYTEST, "echo linted")
-    first, second = trial.results({"app.py": RIGHT + "\n", "tests/test_half.py": HALF + "\n"})
-    assert result_of(first).tests == TestCounts(2, 0, 0)
-    assert second.as_they_were is None
-
-
 def test_a_check_that_names_no_tests_is_compared_by_its_exit_code(begin: Begin) -> None:
     trial = begin({"tests/run": "exec grep -q 1 a\n", "a": "1\n"}, "sh tests/run")
     [result] = trial.results({"a": "2\n", "tests/run": "exit 0\n"})
     assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.PASSED)
     assert as_they_were(result_of(result)) == "with the tests as they were the check fails"
-    assert_not_green(result)
-
-
-def test_a_test_that_cannot_be_loaded_is_not_comparable(begin: Begin) -> None:
-    """The base's test imports a name that the change takes away."""
-    direct = DOUBLE.replace("import app", "from app import double").replace("app.double", "double")
-    base = {**BASE, "tests/test_double.py": direct}
-    change: dict[str, str | None] = {
-        "app.py": RIGHT.replace("double", "twice"),
-        "tests/test_double.py": direct.replace("double", "twice"),
-    }
-    result = round_of(begin, base, change)
-    assert (result_of(result).not_comparable, result_of(result).failed) == ((DOUBLED,), ())
     assert_not_green(result)
 
 
@@ -249,18 +228,6 @@ def test_without_time_the_round_is_said_to_be_missing(begin: Begin) -> None:
     assert_not_green(result)
 
 
-def test_a_flaky_test_is_no_failure(begin: Begin, tmp_path: object) -> None:
-    flaky = f"import pathlib\n\n\ndef test_half():\n    mark = pathlib.Path({str(tmp_path)!r}, 'ran')\n"
-    flaky += "    third = mark.exists() and len(mark.read_text()) == 2\n"
-    flaky += "    mark.open('a').write('x')\n    assert not third\n"
-    result = round_of(
-        begin,
-        {**BASE, "tests/test_half.py": flaky},
-        {"app.py": RIGHT + "\n", "tests/test_double.py": DOUBLE + "\n"},
-    )
-    assert confirms(result.as_they_were), result.as_they_were
-
-
 def test_the_tests_inside_a_source_file_are_not_comparable(begin: Begin) -> None:
     source = (
         "fn f() -> u8 { 1 }\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn f() { assert_eq!(1, 1) }\n}\n"
@@ -275,13 +242,3 @@ def test_the_tests_inside_a_source_file_are_not_comparable(begin: Begin) -> None
     assert_not_green(result)
     [result] = trial.results({"src/lib.rs": source.replace("{ 1 }", "{ 2 }")})
     assert result.as_they_were is None, "only the source changed"
-
-
-def test_examples_in_documentation_are_compared_only_if_they_run(begin: Begin) -> None:
-    example = 'def f():\n    """\n    >>> f()\n    1\n    """\n    return 1\n'
-    changed = example.replace("    1\n", "    2\n").replace("return 1", "return 2")
-    command = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q --doctest-modules"
-    [run, _] = begin(
-        {"app.py": example, "tests/test_a.py": HALF.replace("app.half(4)", "2")}, command, "true"
-    ).results({"app.py": changed})
-    assert result_of(run).inside == ("app.py",)

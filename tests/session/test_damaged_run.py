@@ -18,10 +18,10 @@ from bot.publish.bundle.read import read_bundle
 from bot.run.resume import read_recording
 from bot.run.salvage import salvage
 from bot.session.local.fix import FixOptions, FixResult, fix
-from bot.session.run_folder import FolderBusy, RunFolder, clean_up, lock_folder
+from bot.session.run_folder import RunFolder, clean_up
 from tests.contracts.test_regular_files import IRREGULAR
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
-from tests.support.model_script import Say, Step, Turn
+from tests.support.model_script import Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, sample_repository
 
@@ -58,40 +58,6 @@ def folder(kept: RunFolder, tmp_path: Path) -> RunFolder:
     shutil.copytree(kept.root, tmp_path / "run", symlinks=True)
     shutil.rmtree(tmp_path / "run" / "bundle")
     return RunFolder(tmp_path / "run")
-
-
-def spoil_a_line(folder: RunFolder) -> None:
-    rows = folder.journal.read_bytes().split(b"\n")
-    rows[len(rows) // 2] = b"\0" * 100
-    folder.journal.write_bytes(b"\n".join(rows))
-
-
-def spoil_the_header(folder: RunFolder) -> None:
-    folder.journal.write_bytes(b"\0" * 50 + folder.journal.read_bytes()[50:])
-
-
-DAMAGES: dict[str, Callable[[RunFolder], object]] = {
-    "a line of the journal": spoil_a_line,
-    "the journal's header": spoil_the_header,
-    "an empty journal": lambda folder: folder.journal.write_bytes(b""),
-    "no journal": lambda folder: folder.journal.unlink(),
-    "no git directory": lambda folder: shutil.rmtree(folder.root / "trusted.git"),
-    "an object is missing": lambda folder: shutil.rmtree(folder.root / "trusted.git/objects"),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damage_beside_the_tree_costs_no_change(folder: RunFolder, tmp_path: Path, damage: str) -> None:
-    DAMAGES[damage](folder)
-    outcome = salvage(folder.root, {}, tmp_path / "out").outcome
-    assert [file.path for file in outcome.files] == CHANGED
-    assert any("was damaged" in note for note in outcome.notes) is (
-        "git" not in damage and "object" not in damage
-    )
-    assert [file.path for file in read_bundle(tmp_path / "out").outcome.files] == CHANGED
-    again = salvage(folder.root, {}, tmp_path / "out").outcome
-    assert [file.path for file in again.files] == CHANGED
 
 
 FILES = (
@@ -157,21 +123,6 @@ def test_a_git_directory_that_cannot_be_had_again_is_said_with_the_tree(
         origin.with_name("moved").rename(origin)
 
 
-def test_a_run_at_work_is_not_salvaged(folder: RunFolder) -> None:
-    with lock_folder(folder.root), pytest.raises(FolderBusy):
-        salvage(folder.root, {})
-
-
-@pytest.mark.slow
-def test_continue_takes_the_tree_of_a_run_with_a_damaged_journal(tmp_path: Path) -> None:
-    first = ran(tmp_path, VIEW, Turn(EDITS), shell("head -c 6M /dev/urandom > core"), DONE, DONE)
-    spoil_a_line(first)
-    (first.tree / "later.txt").write_text("by hand\n")
-    second = ran(tmp_path, DONE, resume=first.root)
-    files = read_bundle(second.bundle).outcome.files
-    assert [file.path for file in files] == ["later.txt", *CHANGED]
-
-
 def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFolder, tmp_path: Path) -> None:
     for name in (
         "tree-checks-before",
@@ -227,14 +178,6 @@ def test_who_continues_may_allow_the_deletions_and_then_they_stay_allowed(emptie
     allowed = ran(home, DONE, resume=emptied.root, allow_deletions=True)
     assert deleted_in(allowed.bundle) == 40
     assert deleted_in(ran(home, DONE, resume=allowed.bundle).bundle) == 40
-
-
-@pytest.mark.slow
-def test_ten_megabytes_of_last_words_are_cut_and_the_bundle_is_read(tmp_path: Path) -> None:
-    folder = ran(tmp_path, Say("word " * 2_000_000))
-    answer = read_bundle(folder.bundle).outcome.answer
-    assert len(answer) < 66_000
-    assert answer.endswith("more characters were left out here; the journal has them]")
 
 
 class Nobody:

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.session.conftest import Cli
-from tests.support.fix_script import DONE, shell
+from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
-from tests.support.repositories import commit_all, make_repository
-from tests.support.workspaces import eventually, running
+from tests.support.repositories import commit_all
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -53,12 +52,3 @@ def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, r
     whole = "Nothing of this command line was run."
     assert [whole in results[number] for number in (0, 5)] == [True, False]
     assert results[2].startswith("x\n")
-
-
-def test_nothing_of_a_background_command_outlives_the_run(cli: Cli, tmp_path: Path) -> None:
-    repo = make_repository(tmp_path / "small", {"a.txt": "one\n"})
-    seconds = f"6{abs(hash(str(tmp_path))) % 10**9}"
-    steps: list[Step] = [shell(f"setsid sleep {seconds} & sleep {seconds}", background=True), DONE]
-    with ModelServer(steps) as server:
-        cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    assert eventually(lambda: running(f"sleep\0{seconds}") == [])

@@ -14,7 +14,6 @@ from slash_forge.bundled import MAINTAINER
 from tests.support.fix_script import DONE, fix_steps
 from tests.support.model_script import Call, Say
 from tests.support.model_server import ModelServer
-from tests.support.repositories import git
 from tests.support.runner import ROOT
 from tests.support.stage import MODEL, Stage, open_stage
 
@@ -63,15 +62,6 @@ def test_the_body_tells_what_was_asked_done_checked_and_spent(published: Stage) 
     assert "under $0.01" in body
     assert "3 turns" in body
     assert body.rstrip().splitlines()[-1].startswith("<!-- slash-agent pull-request ")
-
-
-def test_the_commit_is_the_bots_with_the_requester_beside_it(published: Stage) -> None:
-    folder = published.forge.git_folder(published.repo)
-    branch = published.pulls()[0]["head"]["ref"]
-    shown = git(folder, "log", "-1", "--format=%an%n%cn%n%P%n%B", branch).splitlines()
-    assert shown[:2] == ["github-actions[bot]", "github-actions[bot]"]
-    assert shown[2] == published.branches()["main"]
-    assert re.fullmatch(rf"Co-authored-by: .*{MAINTAINER}.*", shown[-1])
 
 
 def test_one_progress_comment_is_edited_and_ends_with_the_pull_request(published: Stage) -> None:

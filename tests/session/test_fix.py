@@ -49,22 +49,6 @@ def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
     assert outcome["patch_sha256"] == hashlib.sha256((out / "changes.patch").read_bytes()).hexdigest()
 
 
-@pytest.mark.checks
-def test_the_checks_before_and_after_are_in_the_outcome(cli: Cli, repo: Path, tmp_path: Path) -> None:
-    out = tmp_path / "bundle"
-    more = shell("echo '# more' >> README.md; rm CHANGELOG.md; printf 'a\\0' > b")
-    with ModelServer([VIEW, Turn(EDITS), more, DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "--json", "fix it", model=server)
-    check = ran.json["outcome"]["checks"][0]
-    assert (check["before"]["state"], check["after"]["state"]) == ("failed", "passed")
-    tests = check["tests"]
-    assert (tests["mended"], tests["source"]) == (
-        ["tests.test_format.FormatDuration.test_rounding_carries_into_the_next_unit"],
-        "unittest's output",
-    )
-    assert (tests["before"]["failed"], tests["after"]["failed"]) == (1, 0)
-
-
 @pytest.mark.slow
 def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
     patch = tmp_path / "change.patch"
@@ -147,24 +131,6 @@ def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path) -> None:
     assert ran.json["branch"]
 
 
-def test_without_a_key_the_variable_and_the_demo_are_named(cli: Cli, repo: Path) -> None:
-    ran = cli("fix", "--repo", repo, "--model", "openai/gpt-4.1", "x")
-    assert ran.code == 2
-    assert "OPENAI_API_KEY" in ran.err
-    assert "slash-agent demo" in ran.err
-
-
-def test_a_broken_policy_file_is_an_error_with_its_place(cli: Cli, repo: Path) -> None:
-    (repo / ".github" / "agent.yml").write_text("version: 1\nchekcs: []\n")
-    commit_all(repo)
-    with ModelServer([DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "x", model=server)
-        assert server.requests == []
-    assert ran.code == 2
-    assert "agent.yml:2:1" in ran.err
-    assert "Traceback" not in ran.err
-
-
 @pytest.mark.slow
 def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_nothing(
     cli: Cli, tmp_path: Path
@@ -182,39 +148,6 @@ def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_noth
     assert os.listdir(temporary) == []
 
 
-def test_a_policy_denial_is_answered_and_listed(cli: Cli, repo: Path) -> None:
-    (repo / ".github" / "agent.yml").write_text(
-        "version: 1\nrules:\n  - effect: deny\n    paths: ['README.md']\n"
-        "    reason: the README is written by people\n"
-    )
-    commit_all(repo)
-    steps: list[Step] = [
-        Call("write", {"path": "README.md", "content": "x"}),
-        shell("echo x > notes.txt"),
-        DONE,
-    ]
-    with ModelServer(steps) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "x", model=server)
-    outcome = ran.json["outcome"]
-    assert [denial["subject"] for denial in outcome["denials"]] == ["README.md"]
-    assert "agent.yml:3" in outcome["denials"][0]["rule"]
-
-
-def test_no_secret_reaches_the_workspace_or_the_bundle(cli: Cli, repo: Path, tmp_path: Path) -> None:
-    out, secret = tmp_path / "bundle", "canary-5f1e77d0c2"
-    look = shell(
-        "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; cat /proc/*/cmdline 2>/dev/null | tr '\\0' ' '"
-    )
-    with ModelServer([look, DONE]) as server:
-        cli(
-            "fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x",
-            ANTHROPIC_API_KEY=secret, ANTHROPIC_BASE_URL=server.url, GITHUB_TOKEN=secret + "2",
-        )  # fmt: skip
-        sent = b"".join(request.body for request in server.requests)
-    assert secret.encode() not in sent
-    assert all(secret.encode() not in path.read_bytes() for path in out.iterdir())
-
-
 def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path: Path) -> None:
     out, secret = tmp_path / "bundle", "canary-91aa3f20b7d4"
     with ModelServer([shell(f"echo {secret} > notes.txt"), DONE]) as server:
@@ -225,21 +158,6 @@ def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path:
     assert ran.code == 7
     assert "DEPLOY_TOKEN" in ran.out
     assert all(secret.encode() not in path.read_bytes() for path in out.iterdir())
-
-
-@pytest.mark.slow
-def test_most_files_are_deleted_only_where_a_person_says_so(cli: Cli, repo: Path, tmp_path: Path) -> None:
-    (repo / "old").mkdir()
-    for number in range(40):
-        (repo / "old" / f"{number}.txt").write_text(f"{number}\n")
-    commit_all(repo)
-    for flags, deleted in (((), 0), (("--allow-deletions",), 40)):
-        out = tmp_path / f"bundle-{deleted}"
-        with ModelServer([shell("rm -r old; echo x > new.txt"), DONE]) as server:
-            ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, *flags, "x", model=server)
-        assert ran.code == 0, ran.output
-        assert (out / "changes.patch").read_bytes().count(b"deleted file") == deleted
-        assert ("--allow-deletions" in ran.output) == (not flags)
 
 
 def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path) -> None:

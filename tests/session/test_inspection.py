@@ -260,15 +260,6 @@ def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(
     assert trial.opened == ["checkers-before", "checkers-on-base", "checkers-after-1"]
 
 
-@pytest.mark.slow
-def test_a_program_that_the_change_puts_above_the_project_is_not_believed(begin: Begin) -> None:
-    trial = begin(SHARED | project("deep/web", OLD), named=("tsc",))
-    (trial.checkout.tree / "deep" / ".venv").symlink_to("tools")
-    tsc = trial.compare(trial.changed_tree({"deep/tools/bin/tsc": "#!/bin/true\n"}))["tsc"]
-    assert (tsc.fixed_count, tsc.complete) == (0, False)
-    assert tsc.after.note == "the change writes deep/.venv, where it may be from"
-
-
 WRONG = "\n\ndef late(minutes: int) -> str:\n    return minutes + gone\n"
 EARLY = "def early(minutes: int) -> str:\n    return minutes\n"
 # What a language server told the model of already is not told again. The checkers are named, since the project has no

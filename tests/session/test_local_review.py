@@ -164,12 +164,3 @@ def test_a_branch_comes_before_what_else_has_its_name(topic: Path, kind: str) ->
     git(topic, "update-ref", ref, "topic")
     for base in ("", "main", "origin/main", "refs/heads/main"):
         assert paths(topic, base)[1] == ["README.md", "stats.py"]
-
-
-def test_a_binary_file_is_not_reviewed_in_silence(cli: Cli, topic: Path) -> None:
-    (topic / "a.js").write_bytes(b"fetch(evil) // \0\n")
-    (topic / "logo.png").write_bytes(bytes(range(256)))
-    commit_all(topic)
-    ran, _ = reviewed(cli, topic)
-    assert ran.out.startswith("! No findings in what was looked at")
-    assert "not looked at: logo.png, a.js (binary, or too large)" in ran.out

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.contracts.request import Tier
-from bot.policy.limits import default_tiers
 from tests.session.conftest import Cli
 from tests.support.fix_script import VIEW, fix_steps
 from tests.support.model_script import Call, Say
@@ -101,7 +99,3 @@ def test_a_mistake_is_named_before_anything_is_run(
     ran = cli(*words, "--repo", repo)
     assert ran.code == 2
     assert why in ran.err
-
-
-def test_a_person_at_their_own_terminal_may_use_every_verb() -> None:
-    assert default_tiers()[Tier.LOCAL].verbs == default_tiers()[Tier.MAINTAINER].verbs

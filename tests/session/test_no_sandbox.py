@@ -10,7 +10,7 @@ import pytest
 
 from tests.session.conftest import Cli
 from tests.support.fix_script import fix_steps
-from tests.support.machines import restricted, with_program, without_bubblewrap, without_sandbox
+from tests.support.machines import with_program, without_sandbox
 from tests.support.model_server import ModelServer
 from tests.support.stage import MODEL, CommandResult, Stage
 
@@ -54,15 +54,6 @@ def test_without_sandbox_a_fix_is_refused_with_the_remedy(cli: Cli, repo: Path, 
 
 
 @pytest.mark.slow
-def test_strict_is_bubblewrap_or_nothing(cli: Cli, repo: Path, model: ModelServer) -> None:
-    ran = cli(
-        "fix", "--repo", repo, "--model", MODEL, "--sandbox", "strict", "x", model=model, inside=without_bubblewrap()
-    )  # fmt: skip
-    assert_refused(ran, "bubblewrap (bwrap) is not installed")
-    assert model.requests == []
-
-
-@pytest.mark.slow
 def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
     cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
 ) -> None:
@@ -78,16 +69,6 @@ def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
     assert wall["tier"] == "T2"
     assert "uid map" in wall["notes"][0]
     assert all(canary["outside"] and not canary["inside"] for canary in wall["canaries"][:10])
-
-
-@pytest.mark.slow
-def test_a_bubblewrap_that_may_not_make_namespaces_is_refused_in_its_own_words(
-    cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
-) -> None:
-    inside = [*with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap"), *restricted("no-landlock")]
-    ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=model, inside=inside)
-    assert_refused(ran, "setting up uid map: Permission denied", "--sandbox off")
-    assert model.requests == []
 
 
 @pytest.mark.slow
@@ -132,9 +113,3 @@ def test_an_event_is_refused_and_its_thread_told(stage: Stage, model: ModelServe
     assert any("is not installed" in body for body in comments)
     assert not any("Working on it" in body for body in comments)
     assert not [line for line in stage.bot_requests() if ".git/" in line], "something was fetched"
-
-
-@pytest.mark.slow
-def test_one_tool_is_refused_as_well(cli: Cli, repo: Path) -> None:
-    ran = cli("tool", "ls", "{}", "--root", repo, inside=without_sandbox())
-    assert_refused(ran, "bubblewrap (bwrap) is not installed")

@@ -154,10 +154,6 @@ def clear(folder: RunFolder) -> None:
     folder.remove_set_aside()
 
 
-def test_what_goes_by_itself_while_all_is_removed_is_no_error(tmp_path: Path) -> None:
-    remove_tree(tmp_path / "gone")
-
-
 def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) -> None:
     for name in range(300):
         (tmp_path / "run" / "tree" / str(name)).mkdir(parents=True)

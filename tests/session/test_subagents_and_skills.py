@@ -18,7 +18,7 @@ from bot.agent.usage import SessionUsage
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode
-from bot.contracts.journal import FilesChanged, Result, UserText
+from bot.contracts.journal import FilesChanged, Result
 from bot.contracts.outcome import Status
 from bot.contracts.request import RunLimits
 from bot.session.context.profiles import profile_of_verb
@@ -76,17 +76,6 @@ def test_a_subagent_makes_the_change(stage: Stage, tmp_path: Path) -> None:
     own = read_journal(stage.bundle / "journal.jsonl").of("code-1")
     assert [line.name for line in own.records(Result)] == ["view", "edit", "edit", "bash"]
     assert [file.path for line in own.records(FilesChanged) for file in line.files] == ["made.txt"]
-
-
-@pytest.mark.slow
-def test_a_subagent_is_told_of_the_runs_limits_in_time(stage: Stage) -> None:
-    """It spends from the run's purse, and the run can hear of that only when it is back."""
-    stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\ntiers: {maintainer: {commands: 5}}\n"})
-    coding: list[Step] = [Turn(tuple(shell(f"echo {n}") for n in range(4))), VIEW, Say("Nothing to do.")]
-    played(stage, Cast([task("code"), DONE], code=coding))
-    own = read_journal(stage.bundle / "journal.jsonl").of("code-1")
-    said = [line.text for line in own.records(UserText) if "Used so far: 4 of 5 commands" in line.text]
-    assert len(said) == 1
 
 
 def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -> None:

@@ -98,18 +98,6 @@ def test_a_plan_run_reads_only(stage: Stage) -> None:
     assert not list(stage.folder.rglob("made"))
 
 
-@pytest.mark.slow
-def test_going_on_from_a_plan_goes_on_planning(stage: Stage, tmp_path: Path) -> None:
-    run_verb(stage, request_in(stage, "plan"), [ASK])
-    last = tmp_path / "last"
-    shutil.copytree(stage.bundle, last)
-    came = run_verb(stage, request_in(stage, "continue", "yes"), [SUBMIT, DONE], resume=last)
-    assert came.outcome.status is Status.PLANNED
-    assert "edit" not in came.tools
-    published(stage)
-    assert any("**Plan:" in body for body in stage.bot_comments())
-
-
 @pytest.fixture
 def changed(stage: Stage, tmp_path: Path) -> Path:
     """The bundle of a run that mended the sample and asked something."""
