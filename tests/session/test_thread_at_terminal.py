@@ -69,6 +69,18 @@ def test_an_issue_is_read_as_data_and_its_number_is_in_the_branch(
     )
 
 
+def test_other_pull_requests_on_the_issue_are_named_before_the_work(
+    stage: Stage, clone: Path, run: Run
+) -> None:
+    stage.forge.commit(stage.repo, {"stats.py": "x = 1\n"}, branch="topic", author=MAINTAINER)
+    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic", body=f"Fixes #{stage.sample.issue}")
+    ran, asked = run(stage.sample.issue)
+    assert ran.code == 0, ran.err
+    note = f"Open pull requests that mention #{stage.sample.issue}: #{number} by {MAINTAINER}."
+    assert asked
+    assert note in " ".join(ran.err.split())
+
+
 def test_a_pull_request_needs_its_head_here(stage: Stage, clone: Path, run: Run) -> None:
     stage.forge.commit(stage.repo, {"stats.py": "x = 1\n"}, branch="topic", author=MAINTAINER)
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")

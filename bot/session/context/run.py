@@ -177,11 +177,12 @@ class Run(RunSpec):
 @dataclass(frozen=True, slots=True)
 class FromGitHub:
     """What a run on a checkout takes from GitHub: a request with a thread, the policy of the base branch if the run
-    publishes, and what loads the thread's attachments."""
+    publishes, what loads the thread's attachments, and notes for the person."""
 
     request: Request
     policy_text: str | None = None
     load_attachments: Callable[[Run, bool], Attachments] | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,9 @@ from bot.session.context.github_env import GitHubEnvironment, read_github_enviro
 from bot.session.context.run import FromGitHub
 from bot.session.event.attachments import github_attachments
 from bot.session.event.event_context import client_for
+from bot.session.event.other_runs import pulls_at_work
 from bot.session.event.publish_bundle import publish_bundle
+from bot.verbs.registry import VERBS
 
 _NOW = Trigger("", 0, "", "9999-12-31T23:59:59Z")
 """All that is in a thread is read at once, so no text of it is too new."""
@@ -85,9 +87,11 @@ def request_from_github(
     """Return `request` with the text of `thread`, and if it `publishes` for the person's own account and the remote's
     default branch, where the policy must allow `model`. `asks`: a person can look at the change before it is pushed.
     Raises `UsageError` and `GitHubError`."""
-    github, policy_text = at.github, None
+    github, policy_text, notes = at.github, None, list[str]()
     if thread is not None:
         request = _with_thread(at, github, request, thread.number)
+        if VERBS[request.verb].changes and request.thread and not request.thread.is_pull_request:
+            notes = _other_pulls(at, github, thread.number)
     if publishes:
         if request.thread is not None and request.thread.is_pull_request:
             raise UsageError(
@@ -96,7 +100,15 @@ def request_from_github(
             )
         request, policy_text = _for_publishing(at, github, request, model, asks=asks)
     load = github_attachments(at.where) if request.thread else None
-    return FromGitHub(request, policy_text, load)
+    return FromGitHub(request, policy_text, load, tuple(notes))
+
+
+def _other_pulls(at: CheckoutOnGitHub, github: GitHub, issue: int) -> list[str]:
+    try:
+        others = pulls_at_work(github, at.remote.repository, issue)
+    except GitHubError as error:
+        return [f"Whether open pull requests mention #{issue} could not be read: {error}"]
+    return [f"Open pull requests that mention #{issue}: {others}."] if others else []
 
 
 def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number: int) -> Request:

@@ -4,7 +4,7 @@ progress comments of runs that died."""
 from __future__ import annotations
 
 from bot.contracts.request import Request
-from bot.github.values import PullData
+from bot.github.client import GitHub
 from bot.publish.own_pulls import own_pull
 from bot.publish.thread.comments import is_own
 from bot.publish.thread.history import ASKED, cost
@@ -102,18 +102,24 @@ def others_at_work(context: EventContext, request: Request) -> str:
         return ""
     if thread is None or thread.is_pull_request:
         return ""
-    github, issue, others = context.github, str(thread.number), list[PullData]()
+    listed = ""
     with context.noting("whether there is a pull request about the issue could not be read"):
-        for pull in github.pulls_mentioning(request.repository, thread.number):
-            own = own_pull(pull, github.me())
-            if own is None or own.fields.get("issue") != issue:
-                others.append(pull)
-    if not others:
+        listed = pulls_at_work(context.github, request.repository, thread.number)
+    if not listed:
         return ""
-    named = [f"#{pull.number} by {pull.author.login}" for pull in others[:_NAMED]]
-    more = len(others) - len(named)
-    listed = ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
     return (
         f"Open pull requests that mention this issue: {listed}. To start all the same, give the command with "
         f"`--{ANYWAY}`, as in `/agent {verb.example} --{ANYWAY}`."
     )
+
+
+def pulls_at_work(github: GitHub, repository: str, issue: int) -> str:
+    """Return the open pull requests of others that mention the issue, in words; empty without any. One request."""
+    others = []
+    for pull in github.pulls_mentioning(repository, issue):
+        own = own_pull(pull, github.me())
+        if own is None or own.fields.get("issue") != str(issue):
+            others.append(pull)
+    named = [f"#{pull.number} by {pull.author.login}" for pull in others[:_NAMED]]
+    more = len(others) - len(named)
+    return ", ".join([*named, *([f"{more} more"] if more > 0 else [])])

@@ -123,6 +123,8 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         load_attachments=from_github.load_attachments,
         program=f"slash-agent {verb.name}",
     )
+    for note in from_github.notes:
+        spec.say(note)
     return _deliver(options, repo, folder, run(spec), dirty)
 
 
