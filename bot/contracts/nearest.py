@@ -9,13 +9,11 @@ from collections.abc import Iterable
 def nearest(word: str, known: Iterable[str], *, slips: int | None = None) -> str:
     """Return the word of `known` nearest to `word`, or "".
 
-    With `slips`, at most so many letters may be added, dropped, changed, or swapped with a neighbour; without it, the
-    most similar word is returned however far it is.
+    With `slips`, at most so many letters may be added, dropped, changed, or swapped with a neighbour.
     """
     words = list(known)
     if slips is None:
-        matches = difflib.get_close_matches(word[:100], words, n=1, cutoff=0.0)
-        return matches[0] if matches else ""
+        return next(iter(difflib.get_close_matches(word[:100], words, n=1)), "")
     candidates = [(distance(word, one), one) for one in words if abs(len(word) - len(one)) <= slips]
     best = min(candidates, default=(slips + 1, ""))
     return best[1] if best[0] <= slips else ""

@@ -304,7 +304,8 @@ def _is_option(word: str, *, takes_next: bool) -> bool:
 def _set_option(name: str, value: str | None, options: dict[str, str]) -> None:
     if name not in OPTIONS:
         intended = nearest(name, OPTIONS)
-        raise _ProblemError(f"There is no option `--{_quotable(name)}`. Did you mean `--{intended}`?")
+        then = f"Did you mean `--{intended}`?" if intended else "`/agent help` lists the options."
+        raise _ProblemError(f"There is no option `--{_quotable(name)}`. {then}")
     needs, form = OPTIONS[name]
     if not form and value is not None:
         raise _ProblemError(f"`--{name}` takes no value.")

@@ -6,7 +6,6 @@ The words of a message come from the JSON Schema of the place, the same that edi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -24,7 +23,6 @@ Model = TypeVar("Model")
 _DEFINITION = "#/$defs/"
 _MOST = 100
 # How alike a misspelt key and the known one are.
-_ALIKE = 0.4
 _NAMED = 8
 """Problems that are worded; a file with more is no policy, and each takes a search for the nearest word."""
 _NAMES = "names"
@@ -105,8 +103,7 @@ def _unknown_key(where: Location, schema: JsonSchema) -> str:
     name = str(where[-1])
     owners = [one for place in _at(where[:-1], schema) for one in alternatives(place, schema)]
     known = sorted({known for owner in owners for known in owner.get("properties", ())} - {name})
-    near = nearest(name, known)
-    if SequenceMatcher(None, name[:100], near).ratio() >= _ALIKE:
+    if near := nearest(name, known):
         return f"unknown key `{name[:40]}`; the nearest known one is `{near}`"
     more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
     return f"unknown key `{name[:40]}`; known are {', '.join(f'`{one}`' for one in known[:_NAMED])}{more}"
@@ -130,7 +127,7 @@ def _message(error: ErrorDetails, node: Node, schema: JsonSchema) -> str:
     known = [str(word) for place in places for word in resolved(place, schema).get("enum", ())]
     if len(known) > 1 and node.kind == "scalar" and not node.is_null:
         near = nearest(node.text, known)
-        return f"`{node.text[:40]}` is not {words}; the nearest is `{near}`"
+        return f"`{node.text[:40]}` is not {words}" + (f"; the nearest is `{near}`" if near else "")
     return f"expected {words}, found {_found(node)}"
 
 

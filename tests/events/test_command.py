@@ -113,7 +113,7 @@ PROBLEMS = {
     "/agent fix --modl x": "There is no option `--modl`. Did you mean `--model`?",
     "/agent fix it --budgt 2": "There is no option `--budgt`. Did you mean `--budget`?",
     "/agent fix \u2014budgt 2": "There is no option `--budgt`. Did you mean `--budget`?",
-    "/agent --verbose fix it": "There is no option `--verbose`. Did you mean `--base`?",
+    "/agent --verbose fix it": "There is no option `--verbose`. `/agent help` lists the options.",
     "/agent fix --budget": "`--budget` needs an amount in USD, as in `--budget 2`.",
     "/agent fix --budget lots": "`--budget` needs an amount in USD, as in `--budget 2`.",
     "/agent fix --budget 0": "`--budget` needs an amount in USD, as in `--budget 2`.",

@@ -244,7 +244,8 @@ def _check_name(name: str, tasks: Mapping[str, Task], broken: Mapping[str, Polic
     if name in broken:
         raise broken[name]
     if name not in tasks:
-        close = f"; the nearest is `{nearest(name, sorted(tasks))}`" if tasks else ""
+        near = nearest(name, sorted(tasks))
+        close = f"; the nearest is `{near}`" if near else ""
         raise UsageError(f"There is no task `{name[:60]}` in {FOLDER}{close}.")
 
 
