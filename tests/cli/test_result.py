@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from bot.cli.result import Result, headline, print_result
 from bot.cli.terminal.printer import Printer
-from bot.contracts.evidence import TestChanges
 from bot.contracts.outcome import (
     CheckResult,
     CheckRun,
@@ -152,31 +149,11 @@ def test_an_answer_is_told_whole_and_as_it_was_written() -> None:
     assert "The model ended its turn" not in text
 
 
-def test_without_evidence_it_is_said_why_and_what_to_add() -> None:
-    lines = result_lines(replace(OUTCOME, checks=()))
-    why = "No test was run: no check is configured, and none was found in the repository."
-    assert f"  checks    {why}" in lines
-    assert any(line.startswith("  to do     Add the command that runs your tests to") for line in lines)
-
-
 def test_why_a_run_came_to_nothing_is_below_its_headline() -> None:
     failed = replace(
         NOTHING, status=Status.FAILED, stop_reason=StopReason.PROVIDER_ERROR, reason="It answered 529."
     )
     assert result_lines(failed)[1] == "  why       It answered 529."
-
-
-def test_each_newly_failing_test_is_printed_with_its_reason() -> None:
-    tests = TestChanges(
-        broken=("a::b", "a::c"),
-        mended=("a::d",),
-        counts=(("broken", 12),),
-        reasons=(("a::b", "assert 1 == 2\x1b[2J"),),
-    )
-    lines = result_lines(make_outcome(checks=(CheckResult("t", "pytest", PASSED, FAILED, tests=tests),)))
-    at = lines.index("            broken: a::b: assert 1 == 2")
-    assert lines[at + 1 : at + 3] == ["            broken: a::c", "            broken: 10 more"]
-    assert not lines[at + 3].startswith("            ")
 
 
 def test_a_check_that_fails_is_printed_with_the_end_of_its_output() -> None:
@@ -255,20 +232,6 @@ def test_no_word_of_a_model_is_a_sequence_or_a_hidden_link(environment: dict[str
     assert b"\x1b[2J" not in raw
     assert "\u202e".encode() not in raw
     assert b"https://evil.example/x" in raw
-
-
-def test_a_result_that_is_no_terminals_pays_for_no_markdown(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    code = (
-        "import sys; from tests.support.outcomes import EVIDENCE, result_lines; result_lines(EVIDENCE)\n"
-        "print([name for name in sys.modules if name.split('.')[0] in ('rich', 'pygments')])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=os.getcwd()
-    )
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(

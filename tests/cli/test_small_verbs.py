@@ -188,7 +188,3 @@ def test_a_report_is_a_page_of_its_own(tmp_path: Path) -> None:
 def test_a_report_is_had_by_the_folder_of_a_run_or_bundle(tmp_path: Path) -> None:
     shutil.copy(RECORDING, tmp_path / "journal.jsonl")
     assert "</html>" in cli("report", tmp_path).out
-
-
-def test_a_report_goes_to_standard_output_without_a_file() -> None:
-    assert "</html>" in cli("report", RECORDING).out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from unittest.mock import ANY
@@ -104,25 +103,6 @@ def test_no_program_in_the_trees_configuration_runs(desk: Bench, tmp_path: Path)
     desk.write("a.txt", "changed\n")
     assert "a.txt" in [file.path for file in desk.judge().files]
     assert os.listdir(tmp_path / "marks") == []
-
-
-def test_no_hook_of_the_tree_runs(desk: Bench, tmp_path: Path) -> None:
-    (tmp_path / "marks").mkdir()
-    (desk.tree / ".git/hooks").mkdir()
-    for name in ("pre-commit", "post-index-change", "reference-transaction", "post-checkout"):
-        program_that_leaves(tmp_path / "marks" / name, desk.tree / ".git/hooks" / name)
-    git(desk.tree, "config", "core.hooksPath", str(desk.tree / ".git/hooks"))
-    desk.write("a.txt", "changed\n")
-    assert "a.txt" in [file.path for file in desk.judge().files]
-    assert os.listdir(tmp_path / "marks") == []
-
-
-def test_a_git_file_that_leads_elsewhere_is_not_followed(desk: Bench, canary: Path, tmp_path: Path) -> None:
-    evil = Repository(tmp_path / "evil")
-    evil.git("config", "core.fsmonitor", str(canary))
-    (desk.tree / ".git").rename(tmp_path / "moved")
-    desk.write(".git", f"gitdir: {evil.path}/.git\n")
-    judged_without(desk, canary)
 
 
 def test_a_bare_repository_in_the_tree_is_only_files(desk: Bench, canary: Path) -> None:
@@ -270,33 +250,6 @@ def test_what_is_behind_a_link_is_never_read(desk: Bench, tmp_path: Path) -> Non
 # -- what is not a file
 
 
-def test_what_is_no_file_of_its_own_is_withheld_without_hanging(
-    desk: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "secret").write_text("the secret\n")
-    os.link(tmp_path / "secret", desk.tree / "leak.txt")
-    os.mkfifo(desk.tree / "pipe")
-    desk.write("tool", "#!/bin/sh\n").chmod(0o4755)
-    monkeypatch.chdir(desk.tree)
-    reasons = {
-        "leak.txt": "hard link",
-        "pipe": "^a named pipe, not a file",
-        "sock": "^a socket",
-        "tool": "setuid",
-    }
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("sock")
-        verdict = all_withheld(desk, reasons)
-    assert b"the secret" not in verdict.patch + verdict.withheld_patch
-
-
-def test_a_tracked_file_that_became_a_pipe_stays_as_it_was(desk: Bench) -> None:
-    (desk.tree / "a.txt").unlink()
-    os.mkfifo(desk.tree / "a.txt")
-    verdict = withheld(desk, "^a named pipe, not a file", path="a.txt")
-    assert desk.show(verdict, "a.txt") == b"one\n"
-
-
 # -- nested repositories and names
 
 
@@ -313,19 +266,6 @@ def test_folders_that_are_or_look_like_git_are_withheld(desk: Bench) -> None:
     desk.write("dir/file")
     paths = [*(f"new{number}" for number in range(len(names))), *(f"dir/{name}" for name in names)]
     all_withheld(desk, dict.fromkeys(paths, "git's own folder"), besides=["dir/file"])
-
-
-def test_a_second_git_folder_at_the_root_and_a_git_file_below_it_are_withheld(desk: Bench) -> None:
-    names = [".GIT", "git~1", ".git ", ".g\u200cit"]
-    for name in names:
-        desk.write(f"{name}/config", "[core]\n")
-    desk.write("dir/.git", "gitdir: /somewhere\n")
-    all_withheld(desk, dict.fromkeys([*names, "dir/.git"], "git's own folder"))
-
-
-def test_a_clone_in_the_tree_is_withheld_whole(desk: Bench) -> None:
-    git(desk.tree, "clone", "-q", str(desk.repository.path), "vendored")
-    withheld(desk, "a repository of its own: '.git'", path="vendored")
 
 
 def test_ignoring_does_not_hide_a_nested_repository(tmp_path: Path) -> None:
@@ -351,12 +291,6 @@ def test_names_that_deceive_are_withheld(desk: Bench) -> None:
     for name in reasons:
         desk.write(name)
     all_withheld(desk, reasons)
-
-
-def test_a_name_that_is_not_utf8_is_withheld(desk: Bench) -> None:
-    with open(os.fsencode(desk.tree) + b"/\xff\xfe", "wb"):
-        pass
-    withheld(desk, "the path is not valid UTF-8", path="\udcff\udcfe")
 
 
 def with_submodule(tmp_path: Path) -> Bench:
@@ -471,15 +405,6 @@ def test_the_largest_files_that_a_patch_would_spell_out_stay_as_they_were(tmp_pa
     (desk.tree / "small").unlink()
     limits = ChangeLimits(patch_bytes=40_000)
     withheld(desk, "replaces more than 40000 bytes", path="large", limits=limits, besides=["small"])
-
-
-def test_an_endless_sparse_file_is_withheld_without_being_read(desk: Bench) -> None:
-    for name in ("sparse", "a.txt"):
-        with open(desk.tree / name, "wb") as file:
-            file.truncate(1 << 40)
-    withheld(desk, "over the limit", path="sparse")
-    verdict = withheld(desk, "over the limit", path="a.txt")
-    assert desk.show(verdict, "a.txt") == b"one\n"
 
 
 def test_an_edit_of_a_tracked_file_over_the_limit_is_withheld(tmp_path: Path) -> None:

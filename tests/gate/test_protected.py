@@ -106,29 +106,6 @@ def test_making_a_protected_path_executable_is_withheld(desk: Bench) -> None:
     assert [file.path for file in desk.judge().withheld] == ["AGENTS.md"]
 
 
-def test_moving_the_parent_away_and_another_in_changes_nothing_protected(desk: Bench) -> None:
-    """The two renames that get round a read-only mount of a folder below."""
-    (desk.tree / ".github").rename(desk.tree / "gh")
-    desk.write("new/workflows/ci.yml", "on: pull_request_target\n")
-    (desk.tree / "new").rename(desk.tree / ".github")
-    verdict = desk.judge()
-    for path in (".github/workflows/ci.yml", ".github/CODEOWNERS"):
-        assert desk.show(verdict, path) == desk.repository.git("show", f"HEAD:{path}").encode() + b"\n"
-    assert {file.path for file in verdict.files} == {"gh/workflows/ci.yml"}
-
-
-def test_replacing_a_protected_folder_by_a_link_is_withheld(desk: Bench) -> None:
-    shutil.rmtree(desk.tree / ".github")
-    desk.link(".github", "docs")
-    verdict = desk.judge()
-    assert verdict.files == ()
-    assert {file.path for file in verdict.withheld} == {
-        ".github",
-        ".github/CODEOWNERS",
-        ".github/workflows/ci.yml",
-    }
-
-
 def test_all_of_a_skill_is_protected(desk: Bench) -> None:
     desk.write("tools/skill/run.py", "import os\n")
     desk.write("tools/other.py")

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bot.contracts.evidence import (
@@ -43,9 +41,7 @@ from bot.contracts.outcome import (
     WithheldFile,
 )
 from bot.contracts.plan import Plan, PlanStep
-from bot.evidence.failing_checks import is_failing
 from bot.evidence.look_first import look_first
-from bot.evidence.reruns import ONE_RUN
 from bot.publish.body.render import LIMIT, closing_line, render_body
 from bot.publish.body.title_and_footer import Links, title
 from bot.publish.change.commit import commit_message
@@ -152,110 +148,6 @@ def check(before: CheckRun, after: CheckRun, *, command: str = "make t", **field
 
 
 LATE = CheckRun(CheckState.TIMED_OUT, None, 600.0, note="stopped after 600 s")
-COUNTED = TestChanges(before=TestCounts(3), after=TestCounts(3))
-NEW_FAILING = TestChanges(
-    appeared=("b",), vanished=("b::one",), new_failing=("b",),
-    counts=(("appeared", 1), ("vanished", 9), ("new_failing", 1)),
-)  # fmt: skip
-DENIAL = Denial("bash", "curl x", "no-network", "the sandbox has no network")
-UNANSWERED = CheckerComparison(
-    "ty", "0.0.4", "ty check", ToolRun(Answer.COMPLETE, 1, 0.1), ToolRun(Answer.TIMED_OUT, note="after 60 s")
-)
-COVERED = (CoveredFile("new.py", 2, 0, (1, 2)), CoveredFile("old.py", 4, 3, (9,)))
-SEEN = CheckerComparison(
-    "tsc", "Version 6.0.3", "tsc -p .  # in web, api",
-    ToolRun(Answer.COMPLETE, 1, 2.0, "1 more project not looked at: x"), ToolRun(Answer.COMPLETE, 3, 2.0),
-    (problem(1),), (problem(2),), 1, 1, 0, 0, ("web", "api"),
-)  # fmt: skip
-SILENT = replace(
-    SEEN, before=ToolRun(Answer.UNAVAILABLE, note="tsc is not installed"), after=ToolRun(Answer.UNAVAILABLE),
-    version="", projects=("old",),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("fields", "shown"),
-    [
-        (
-            {"checks": (check(PASSED, FAILED, flaky=True, tests=COUNTED),)},
-            [
-                "| ⚪ `make t` | flaky |",
-                "- `make t` failed and, run again on the same files, passed: it is flaky.",
-            ],
-        ),
-        (
-            {"checks": (check(LATE, PASSED, tests=TestChanges(appeared=("a",), counts=(("appeared", 1),))),)},
-            ["| ✅ `make t` | not known | **timed out**, 10 min 0 s → ", "the change: stopped after 600 s"],
-        ),
-        (
-            {"checks": (check(replace(FAILED, note=ONE_RUN), PASSED),)},
-            ["| ✅ `make t` | fixed, one run each |"],
-        ),
-        (
-            {
-                "checks": (
-                    check(PASSED, PASSED, related="pytest tests/test_a.py", scope_note="over the budget"),
-                )
-            },
-            ["| ✅ `pytest tests/test_a.py` | related tests only |", "suite was not run: over the budget"],
-        ),
-        (
-            {"checks": (replace(check(PASSED, PASSED, command="set -e\npytest"), name="Unit | tests"),)},
-            ["| ✅ `Unit \\| tests` |"],
-        ),
-        (
-            {"checks": (check(PASSED, FAILED, tests=NEW_FAILING),)},
-            ["| ❌ `make t` | **1 new and failing**, 9 did not run |", "did not run before and fails: `b`"],
-        ),
-        (
-            {"diagnostics": (UNANSWERED,)},
-            ["| ⚪ `ty 0.0.4` | not known | 1 problem, 0.1 s → timed out |", "- `ty`: after 60 s"],
-        ),
-        (
-            {"diagnostics": (SEEN, SILENT)},
-            [
-                "| ⚠️ `tsc 6.0.3 in 2 projects` | **1 new**, 1 fixed | 1 problem, 2.0 s → 3 problems, 2.0 s |",
-                "| ⚪ `tsc in old` | not compared | no result → not run |",
-                "- `tsc in 2 projects`: 1 more project not looked at: x\n- `tsc in old`: tsc is not installed\n",
-            ],
-        ),
-        (
-            {"coverage": Coverage("coverage.xml", COVERED)},
-            ["`new.py`: no test runs any of its 2 changed lines", "| 3 not run | 3 of 6 lines (50 %) |"],
-        ),
-        (
-            {"denials": (DENIAL,) * 3},
-            ["3 calls denied by policy: <code>no-network</code>", "(rule `no-network`, 3 times)"],
-        ),
-        (
-            {"checks": tuple(check(PASSED, FAILED, command=f"make t{n}") for n in range(7))},
-            [
-                "> **7 checks fail:**\n> - `make t0` fails, and passed before the change\n",
-                "\n> - and 2 more\n",
-            ],
-        ),
-        (
-            {"checks": (), "diagnostics": EVIDENCE.diagnostics},
-            ["**Not verified.** No test was run: no check"],
-        ),
-    ],
-)
-def test_each_kind_of_evidence_is_shown(fields: dict[str, Any], shown: list[str]) -> None:
-    body = render_body(make_outcome(**fields), (), ())
-    assert [text for text in shown if text not in body] == []
-
-
-def test_each_newly_failing_test_stands_with_its_reason_before_a_short_end_of_the_output() -> None:
-    name = "tests/a.py::test_a"
-    tests = TestChanges(broken=(name, "b"), mended=("c",), reasons=((name, "assert 1 == 2"), ("c", "old")))
-    after = replace(FAILED, tail="\n".join([*map(str, range(90)), "[" + "0, " * 900 + "]", "2 failed"]))
-    body = render_body(make_outcome(checks=(CheckResult("t", "pytest", PASSED, after, tests=tests),)), (), ())
-    assert f"- broken: `{name}`: `assert 1 == 2`\n- broken: `b`\n- fixed: `c`\n" in body
-    output = body.partition("Output of <code>pytest</code>")[2].partition("</details>")[0]
-    assert body.index("assert 1 == 2") < body.index("Output of <code>")
-    assert "\n…\n72\n" in output
-    assert "\n2 failed\n" in output
-    assert len(output) < 500
 
 
 def test_a43_why_a_test_failed_acts_nowhere() -> None:
@@ -299,17 +191,6 @@ def test_a68_many_lines_of_one_kind_hide_none_of_a_graver_one() -> None:
         "`01/tox.ini`", "`02/tox.ini`", "`03/tox.ini`", "and 66 more files that run by themselves or set up tools",
         "`b/x.py`", "`a/package.json`",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("state", [CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS, CheckState.FAILED])
-def test_a_test_that_broke_marks_its_check_whatever_else_became_of_it(state: CheckState) -> None:
-    """The run ends with `checks_failing` then, and the table must say the same."""
-    tests = TestChanges(broken=("a",), flaky=("b",), counts=(("broken", 1), ("flaky", 1)))
-    check = CheckResult("t", "make test", FAILED, CheckRun(state, 1, 1.0), flaky=True, tests=tests)
-    assert is_failing(check, "")
-    body = render_body(make_outcome(checks=(check,)), (), ())
-    assert "| ❌ `make test` |" in body
-    assert "**A check fails:** `make test`" in body
 
 
 def test_of_ten_thousand_problems_three_are_shown_open_and_the_rest_is_counted() -> None:
@@ -421,14 +302,6 @@ def test_a_credential_is_withheld(planned: bool) -> None:
     assert "withheld" in body
 
 
-@pytest.mark.slow
-@settings(deadline=None)
-@given(st.text(alphabet=st.sampled_from("`~<>|\\#-*[]()! \n\tab/@"), max_size=80))
-def test_no_summary_hides_the_checks_beneath_it(text: str) -> None:
-    body = render_body(make_outcome(description=Description("t", text, "")), FILES, ())
-    assert "\n### Evidence\n\n| Evidence | Change | Before → after |\n" in body
-
-
 @pytest.mark.parametrize(
     ("described", "thread_title", "expected"),
     [
@@ -532,17 +405,6 @@ def test_of_a_check_that_fails_it_is_said_what_it_did_before(
     outcome = make_outcome(checks=(CheckResult("t", "make `test", before, after, tests=tests),))
     assert render_body(outcome, (), ()).splitlines()[1] == f"> **A check fails:** ``make `test`` {said}"
     assert f"### Look at first\n\n- ``make `test`` {said}\n" in run_summary(outcome)
-
-
-@pytest.mark.parametrize(
-    "opening", ["```suggestion", "~~~ suggestion", "````Suggestion:-0+1", "```&#115;uggestion"]
-)
-def test_what_the_model_says_of_its_change_is_nothing_to_apply(opening: str) -> None:
-    """It may stand in a thread on lines of a diff."""
-    text = f"Better still:\n\n{opening}\nrun(everything)\n{opening[:3]}"
-    body = render_body(make_outcome(description=Description("Title", text, text)), (), ())
-    assert opening[3:].strip() not in body
-    assert body.count("run(everything)") == 2
 
 
 def test_a97_tests_that_fail_as_they_were_are_in_every_part_of_the_evidence() -> None:

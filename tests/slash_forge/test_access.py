@@ -6,11 +6,10 @@ import base64
 from collections.abc import Callable
 
 import pytest
-from github import Github
 from github.Repository import Repository
 
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO, Connect, Wire
+from tests.slash_forge.conftest import REPO, Wire
 
 WireTo = Callable[..., Wire]
 
@@ -108,11 +107,3 @@ def test_permission_knows_four_words_and_role_name_all(
 
 
 # -- limits
-
-
-def test_the_rate_limit_counts_down(forge: Forge, connect: Connect) -> None:
-    client: Github = connect(forge.token("ada"))
-    first = client.get_rate_limit().rate.remaining
-    client.get_repo(REPO)
-    assert client.get_rate_limit().rate.remaining == first - 2
-    assert int(forge.requests[-1].headers["X-RateLimit-Remaining"]) == first - 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -77,16 +75,6 @@ def test_runs_are_listed_newest_first_and_filtered(forge: Forge, ask: Ask) -> No
     assert [one["id"] for one in matches] == [new]
 
 
-def test_a_run_is_cancelled_once(forge: Forge, ask: Ask) -> None:
-    run = forge.add_run(REPO, conclusion=None)
-    job = forge.add_job(REPO, run, conclusion=None)
-    assert ask("POST", f"/actions/runs/{run}/cancel").status == 202
-    assert forge.run_state(REPO, run) == ("completed", "cancelled")
-    assert ask("GET", f"/actions/jobs/{job}").json["conclusion"] == "cancelled"
-    assert ask("POST", f"/actions/runs/{run}/cancel").status == 409
-    assert ask("POST", "/actions/runs/1/cancel").status == 404
-
-
 # -- jobs and logs
 
 
@@ -114,26 +102,6 @@ def test_logs_are_a_redirect_that_takes_no_token(
 
 
 # -- artifacts
-
-
-def test_artifacts_are_listed_and_downloaded(
-    forge: Forge, ask: Ask, store: Callable[[Answer], bytes]
-) -> None:
-    run, other = forge.add_run(REPO), forge.add_run(REPO)
-    one = forge.add_artifact(REPO, run, "bundle", {"outcome.json": b"{}", "report/a.html": b"<p>"})
-    deleted = forge.add_artifact(REPO, other, "old", b"no zip at all", expired=True)
-
-    def listed(path: str) -> list[int]:
-        return [item["id"] for item in ask("GET", path).json["artifacts"]]
-
-    assert listed("/actions/artifacts") == [deleted, one]
-    assert listed("/actions/artifacts?name=old") == [deleted]
-    assert listed(f"/actions/runs/{run}/artifacts") == [one]
-    archive = zipfile.ZipFile(io.BytesIO(store(ask("GET", f"/actions/artifacts/{one}/zip"))))
-    assert archive.read("outcome.json") == b"{}"
-    answer = ask("GET", f"/actions/artifacts/{deleted}/zip")
-    assert (answer.status, answer.json["message"]) == (410, "Artifact has expired")
-    assert ask("GET", f"/actions/artifacts/{one}/tar").status == 404
 
 
 # -- starting one
@@ -180,6 +148,3 @@ def test_a_dispatch_that_cannot_be_is_refused(
     answer = ask("POST", f"{workflow}/dispatches", body)
     assert (answer.status, words in answer.json["message"]) == (422, True), answer.json
     assert forge.runs(REPO) == []
-
-
-# -- settings

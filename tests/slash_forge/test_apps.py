@@ -87,16 +87,6 @@ def test_a_token_may_be_for_less_and_never_for_more(
         assert ask.api("POST", path, more).status == 422
 
 
-def test_a_token_lives_an_hour(forge: Forge, clock: Clock, wire: WireTo, app: int, installation: int) -> None:
-    created = wire(word(app)).api("POST", f"/app/installations/{installation}/access_tokens", {}).json
-    ask = wire(created["token"])
-    clock.ahead = timedelta(minutes=59)
-    assert ask.api("GET", f"/repos/{REPO}").status == 200
-    clock.ahead = timedelta(minutes=61)
-    answer = ask.api("GET", f"/repos/{REPO}")
-    assert (answer.status, answer.json["message"]) == (401, "Bad credentials")
-
-
 NOW = int(datetime.now(UTC).timestamp())
 
 

@@ -35,16 +35,6 @@ def test_somebody_too_fast_is_told_so(
     assert ask.api("POST", f"/repos/{REPO}/issues", {"title": "x"}).json["number"] == 1
 
 
-def test_a_token_dies_half_way(forge: Forge, wire: WireTo, bot_token: str) -> None:
-    ask = wire(bot_token)
-    ask.api("GET", f"/repos/{REPO}")
-    forge.kill_token(bot_token, after=2)
-    statuses = [ask.api("POST", f"/repos/{REPO}/issues", {"title": "x"}).status for _ in range(4)]
-    assert statuses == [201, 201, 401, 401]
-    assert ask.api("GET", "/rate_limit").json["message"] == "Bad credentials"
-    assert ask("GET", f"/{REPO}.git/info/refs?service=git-upload-pack").status == 401
-
-
 @pytest.fixture
 def work(forge: Forge, git: Run, bot_token: str, tmp_path: Path) -> Path:
     git("clone", "-q", with_token(forge.clone_url(REPO), bot_token), "work")
@@ -67,19 +57,3 @@ def test_a_new_branch_is_not_seen_at_once(forge: Forge, repo: Repository, git: R
     with refusal(404):
         repo.get_git_ref("heads/topic")
     assert repo.create_pull(base="main", head="topic", title="x", body="").head.sha == sha
-
-
-def test_a_pull_request_keeps_its_old_head_for_a_while(
-    forge: Forge, repo: Repository, git: Run, work: Path
-) -> None:
-    old = push(git, work, "topic")
-    number = forge.open_pull(REPO, "ada", "topic")
-    forge.lag_behind(REPO, 2)
-    new = push(git, work, "topic")
-    result = [
-        repo.get_pull(number).head.sha,
-        repo.get_branch("topic").commit.sha,
-        repo.get_pull(number).head.sha,
-    ]
-    assert result == [old, old, new]
-    assert git("ls-remote", "origin", "refs/heads/topic", cwd=work).stdout.startswith(new)

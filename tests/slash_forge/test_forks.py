@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from github.Repository import Repository
 
 from slash_forge import Forge
 from tests.slash_forge.conftest import REPO, Run, with_token
-
-AsUser = Callable[[str], Repository]
 
 
 @pytest.fixture
@@ -40,16 +36,6 @@ def test_its_head_and_merge_are_fetched_from_the_base_repository(
     assert "a + b" in git("show", "refs/private/merge:calc.py", cwd=work).stdout
 
 
-def test_a_deleted_fork_leaves_its_head(
-    forge: Forge, git: Run, as_user: AsUser, number: int, work: Path
-) -> None:
-    sha = forge.branch_sha("eve/lib", "fix")
-    forge.delete_repository("eve/lib")
-    result = as_user("ada").get_pull(number)
-    assert (result.head.repo, result.head.label, result.state) == (None, "eve:fix", "open")
-    assert head_of(git, work, number) == sha
-
-
 def push(git: Run, forge: Forge, login: str, work: Path, branch: str, permissions: object = None) -> str:
     token = forge.token(login, permissions)  # type: ignore[arg-type]  # a mapping or None
     git("fetch", "-q", forge.clone_url("eve/lib"), "fix", cwd=work)
@@ -60,14 +46,6 @@ def push(git: Run, forge: Forge, login: str, work: Path, branch: str, permission
         cwd=work, check=False,
     )  # fmt: skip
     return "" if completed.returncode == 0 else completed.stderr
-
-
-def test_maintainers_push_to_its_branch_where_they_may(
-    forge: Forge, git: Run, as_user: AsUser, number: int, work: Path
-) -> None:
-    assert as_user("ada").get_pull(number).maintainer_can_modify
-    assert push(git, forge, "ada", work, "fix") == ""
-    assert as_user("ada").get_pull(number).head.sha == git("rev-parse", "HEAD", cwd=work).stdout.strip()
 
 
 @pytest.mark.parametrize("branch", ["main", "fix2", "Fix", "new"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -24,27 +23,6 @@ def commit(git: Run, work: Path, name: str = "new.txt", text: str = "new\n") -> 
     git("add", "-A", cwd=work)
     git("commit", "-qm", f"Add {name}", cwd=work)
     return git("rev-parse", "HEAD", cwd=work).stdout.strip()
-
-
-def test_a_push_larger_than_the_post_buffer_comes_in_chunks(forge: Forge, git: Run, work: Path) -> None:
-    (work / "noise").write_bytes(os.urandom(3_000_000))
-    sha = commit(git, work)
-    git("push", "-q", "origin", "HEAD:refs/heads/topic", cwd=work)
-    assert forge.branch_sha(REPO, "topic") == sha
-    assert any(e.request_headers.get("transfer-encoding") == "chunked" for e in forge.requests)
-
-
-@pytest.mark.parametrize(
-    ("login", "permissions"), [("eve", None), ("github-actions[bot]", {"contents": "read"})]
-)
-def test_who_may_only_read_cannot_push(
-    forge: Forge, git: Run, work: Path, login: str, permissions: dict[str, str] | None
-) -> None:
-    token = forge.token(login, permissions, repo=REPO if permissions else None)  # type: ignore[arg-type]  # parametrised
-    commit(git, work)
-    refused = git("push", with_token(forge.clone_url(REPO), token), "HEAD:topic", cwd=work, check=False)
-    assert "403" in refused.stderr
-    assert forge.branch_sha(REPO, "topic") is None
 
 
 def test_a_private_repository_is_not_there_for_others(forge: Forge, git: Run) -> None:

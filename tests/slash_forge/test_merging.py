@@ -12,7 +12,6 @@ from slash_forge import Forge
 from tests.slash_forge.conftest import REPO, Run
 
 FIXED = "def add(a, b):\n    return a + b\n"
-OTHERWISE = "def add(a, b):\n    return sum((a, b))\n"
 
 
 @pytest.fixture
@@ -20,10 +19,6 @@ def pull(forge: Forge, repo: Repository) -> PullRequest:
     forge.create_issue(REPO, "eve", "It subtracts")
     forge.commit(REPO, {"calc.py": FIXED}, branch="topic", message="Add")
     return repo.get_pull(forge.open_pull(REPO, "ada", "topic", title="Add", body="Fixes #1"))
-
-
-def merge_ref(forge: Forge, git: Run, number: int) -> str:
-    return git("ls-remote", forge.clone_url(REPO), f"refs/pull/{number}/merge").stdout[:40]
 
 
 def test_what_merging_would_give_can_be_fetched(
@@ -37,11 +32,3 @@ def test_what_merging_would_give_can_be_fetched(
     assert git("show", "FETCH_HEAD:elsewhere.txt", cwd=work).stdout == "x\n"
     parents = git("log", "-1", "--format=%P", "FETCH_HEAD", cwd=work).stdout.split()
     assert parents == [forge.branch_sha(REPO), pull.head.sha]
-
-
-def test_a_conflict_has_no_merge(forge: Forge, repo: Repository, pull: PullRequest, git: Run) -> None:
-    assert merge_ref(forge, git, pull.number)
-    forge.commit(REPO, {"calc.py": OTHERWISE})
-    assert merge_ref(forge, git, pull.number) == ""
-    result = repo.get_pull(pull.number)
-    assert (result.mergeable, result.mergeable_state) == (False, "dirty")

@@ -54,36 +54,3 @@ def test_files_and_commits_have_the_ids_that_git_gives_them(git: BareRepository,
         subprocess.run(["git", "fsck", "--strict"], cwd=git.path, env=environment(), check=False).returncode
         == 0
     )
-
-
-def test_a_commit_of_files_keeps_the_others_and_their_modes(git: BareRepository) -> None:
-    script = git.write_blob(b"#!/bin/sh\n")
-    tree = git.write_tree(
-        None, [("bin/run", "100755", script), ("old/only", "100644", script), ("x", "120000", script)]
-    )
-    first = git.write_commit(tree, [], "First\n", WHO)
-    second = git.write_files(
-        first, {"x/y": b"a folder now\n", "old/only": None, "bin/new": b""}, "Next\n", WHO
-    )
-    assert [(entry.path, entry.mode) for entry in git.tree(second, recursive=True)] == [
-        ("bin", "040000"),
-        ("bin/new", "100644"),
-        ("bin/run", "100755"),
-        ("x", "040000"),
-        ("x/y", "100644"),
-    ]
-    assert git.is_ancestor(first, second)
-    assert not git.is_ancestor(second, first)
-
-
-@pytest.mark.parametrize("name", ["topic", "a/b/c", "with.dot", "ünd", "a"])
-def test_a_moved_ref_is_where_git_looks_for_it(git: BareRepository, name: str) -> None:
-    sha = git.write_files(None, FILES, "First\n", WHO)
-    for _ in range(2):
-        git.move_ref(f"refs/heads/{name}", sha)
-        assert git.text("for-each-ref", "--format=%(refname) %(objectname)") == f"refs/heads/{name} {sha}"
-        assert git.branches() == {f"refs/heads/{name}": sha}
-        assert git.branch(name) == git.resolve(name) == sha
-    git.run("pack-refs", "--all")
-    assert git.branches() == {f"refs/heads/{name}": sha}
-    assert git.branch(name) == git.resolve(name) == sha

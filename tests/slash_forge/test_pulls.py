@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from github.PullRequest import PullRequest
 from github.Repository import Repository
 
 from slash_forge import Forge
-from tests.slash_forge.conftest import REPO, Run, Wire, refusal, with_token
+from tests.slash_forge.conftest import REPO, Wire, refusal
 
 FIXED = "def add(a, b):\n    return a + b\n"
 
@@ -53,36 +52,6 @@ def test_every_kind_of_change_has_its_status(forge: Forge, repo: Repository) -> 
     assert files["empty"].raw_data.get("patch") is None
 
 
-def test_a_file_that_becomes_a_link_keeps_the_patches_of_its_neighbours(
-    forge: Forge, git: Run, bot_token: str, repo: Repository, tmp_path: Path
-) -> None:
-    forge.commit(REPO, {"a.txt": "a\n", "z.txt": "z\n"})
-    git("clone", "-q", with_token(forge.clone_url(REPO), bot_token), "work")
-    work = tmp_path / "work"
-    (work / "calc.py").unlink()
-    (work / "calc.py").symlink_to("README.md")
-    for name in ("a.txt", "z.txt"):
-        (work / name).write_text("changed\n")
-    git("add", "-A", cwd=work)
-    git("commit", "-qm", "Link", cwd=work)
-    git("push", "-q", "origin", "HEAD:link", cwd=work)
-    files = {
-        file.filename: file
-        for file in repo.create_pull(base="main", head="link", title="t", body="").get_files()
-    }
-    assert files["calc.py"].status == "changed"
-    assert files["a.txt"].patch == "@@ -1 +1 @@\n-a\n+changed"
-    assert files["z.txt"].patch == "@@ -1 +1 @@\n-z\n+changed"
-
-
-def test_a_head_pushed_back_to_its_base_closes_it_unmerged(
-    forge: Forge, repo: Repository, pull: PullRequest
-) -> None:
-    repo.get_git_ref(f"heads/{pull.head.ref}").edit(str(forge.branch_sha(REPO)), force=True)
-    result = repo.get_pull(pull.number)
-    assert (result.state, result.merged) == ("closed", False)
-
-
 # -- refusals
 
 
@@ -123,6 +92,3 @@ def test_a_setting_keeps_actions_from_opening_any(forge: Forge, repo: Repository
     forge.allow_actions_pull_requests(REPO, False)
     with refusal(403, "GitHub Actions is not permitted to create or approve pull requests."):
         repo.create_pull(base="main", head=branch, title="Add", body="")
-
-
-# -- forks

@@ -56,13 +56,6 @@ def test_a_ref_that_cannot_be_is_refused(
 # -- branches and commits
 
 
-@pytest.mark.parametrize("name", ["agent/issue-1", "with#hash", "ünï", "a" * 200])
-def test_a_branch_is_found_whatever_its_name(forge: Forge, repo: Repository, name: str) -> None:
-    sha = forge.commit(REPO, {"x": "y"}, branch=name)
-    assert repo.get_branch(name).commit.sha == sha
-    assert repo.get_git_ref(f"heads/{name}").object.sha == sha
-
-
 def test_an_empty_repository_says_that_it_is(forge: Forge, connect: Connect) -> None:
     name = forge.create_repository("acme", "empty")
     empty = connect(forge.token("acme")).get_repo(name)
@@ -70,9 +63,6 @@ def test_an_empty_repository_says_that_it_is(forge: Forge, connect: Connect) -> 
         empty.get_commit("main")
     with refusal(404):
         empty.get_contents("README.md")
-
-
-# -- comparisons
 
 
 # -- contents

@@ -106,24 +106,6 @@ def test_a_review_names_a_commit_of_the_pull_request(forge: Forge, ask: Callable
 # -- not yet submitted
 
 
-def test_a_pending_review_is_its_authors_alone(
-    forge: Forge, ask: Callable[..., Answer], wire: WireTo, number: int
-) -> None:
-    created = ask("POST", "/reviews", {"body": "Later", "comments": [comment(line=3)]}).json
-    assert created["state"] == "PENDING"
-    assert "submitted_at" not in created
-    others = wire(forge.token("tom"))
-    path = f"/repos/{REPO}/pulls/{number}"
-    assert others.api("GET", f"{path}/reviews").json == []
-    assert others.api("GET", f"{path}/comments").json == []
-    assert others.api("GET", f"{path}/reviews/{created['id']}").status == 404
-    answer = ask("POST", "/reviews", {"body": "Again"})
-    assert "only have one pending review" in str(answer.json)
-
-
-# -- comments on their own
-
-
 # -- after a push
 
 

@@ -28,17 +28,6 @@ def test_triage_closes_but_does_not_rewrite(as_user: AsUser, issue: int) -> None
 # -- comments
 
 
-def test_comments_come_in_pages_in_order(forge: Forge, repo: Repository, issue: int) -> None:
-    for number in range(65):
-        forge.comment(REPO, issue, "ada", f"comment {number}")
-    read = [comment.body for comment in repo.get_issue(issue).get_comments()]
-    assert read == [f"comment {number}" for number in range(65)]
-    pages = [e for e in forge.requests if e.path.endswith("/comments")]
-    assert len(pages) == 3
-    assert 'rel="next"' in pages[0].headers["Link"]
-    assert 'rel="next"' not in pages[-1].headers["Link"]
-
-
 @pytest.mark.parametrize("login", ["tom", "mallory"])
 def test_nobody_else_edits_it(forge: Forge, as_user: AsUser, issue: int, login: str) -> None:
     forge.add_user("mallory")

@@ -8,7 +8,6 @@ import io
 import os
 import re
 import struct
-import subprocess
 import sys
 import termios
 import threading
@@ -304,16 +303,6 @@ def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
     lines.tell(NoteEvent("one"))
     lines.tell(NoteEvent("two"))
     assert said == ["     one"]
-
-
-@pytest.mark.slow
-def test_who_has_no_terminal_pays_for_no_display() -> None:
-    code = (
-        "import sys; import bot.cli.local_verb, bot.cli.review, bot.cli.run; from bot.cli.terminal import open_viewer;"
-        "print([name for name in sys.modules if name.split('.')[0] in ('rich', 'pygments', 'termios')])"
-    )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_escapes_are_ascii() -> None:
