@@ -75,7 +75,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
     "017_whitespace_padded_hunk_header": (
         {"foo.txt": b"old\n"}, wrapped("  *** Update File: foo.txt\n@@\n-old\n+new"), {"foo.txt": b"new\n"},
     ),
-    "first section without @@": ({"a.txt": b"one\ntwo\n"}, update("a.txt", " one\n-two\n+2"), {"a.txt": b"one\n2\n"}),
     "changes between, and lines at the end": (
         {"a.txt": b"a\nb\nc\nd\ne\nf\n"},
         update("a.txt", "@@\n a\n-b\n+B\n@@\n c\n d\n-e\n+E\n@@\n f\n+g\n*** End of File"),
@@ -99,33 +98,14 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {"a.txt": b"one\r\ntwo\nthree\r\n"}, update("a.txt", "@@\n one\n-two\n+2\n+2b\n three"),
         {"a.txt": b"one\r\n2\n2b\nthree\r\n"},
     ),
-    "the first of two lines that are the same but for their ends": (
-        {"a.txt": b"same\r\nsame\n"}, update("a.txt", "@@\n-same\n same"), {"a.txt": b"same\n"},
-    ),
-    "an end-of-file marker before a blank line": (
-        {"a.txt": b"one\ntwo\n"}, update("a.txt", "@@\n-two\n+2\n*** End of File\n"), {"a.txt": b"one\n2\n"},
-    ),
-    "a blank line of context too many": (
-        {"a.txt": b"one\ntwo\n"}, update("a.txt", "@@\n one\n-two\n+2\n"), {"a.txt": b"one\n2\n"},
-    ),
     "more lines than the file has": (
         {"a.txt": b"one\n"}, update("a.txt", "@@\n zero\n one\n-two\n+2\n*** End of File"),
         "it wants 3 lines and the file has 1",
-    ),
-    "context that looks like markers": (
-        {"a.txt": b"*** Begin Patch\n@@ x\n*** End Patch\n*** Update File: b\n"},
-        wrapped("*** Update File: a.txt\n@@\n *** Begin Patch\n @@ x\n *** End Patch\n-*** Update File: b\n"
-            "+*** Delete File: c"), {"a.txt": b"*** Begin Patch\n@@ x\n*** End Patch\n*** Delete File: c\n"},
-    ),
-    "a file that holds a patch is added": (
-        {}, wrapped("*** Add File: a.patch\n+*** Begin Patch\n+*** Add File: x\n++y\n+*** End Patch"),
-        {"a.patch": b"*** Begin Patch\n*** Add File: x\n+y\n*** End Patch\n"},
     ),
     "lines to add after an anchor": (
         {"a.py": b"class A:\n    x = 1\n\nclass B:\n    x = 1\n"}, update("a.py", "@@ class B:\n+    y = 2"),
         {"a.py": b"class A:\n    x = 1\n\nclass B:\n    y = 2\n    x = 1\n"},
     ),
-    "lines to add to an empty file": ({"a.txt": b""}, update("a.txt", "@@\n+one"), {"a.txt": b"one\n"}),
     "an anchor that is repeated as context": (
         {"a.py": b"def f():\n    return 1\n"},
         update("a.py", "@@ def f():\n def f():\n-    return 1\n+    return 2"),
@@ -139,11 +119,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
     "two places": (
         {"a.py": b"x = 1\ny = 2\nx = 1\n"}, update("a.py", "@@\n-x = 1\n+x = 2"),
         "this section fits at several places (lines 1, 3)",
-    ),
-    "two places after an anchor that is there twice": (
-        {"a.py": b"def f():\n    return 1\ndef f():\n    return 1\n"},
-        update("a.py", "@@ def f():\n-    return 1\n+    return 2"),
-        "this section fits at several places (lines 2, 4)",
     ),
     "the second place is the only one after the first section": (
         {"a.py": b"x = 1\ny = 2\nz = 3\nx = 1\n"}, update("a.py", "@@\n x = 1\n-y = 2\n+y = 3\n@@\n-x = 1\n+x = 2"),
@@ -165,9 +140,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {"a.txt": "größe\nzwei\n".encode("utf-16")}, update("a.txt", "@@\n-größe\n+länge"),
         {"a.txt": "länge\nzwei\n".encode("utf-16")},
     ),
-    "a last line without an end that stays so": (
-        {"a.txt": b"one\ntwo"}, update("a.txt", "@@\n-one\n+1\n two"), {"a.txt": b"1\ntwo"},
-    ),
     "a last line without an end that gets a line after it": (
         {"a.txt": b"one\ntwo"}, update("a.txt", "@@\n two\n+three"), {"a.txt": b"one\ntwo\nthree\n"},
     ),
@@ -186,9 +158,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {"a.txt": b"one\n"},
         wrapped("*** Update File: a.txt\n*** Move to: b.txt\n*** Update File: b.txt\n@@\n-one\n+1"),
         {"b.txt": b"1\n"},
-    ),
-    "update and delete of one file": (
-        {"a.txt": b"one\n"}, wrapped("*** Update File: a.txt\n@@\n-one\n+1\n*** Delete File: a.txt"), {},
     ),
     "add and delete of one file": (
         {}, wrapped("*** Add File: a.txt\n+one\n*** Delete File: a.txt"),
@@ -219,10 +188,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {"a.py": b"def f():\n"}, update("a.py", "@@\ndef f():\n    pass"),
         'a line must begin with a space (kept), - (removed) or + (added), not with "def f():"',
     ),
-    "a line with an unknown prefix": (
-        {"a.py": b"def f():\n"}, update("a.py", "@@\n-def f():\n~def g():"),
-        'line 5, a.py: a line must begin with a space (kept), - (removed) or + (added), not with "~def g():"',
-    ),
     "a line of a new file without a plus": (
         {}, wrapped("*** Add File: a.py\n+def f():\n    pass"),
         'line 4, a.py: a line of a new file must begin with "+", not with "    pass"',
@@ -250,10 +215,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         )
         for anchor in ("def f", "class Missing", "def first")
     },
-    "a part of a line that is there twice": (
-        {"a.py": b"def f(a) -> int:\n    x\ndef g(a) -> int:\n    x\n"}, update("a.py", "@@ -> int\n-    x\n+    y"),
-        "this section fits at several places (lines 2, 4)",
-    ),
     "a part of a line that is there once": (
         {"a.py": b"def f(a) -> int:\n    x\ndef g(a) -> int:\n    x\n"}, update("a.py", "@@ def g\n-    x\n+    y"),
         {"a.py": b"def f(a) -> int:\n    x\ndef g(a) -> int:\n    y\n"},
@@ -262,11 +223,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {"a.py": b"class A:\n    a = 1\n    b = 2\n    c = 3\n"},
         update("a.py", "@@ class A:\n-    a = 1\n+    a = 2\n@@ class A:\n     b = 2\n-    c = 3\n+    c = 4"),
         {"a.py": b"class A:\n    a = 2\n    b = 2\n    c = 4\n"},
-    ),
-    "a heading that comes again below": (
-        {"a.py": b"def f():\n    a\n    x\ndef f():\n    b\n    x\n"},
-        update("a.py", "@@ def f():\n-    a\n+    A\n@@ def f():\n-    x\n+    X"),
-        "fits at several places (lines 3, 6)",
     ),
     "a section that goes on from the outer heading of the last": (
         {"a.py": b"class A:\n    def f():\n        a\n    def g():\n        a\n"},
@@ -278,10 +234,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         {"a.py": b"def f():\n    a\n\ndef g():\n    x\n    c\n    d\n\ndef h():\n    x\n"},
         update("a.py", "@@ def f():\n-    a\n+    A\n \n def g():\n     x\n@@ def g():\n     c\n-    d\n+    D"),
         {"a.py": b"def f():\n    A\n\ndef g():\n    x\n    c\n    D\n\ndef h():\n    x\n"},
-    ),
-    "an anchor that is not there twice": (
-        {"a.py": b"def f():\n    a\n    x\n    b\n    x\n"},
-        update("a.py", "@@ def f():\n-    a\n+    A\n@@ def f():\n@@ def f():\n-    x\n+    X"), "there is no line",
     ),
     "a hunk of a unified diff that does not fit": (
         {"a.txt": b"one\ntwo\n"}, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-tow\n+2\n",

@@ -107,15 +107,6 @@ def test_what_cannot_be_replaced_is_refused_with_the_closest_place(
     assert path.read_bytes() == (before if isinstance(before, bytes) else before.encode())
 
 
-def test_similar_text_is_shown_with_its_line_numbers(bench: Bench) -> None:
-    content = "\n".join(
-        [*(f"filler {n}" for n in range(50)), "def total(items, tax):", "    return sum(items)", ""]
-    )
-    viewed(bench, "a.py", content)
-    message = bench.refusal("edit", path="a.py", old="def total(items):\n    return sum(items)\n", new="yyy")
-    assert "closest place is at line 51.\n51|def total(items, tax):\n52|    return sum(items)" in message
-
-
 def test_replace_all_goes_left_to_right_without_overlap_and_needs_a_match(bench: Bench) -> None:
     path = viewed(bench, "a.txt", "aaaa b aa\n")
     assert "3 occurrences" in bench.text("edit", path="a.txt", old="aa", new="x", replace_all=True)
@@ -228,13 +219,6 @@ def test_a_link_inside_is_written_through_and_the_file_is_replaced(bench: Bench)
     assert (bench.root / "link.txt").is_symlink()
     assert outcome.metadata["path"] == "real/a.txt"
     assert bench.questions[0][1] == [("real/a.txt", "change")]
-
-
-def test_a_dangling_link_inside_creates_its_target(bench: Bench) -> None:
-    (bench.root / "link.txt").symlink_to("real.txt")
-    bench.call("edit", path="link.txt", old="", new="one\n")
-    assert (bench.root / "real.txt").read_text() == "one\n"
-    assert (bench.root / "link.txt").is_symlink()
 
 
 @pytest.mark.parametrize(

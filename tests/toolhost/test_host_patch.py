@@ -309,21 +309,6 @@ def test_a_change_during_the_question_is_overwritten_in_no_file(bench: Bench) ->
     assert files(bench.root) == {"a.txt": b"one\n", "c.txt": b"c\n", "d.txt": b"by somebody else\n"}
 
 
-def test_a_file_that_appears_during_the_question_is_not_overwritten(bench: Bench) -> None:
-    fill(bench, TREE)
-
-    def meanwhile() -> Answer:
-        bench.write("new/b.txt", "by somebody else\n")
-        return Answer(True)
-
-    bench.answer = meanwhile
-    assert "new/b.txt appeared meanwhile" in bench.refusal("patch", patch=wrapped(*OPERATIONS))
-    assert files(bench.root) == {
-        **{n: c.encode() for n, c in TREE.items()},
-        "new/b.txt": b"by somebody else\n",
-    }  # type: ignore[union-attr]
-
-
 def test_a_failure_at_the_last_file_leaves_all_as_they_were(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,15 +11,13 @@ from difflib import unified_diff
 from pathlib import Path
 from tempfile import mkdtemp
 
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.agent.versions import apply_diff
 from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
 from bot.toolhost import registry
 from bot.toolhost.context import Context
-from bot.toolhost.patch.grammar import Section, parse
-from bot.toolhost.patch.locate import Placement, locate
+from bot.toolhost.patch.grammar import parse
 from bot.toolhost.patch.overlay import Draft
 from bot.toolhost.records import Records
 from tests.toolhost.test_host_patch import snapshot
@@ -94,26 +92,6 @@ def test_a_patch_between_two_trees_makes_the_second_of_the_first(
         assert found == {name: joined(lines, ends.get(name, "\n")) for name, lines in after.items()}
 
 
-@SETTINGS
-@given(TEXT, TEXT, st.booleans(), ENDS, st.integers(0, 3))
-def test_the_diff_of_a_patched_file_is_its_change(
-    old: list[str], new: list[str], ended: bool, end: str, around: int
-) -> None:
-    before = joined(old, end) if ended or not old else joined(old, end)[: -len(end)]
-    assume(old and old != new)
-    with workspace({"f": before}) as context:
-        registry.tool("view")({"path": "f"}, context)
-        patch = "\n".join(
-            ["*** Begin Patch", "*** Update File: f", *update(old, new, around), "*** End Patch"]
-        )
-        try:
-            diff = run(context, patch).metadata["files"][0]["diff"]
-        except ToolFailure:  # a missing last line end can make a place of it that another line has too
-            assert not ended
-            return
-        assert apply_diff(before.decode(), diff).encode() == (context.root / "f").read_bytes()
-
-
 @st.composite
 def mutated(draw: st.DrawFn) -> tuple[dict[str, list[str]], str]:
     """A tree, and a patch of it with lines taken out, doubled, exchanged or changed."""
@@ -170,23 +148,6 @@ def test_the_parser_says_what_is_wrong_and_never_breaks(text: str) -> None:
             assert parse(patch)
         except ToolFailure as failure:
             assert "Nothing was written" in str(failure)
-
-
-@SETTINGS
-@given(TEXT, st.lists(LINE, min_size=1, max_size=4), st.integers(0, 9), st.booleans())
-def test_a_section_is_never_placed_on_another_one_nor_where_other_lines_are(
-    lines: list[str], old: list[str], cursor: int, at_end: bool
-) -> None:
-    section = Section(1, (), tuple(("-", line) for line in old), at_end)
-    cursor = min(cursor, len(lines))
-    taken = Placement(cursor, min(cursor + 1, len(lines)), section)
-    found = locate(lines, section, [taken])
-    if isinstance(found, Placement):
-        assert 0 <= found.start <= found.end <= len(lines)
-        assert found.end <= taken.start or taken.end <= found.start
-        there = [line.strip() for line in lines[found.start : found.end]]
-        assert there == [text.strip() for text in found.section.old]
-        assert not at_end or found.end == len(lines)
 
 
 @SETTINGS

@@ -120,21 +120,6 @@ def test_a_changed_file_is_searched_as_it_is_now(bench: Bench) -> None:
     ]
 
 
-def test_a_tracked_file_is_searched_though_a_rule_ignores_it(bench: Bench) -> None:
-    bench.write("a.log", "needle\n")
-    bench.commit_all()
-    bench.write(".gitignore", "*.log\n")
-    assert "a.log\n1:needle" in bench.text("grep", pattern="needle")
-
-
-def test_a_tracked_folder_that_became_a_link_out_is_not_searched(bench: Bench, tmp_path: Path) -> None:
-    bench.write("src/a.txt", "needle\n")
-    bench.commit_all()
-    (bench.root / "src").rename(tmp_path / "outside")
-    (bench.root / "src").symlink_to(tmp_path / "outside")
-    assert bench.text("grep", pattern="needle") == "No line matches needle."
-
-
 def test_another_repository_is_searched_when_it_is_named(bench: Bench) -> None:
     bench.write("other/a.txt", "needle\n")
     bench.git("init", "-q", cwd=bench.root / "other")
@@ -162,13 +147,6 @@ def test_what_cannot_be_searched_is_refused(
 ) -> None:
     bench.write("source/a.py", "x\n")
     assert words in bench.refusal(tool, **arguments)
-
-
-def test_a_pattern_that_backtracks_without_end_gives_an_answer(bench: Bench) -> None:
-    bench.write("a.txt", "a" * 5000 + "b\n")
-    began = time.monotonic()
-    bench.refusal("grep", pattern="(a+)+(a+)+(a+)+$")
-    assert time.monotonic() - began < 40
 
 
 def test_glob_newest_first_then_by_name(bench: Bench) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.agent.versions import apply_diff
 from bot.toolhost.diff import compare
 from bot.toolhost.file_excerpt import window_of
-from bot.toolhost.text import NotTextError, Text, count_lines, decode, encode, split_lines, to_lf
+from bot.toolhost.text import NotTextError, count_lines, decode, encode, split_lines, to_lf
 from bot.toolhost.text_replacement import find, find_near_miss, occurrences, replace
 
 LINES = st.text(alphabet="ab \t\r\n", max_size=30)
@@ -23,15 +23,6 @@ def test_bytes_survive_decoding_and_encoding(data: bytes) -> None:
     except NotTextError:
         return
     assert encode(text, text.content) == data
-
-
-@given(st.sampled_from([b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b""]), st.binary(max_size=60))
-def test_bytes_survive_after_a_byte_order_mark(mark: bytes, data: bytes) -> None:
-    try:
-        text = decode(mark + data)
-    except NotTextError:
-        return
-    assert encode(text, text.content) == mark + data
 
 
 @given(LINES, st.text(alphabet="ab\n", min_size=1, max_size=4))
@@ -109,7 +100,3 @@ def test_looking_for_a_near_miss_never_fails_and_stays_in_the_file(content: str,
     near = find_near_miss(split_lines(lf), split_lines(old))
     if near is not None:
         assert 1 <= near[0] <= count_lines(lf)
-
-
-def test_a_new_file_is_plain_utf8() -> None:
-    assert encode(Text("größe\n")) == "größe\n".encode()

@@ -100,15 +100,6 @@ def test_what_is_special_about_a_file_is_in_the_first_line(bench: Bench, content
     assert lines[1].startswith("2|two")
 
 
-@pytest.mark.parametrize(("place", "shown"), [(8191, False), (8192, True)])
-def test_a_file_is_binary_by_its_first_8_kib(bench: Bench, place: int, shown: bool) -> None:
-    bench.write("a.dat", b"x" * place + b"\0\n")
-    if shown:
-        assert bench.text("view", path="a.dat").startswith("a.dat: 1 line")
-    else:
-        assert "it is a binary file" in bench.refusal("view", path="a.dat")
-
-
 def test_a_named_pipe_does_not_hang(bench: Bench) -> None:
     pipe = bench.root / "pipe"
     os.mkfifo(pipe)
@@ -240,21 +231,3 @@ def test_of_long_data_the_first_lines_are_shown(bench: Bench) -> None:
     text = bench.text("view", path="a.json")
     assert text.startswith("lines 1-200 of 1002\n1|[\n")
     assert text.endswith('[to go on: view {"path": "a.json", "offset": 201}]')
-
-
-def test_an_outline_is_short_whatever_the_file(bench: Bench) -> None:
-    bench.write("a.py", "".join(f"def f{n}({'x' * 300}): pass\n\n" for n in range(5000)))
-    text = bench.text("view", path="a.py")
-    assert len(text) < 30_000
-    assert text.endswith("[4800 more]")
-    bench.write("b.py", "(" * 5000 + "\n" * 700 + "class A:\nclass B:\nclass C:\n")
-    assert "5701-5701 class A:" not in text
-    assert "701-701 class A:" in bench.text("view", path="b.py")
-
-
-def test_a_whole_class_of_small_things_is_left_out_first(bench: Bench) -> None:
-    bench.write(
-        "a.py", "".join(f"class A{n}:\n    def f(self): ...\n    def g(self): ...\n" for n in range(250))
-    )
-    assert bench.text("view", path="a.py").count("\n") == 201
-    assert "def f" not in bench.text("view", path="a.py")

@@ -80,20 +80,10 @@ def test_a_folder_is_not_written(bench: Bench) -> None:
     assert "folder" in bench.refusal("write", path="new/", content="x")
 
 
-def test_a_file_is_no_folder(bench: Bench) -> None:
-    bench.write("a.txt", "one\n")
-    assert "a.txt/b.txt was not created" in bench.refusal("write", path="a.txt/b.txt", content="x")
-
-
 def test_writing_leaves_a_binary_file_alone(bench: Bench) -> None:
     path = bench.write("a.bin", b"\0\1\2")
     assert "cannot be changed as text" in bench.refusal("write", path="a.bin", content="x")
     assert path.read_bytes() == b"\0\1\2"
-
-
-def test_a_named_pipe_does_not_hang(bench: Bench) -> None:
-    os.mkfifo(bench.root / "pipe")
-    assert "named pipe" in bench.refusal("write", path="pipe", content="x")
 
 
 @pytest.fixture

@@ -58,14 +58,6 @@ def test_it_comes_back_at_once_and_says_where_it_is(workspace: Workspace, tree: 
     assert len(running(mark)) > 0
 
 
-def test_it_begins_in_the_working_folder_and_leaves_it(workspace: Workspace, tree: Path) -> None:
-    bash(workspace, "cd src")
-    number = begin(workspace, "pwd; cd ..")
-    look(workspace, number, wait=20)
-    assert printed(workspace, number, f"{tree}/src\n")
-    assert bash(workspace, "pwd").content.startswith(f"{tree}/src\n"), "its own cd changes nothing"
-
-
 def test_a_command_that_cannot_run_says_so_at_once(workspace: Workspace) -> None:
     outcome = start(workspace, "no-such-program --serve")
     number = outcome.metadata["background"]
@@ -175,14 +167,6 @@ def test_ending_all_ends_all(workspace: Workspace, mark: str) -> None:
     assert kill(workspace).content == f"[background commands ended: {first}, {second}]"
     assert running(f"sleep\0{mark}") == []
     assert kill(workspace).content == "[background commands ended: none was running]"
-
-
-def test_killing_what_has_ended_says_how_it_ended(workspace: Workspace) -> None:
-    number = begin(workspace, "exit 4")
-    look(workspace, number, wait=60)
-    assert kill(workspace, number).content == (
-        f"(no new output)\n[background command {number} had ended already]\n[exit code 4]"
-    )
 
 
 def test_only_so_many_at_once(workspace: Workspace, mark: str) -> None:

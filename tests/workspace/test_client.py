@@ -189,13 +189,6 @@ def test_a_host_that_does_not_read_is_given_up(
     assert running(mark) == []
 
 
-def test_halves_of_surrogate_pairs_become_text_that_can_be_written(bench: Bench, mark: str) -> None:
-    script = WITH_A_CALL + "result(content='a\\ud800b', metadata={'\\udfff': ['\\ud800']})\ntime.sleep(60)"
-    outcome = bench.start(Impostor(script, mark)).call("view", {}, CancelToken())
-    assert outcome.content == "a?b"
-    assert outcome.metadata == {"?": ["?"]}
-
-
 def test_after_a_failure_every_call_says_the_same(bench: Bench, mark: str) -> None:
     workspace = bench.start(Impostor(WITH_A_CALL + "sys.exit()", mark))
     with pytest.raises(WorkspaceError) as first:
@@ -315,21 +308,6 @@ def test_a_question_reaches_the_supervisor_and_its_no_reaches_the_model(bench: B
     assert (asked[0].tool, asked[0].files) == ("write", (("new.txt", "create"),))
     assert "+x" in asked[0].diff
     assert not (bench.tree / "new.txt").exists()
-
-
-def test_closing_twice_is_fine(bench: Bench) -> None:
-    workspace = bench.start()
-    workspace.close()
-    workspace.close()
-
-
-def test_a_tree_whose_name_has_spaces_quotes_and_umlauts(bench: Bench) -> None:
-    odd = bench.tree.rename(bench.folder / 'it\'s a "tree" ü')
-    bench.tree = odd
-    workspace = bench.start()
-    assert bash(workspace, "cat a.txt").content.startswith("one\n")
-    bash(workspace, "echo two >> a.txt")
-    assert [change.path for change in workspace.scan().files] == ["a.txt"]
 
 
 def test_a_workspace_that_did_not_start_starts_again_in_its_folders(tmp_path: Path) -> None:

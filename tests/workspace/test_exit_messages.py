@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.toolhost.exit_messages import ending, on_one_line, reached_kernel_limit, silence
+from bot.toolhost.exit_messages import ending, on_one_line, reached_kernel_limit
 from bot.toolhost.resource_limits import MIB, ExceededLimit, ResourceLimits
 from bot.toolhost.shell import CommandResult
 
@@ -33,10 +33,6 @@ def test_a_time_out_in_the_background_names_what_can_be_done_there() -> None:
 def test_a_long_silence_before_the_time_out_says_that_it_may_hang() -> None:
     (note,) = ending(LATE._replace(quiet=100.0), 120)
     assert "it printed nothing for 100 s: it may hang, or wait for input, of which there is none" in note
-
-
-def test_a_short_silence_is_none() -> None:
-    assert silence(5, "x") == ""
 
 
 @pytest.mark.parametrize(

@@ -43,12 +43,6 @@ def test_output_over_the_cap_stops_the_program() -> None:
     assert finished.output == b"y\n" * 500
 
 
-def test_errors_over_their_cap_do_not_stop_it() -> None:
-    finished = run("head -c 100000 /dev/zero >&2; echo done")
-    assert finished.output == b"done\n"
-    assert len(finished.errors) == 4096
-
-
 def test_sigterm_ignored_and_output_without_end_is_killed_all_the_same() -> None:
     finished = run("trap '' TERM; while :; do echo still here; sleep 0.02; done", timeout=0.2, cap=1 << 30)
     assert finished.timed_out
@@ -65,11 +59,6 @@ def test_cancellation_wakes_at_once() -> None:
     assert finished.cancelled
     assert not finished.timed_out
     assert time.monotonic() - started < 60
-
-
-def test_standard_input_larger_than_any_pipe_does_not_deadlock() -> None:
-    content = b"x" * (8 << 20)
-    assert run("cat", stdin=content, cap=16 << 20).output == content
 
 
 def test_the_end_of_the_process_is_the_end_even_when_a_child_keeps_the_pipe() -> None:

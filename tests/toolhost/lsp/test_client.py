@@ -101,21 +101,6 @@ def test_an_answer_about_an_older_text_is_not_taken(play: Play) -> None:
     assert not server.server.documents[FILE].ready
 
 
-def test_a_publication_of_an_older_version_is_not_taken(play: Play) -> None:
-    publish = [["publish", [item("fresh")], 0], ["publish", [item("stale")], -1]]
-    after: list[Any] = ["send", {"id": "after", "method": "none/such"}]
-    server = play(script(PUSH, {"textDocument/didOpen": [[*publish, after]]}))
-    server.edit(before=None)
-    server.wait(lambda: "after" in server.answers())
-    assert server.said() == ["fresh"]
-
-
-def test_a_publication_without_a_version_is_of_the_present_text(play: Play) -> None:
-    server = play(script(PUSH, {"textDocument/didOpen": [[["publish", [item("found")]]]]}))
-    server.edit(before=None)
-    assert server.said() == ["found"]
-
-
 def test_a_cancelled_request_is_sent_again(play: Play) -> None:
     server = play(pulls([["error", -32802]], [["items", [item("found")]]]))
     server.edit(before=None)

@@ -54,11 +54,3 @@ def test_both_find_what_is_wrong_at_its_place_and_what_was_put_right(
     assert first.snippet == 'number: int = "🙂ü"; other: int = "b"'
     for server in servers.values():
         assert problems(server, FILE, "number: int = 1\n") == ()
-
-
-def test_many_double_edits_are_never_answered_for_an_older_text(servers: dict[str, LanguageServer]) -> None:
-    for server in servers.values():
-        for number in range(5):
-            server.read(file(server, "edited.py", f"stale_{number}\n\n\n"), "python")
-            (problem,) = problems(server, "edited.py", f"\n\nmissing_{number}\n")
-            assert (f"missing_{number}" in problem.message, problem.line) == (True, 3), server.name

@@ -156,32 +156,12 @@ def test_ten_other_files_that_were_read_are_looked_at_with_a_change(begin: Begin
     assert (before, asked) == (12, 12 + 1 + 10)
 
 
-def test_a_file_is_made_only_once(begin: Begin) -> None:
-    looked = begin(ty=pulls(CLEAN))
-    log = looked.folder / "ty.log"
-    looked.read("b.py", "b\n")
-    for content in ("a\n", "b\n"):
-        assert "no new" in looked.change("a.py", content)["text"]
-    looked.change("a.py", None)
-    assert "no new" in looked.change("a.py", "c\n")["text"]
-    state = [json.loads(line) for line in log.read_text().splitlines()]
-    events = [one["params"]["changes"] for one in state if one.get("method", "").endswith("WatchedFiles")]
-    assert [event["type"] for changes in events for event in changes] == [1, 3, 1]
-
-
 def test_a_file_that_was_moved_keeps_what_was_in_it_before(begin: Begin) -> None:
     looked = begin(ty=pulls([["items", [item("old")]]]))
     looked.read("a.py", "a\n")
     (looked.root / "a.py").unlink()
     report = looked.change("b.py", "a\nb\n", moved_from="a.py")
     assert (report["text"], report["hidden"]) == ("Diagnostics: no new problems (ty)", 1)
-
-
-def test_what_is_the_same_as_when_it_was_looked_at_is_not_looked_at_again(begin: Begin) -> None:
-    looked = begin(ty=pulls(CLEAN))
-    looked.read("a.py", "a\n")
-    assert looked.change("a.py", "b\n")["text"]
-    assert not looked.change("a.py", "b\n")["text"]
 
 
 def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_with(begin: Begin) -> None:

@@ -11,7 +11,6 @@ import pytest
 from bot.ecosystems.language_server import Launch, Server
 from bot.ecosystems.place import Place
 from bot.ecosystems.registry import ecosystems, servers
-from bot.toolhost.lsp.diagnosing import is_checked
 from bot.toolhost.lsp.launch import replace_command
 
 
@@ -128,11 +127,6 @@ def test_how_a_server_starts_or_why_it_does_not(
     assert (argv(tmp_path, found) if isinstance(found, Launch) else found) == started
 
 
-def test_our_own_comes_first(tmp_path: Path) -> None:
-    project(tmp_path, {"ty.toml": ""}, (".venv/bin/ty",))
-    assert argv(tmp_path, spec("ty").find(location(tmp_path, ty="/ours/ty"))) == "/ours/ty server"
-
-
 def test_an_old_typescript_runs_by_files_that_this_run_may_not_have_changed(tmp_path: Path) -> None:
     library = {f"node_modules/typescript/lib/{name}.js": "" for name in ("tsserver", "typescript")}
     project(tmp_path, {**package("5.4.5"), **library}, ("path/typescript-language-server",))
@@ -152,14 +146,6 @@ def test_a_policy_s_command_keeps_the_usual_options() -> None:
     assert start == Launch(("my tools/ruff", "server", "-v"), {"settings": 1})
     assert replace_command("'", usual) == "its command in the policy cannot be read: No closing quotation"
     assert isinstance(replace_command("x", "it is not installed"), Launch)
-
-
-@pytest.mark.parametrize(
-    ("name", "interesting"),
-    [("a.py", True), ("A.TSX", True), ("x/y.YML", False), ("a.md", False), ("py", False)],
-)
-def test_other_files_are_of_no_interest(name: str, interesting: bool) -> None:
-    assert is_checked(name) is interesting
 
 
 def test_a_server_works_in_the_project_of_the_file(tmp_path: Path) -> None:

@@ -206,21 +206,6 @@ def test_the_name_is_resolved_once_and_another_answer_later_changes_nothing(plac
     ended(proxy)
 
 
-def test_a_name_without_an_address_is_said(place: Place) -> None:
-    place.addresses = ()
-    _, listener = place.proxy()
-    connection, answer = connect(listener, f"CONNECT {HOST}:{place.port} HTTP/1.1\r\n\r\n".encode())
-    connection.close()
-    assert answer.startswith(b"HTTP/1.1 502 ")
-    assert b"its name has no address" in answer
-
-
-def test_an_address_that_does_not_answer_is_passed_over(place: Place) -> None:
-    place.addresses = ("127.0.0.2", "127.0.0.1")  # nobody listens at the first
-    _, address = place.proxy()
-    tunnel(place, address).close()
-
-
 @pytest.mark.parametrize(
     "request_head", [b"CONNECT pypi.test:443 HTTP/1.1\r\n", b"x" * 20_000, b"\r\n" * 9000]
 )
@@ -307,17 +292,6 @@ def test_refused_requests_keep_no_tunnel_out_of_the_log(
     ended(proxy, 6)
     assert [noted.host for noted in proxy.tunnels if noted.allowed] == [f"{HOST}:{place.port}"]
     assert eventually(lambda: proxy.left_out == 3, 30)
-
-
-def test_connections_that_are_closed_without_a_word_are_counted(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bot.workspace.egress.proxy._MOST_OPEN", 2)
-    proxy, address = place.proxy()
-    with contextlib.ExitStack() as stack:
-        for _ in range(5):
-            stack.enter_context(socket.create_connection(address, timeout=30))
-        assert eventually(lambda: proxy.left_out == 3, 30)
 
 
 def test_closing_ends_open_tunnels_and_the_socket(place: Place, caplog: pytest.LogCaptureFixture) -> None:

@@ -37,10 +37,6 @@ def names(setting: chooser.Setting) -> list[str]:
     return [one.name.split()[0] for one in candidates(setting)[0]]
 
 
-def test_off_is_off() -> None:
-    assert names("off") == ["off"]
-
-
 @pytest.mark.bubblewrap
 def test_bubblewrap_comes_before_landlock() -> None:
     assert names("auto") == ["bubblewrap", "Landlock"]
@@ -49,10 +45,6 @@ def test_bubblewrap_comes_before_landlock() -> None:
 @pytest.mark.bubblewrap
 def test_strict_is_bubblewrap_alone() -> None:
     assert names("strict") == ["bubblewrap"]
-
-
-def test_landlock_can_be_had_alone() -> None:
-    assert names("landlock") == ["Landlock"]
 
 
 def test_what_is_missing_is_said_beside_what_is_there(no_bubblewrap: Path) -> None:
