@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -24,12 +23,6 @@ OWN, NOTES = "riverbend/tidytime", "riverbend/notes"
 def found(permissions: Permissions, repository: str = OWN, listed: Sequence[str] = ()) -> Finding:
     [finding] = check_app(OWN, listed or [repository], lambda name: Installation(1, "app", permissions))
     return finding
-
-
-def test_an_app_with_all_that_it_needs_is_fine() -> None:
-    finding = found(ALL)
-    assert (finding.name, finding.state) == ("app", State.OK)
-    assert finding.message.endswith(f"in {OWN}.")
 
 
 @pytest.mark.parametrize("lacking", ALL)
@@ -86,9 +79,3 @@ def test_a_list_without_an_app_says_that_it_takes_one() -> None:
     assert "SLASH_AGENT_APP_ID" in found.fix
     assert without_app("octo/a", ["octo/a"]) == []
     assert without_app("octo/a", []) == []
-
-
-def test_what_is_no_repository_is_named(stage: Stage, tmp_path: Path) -> None:
-    ran = stage.cli("doctor", "--repo", tmp_path, "--repositories", "octo/a,b;c")
-    assert ran.code == 2
-    assert "'b;c' is not a repository as in owner/name" in ran.err

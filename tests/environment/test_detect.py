@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -105,19 +103,6 @@ def test_the_detected_unittest_finds_the_tests_and_the_code(
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "Ran 1 test in" in done.stderr
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
-def test_the_detected_make_target_is_one_that_make_knows(tmp_path: Path) -> None:
-    makefile = "test:\n\t@echo ran\n"
-    (tmp_path / "Makefile").write_text(makefile)
-    [command] = commands({"Makefile": makefile})
-    # Not the environment of `make test`: a make beneath a make says which folder it enters.
-    alone = {"PATH": os.environ["PATH"]}
-    done = subprocess.run(
-        command.split(), cwd=tmp_path, env=alone, capture_output=True, text=True, check=False
-    )
-    assert done.stdout == "ran\n"
 
 
 @pytest.mark.parametrize(

@@ -32,15 +32,6 @@ ONCE = RetryPolicy(attempts=1)
 pytestmark = pytest.mark.parametrize("model", MODELS)
 
 
-def test_a_call_cut_at_the_token_limit_is_not_complete(model: str) -> None:
-    stop = stop_word(model, "length")
-    calls = (Call("bash", {"command": "ls"}, "c1"), Call("write", '{"path": "a", "conte', "c2"))
-    end, _ = run(model, [Turn(calls, stop=stop)])
-    end = completed(end)
-    assert (end.finish, end.raw_reason) == (FinishReason.MAX_TOKENS, stop)
-    assert [call.complete for call in end.message.calls] == [True, False]
-
-
 def test_a_call_without_any_arguments_at_the_token_limit_is_not_complete(model: str) -> None:
     stop = stop_word(model, "length")
     end, _ = run(model, [Turn((Call("bash", ""),), stop=stop)])

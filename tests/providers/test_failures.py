@@ -8,7 +8,7 @@ import re
 import pytest
 
 from bot.providers.failures import is_overflow
-from tests.support.model_script import Raw, Say, Status, Turn
+from tests.support.model_script import Say, Status, Turn
 from tests.support.provider_runs import MODELS, failed, run
 
 TOO_LONG = [
@@ -109,11 +109,3 @@ def test_a_refusal_has_the_servers_words_and_blames_no_key(status: int, body: ob
     message = failed(run(MODELS[0], [Status(status, body=text)])[0]).message
     assert re.search(words, message), message
     assert "refused the key" not in message
-
-
-@pytest.mark.parametrize(
-    "error", [{"message": "No such region", "type": "permission_error"}, "No such region"]
-)
-def test_an_error_with_status_200_keeps_the_servers_words(error: object) -> None:
-    answer = Raw(json.dumps({"error": error}).encode(), "application/json; charset=utf-8")
-    assert "No such region" in failed(run(MODELS[0], lambda _: answer)[0]).message

@@ -204,12 +204,6 @@ def test_a_models_own_refusal_is_its_reason(model: str) -> None:
     assert (end.finish, end.refusal) == (FinishReason.ERROR, "it says: I will not.")
 
 
-def test_the_clouds_take_no_hour() -> None:
-    provider = connect("vertex/claude-sonnet-5-5", KEYS)
-    assert not provider.info.hour_cache
-    provider.close()
-
-
 LATER = {"retry-after": "61"}
 BUSY = {"type": "overloaded_error", "message": "busy"}
 

@@ -118,23 +118,6 @@ def test_two_calls_stay_two_calls(name: str) -> None:
     assert len(requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("word", "source"),
-    [
-        ("eos", "https://github.com/openai/openai-dotnet/pull/267"),
-        ("eos_token", "https://github.com/mistralai/client-python/pull/123"),
-        ("stop_sequence", "https://github.com/huggingface/text-generation-inference"),
-        ("abort", "https://github.com/vllm-project/vllm/issues/57082"),
-        ("unknown", "https://github.com/vercel/ai/pull/2665"),
-        ("end_turn", "https://github.com/BerriAI/litellm"),
-    ],
-)
-def test_whole_text_ends_the_turn_whatever_the_word_for_it(word: str, source: str) -> None:
-    end, requests = run(CHAT, [sse(chunk(content="Whole."), chunk(word), done=True)])
-    end = completed(end)
-    assert (end.message.text, end.finish, len(requests)) == ("Whole.", FinishReason.END_TURN, 1), source
-
-
 @pytest.mark.parametrize("word", ["stop", "eos", "tool_calls", "length"])
 def test_messages_with_the_words_of_chat_completions(word: str) -> None:
     """https://github.com/QuantumNous/new-api/issues/5870"""

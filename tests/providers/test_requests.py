@@ -312,6 +312,7 @@ def test_white_space_at_the_end_of_the_models_last_words_is_taken_off_for_messag
     assert body["messages"][1]["content"][0]["text"] == "So. \n", "what is followed by a call stays as it was"
 
 
+@pytest.mark.slow
 def test_the_same_session_makes_the_same_bytes_in_another_process_with_another_seed() -> None:
     program = (
         "from tests.providers.test_requests import MODELS, session; import json, sys\n"

@@ -142,11 +142,6 @@ def test_a_response_that_failed_is_a_failure_with_its_part_and_its_usage(event: 
     assert end.usage == (Usage(7, output=3) if event == "failed" else Usage())
 
 
-def test_a_refusal_is_an_error_with_its_text() -> None:
-    end = completed(run(MODEL, [Say("I will not.", refusal=True)])[0])
-    assert (end.finish, end.raw_reason, end.message.text) == (FinishReason.ERROR, "refusal", "I will not.")
-
-
 def test_a_server_that_streams_no_deltas_is_read_from_its_items() -> None:
     item = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "bash", "arguments": "{}"}
     text = {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "Look."}]}

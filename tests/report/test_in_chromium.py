@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,16 +112,6 @@ def test_the_search_finds_what_is_folded_away_and_shows_only_that(page: Page) ->
     assert len(shown(page)) > 12
 
 
-def test_what_is_found_is_marked_also_where_colours_cut_it_in_pieces(page: Page) -> None:
-    words = "def format_duration(seconds: float, parts: int"
-    page.locator("#query").fill(words)
-    expect(page.locator("#found")).to_contain_text(re.compile(r"^\d+ match"))
-    marked = page.evaluate("() => [...CSS.highlights.get('found')].map(range => range.toString())")
-    assert set(marked) == {words}
-    page.locator("#query").fill("return value, parts: int")
-    expect(page.locator("#found")).to_have_text("Nothing matches.")
-
-
 def test_n_and_p_go_from_match_to_match_and_open_what_they_reach(page: Page) -> None:
     page.locator("#query").fill("unittest")
     page.locator("#query").press("Enter")
@@ -178,17 +167,6 @@ def test_all_of_it_is_reached_by_tab_and_the_first_stop_leads_past_the_top(page:
         page.keyboard.press("Tab")
         stops.add(page.evaluate("() => document.activeElement.id || document.activeElement.tagName"))
     assert {"theme", "help-button", "query", "sides", "open-all", "SUMMARY"} <= stops
-
-
-def test_the_keys_are_listed_over_the_page_and_escape_closes_the_list(page: Page) -> None:
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
-    page.keyboard.press("j")
-    assert focused(page) == ""
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
-    page.locator("#query").press("t")  # no key while somebody types
-    expect(page.locator("#theme")).to_have_text("Theme: auto")
 
 
 def test_the_theme_follows_the_system_until_somebody_chooses(page: Page) -> None:
@@ -269,31 +247,6 @@ def test_the_history_of_a_file_shows_each_version_with_its_diff(page: Page) -> N
     expect(page.locator("#turn-2-call-1-diff-1")).to_be_visible()
 
 
-def test_pictures_are_drawn_and_plots_say_their_figures(page: Page) -> None:
-    page.locator("#message-1 summary").click()
-    picture = page.locator("#message-1 img")
-    picture.scroll_into_view_if_needed()
-    expect(picture).to_have_js_property("naturalWidth", 320)
-    assert page.locator(".plot svg[role=img][aria-label]").count() == 3
-    titles = page.locator(".plot rect title").all_text_contents()
-    assert any(title.startswith("Turn 3: from cache ") for title in titles)
-    page.get_by_text("The same as a table").click()
-    expect(page.locator(".numbers tr")).to_have_count(6)
-
-
-def test_paper_has_no_buttons_and_is_white(page: Page) -> None:
-    page.keyboard.press("t")
-    page.keyboard.press("t")
-    page.locator("#turn-2-call-1 summary").first.click()
-    page.emulate_media(media="print")
-    assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    expect(page.locator(".toolbar")).to_be_hidden()
-    expect(page.locator("#theme")).to_be_hidden()
-    expect(page.locator("#turn-2-call-1-diff-1")).to_be_visible()
-    page.set_viewport_size({"width": 680, "height": 900})
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 680
-
-
 @pytest.mark.parametrize("width", [320, 390])
 def test_a_phone_shows_all_of_it_in_its_width(
     browser: Browser, address: str, hostile: str, width: int
@@ -331,15 +284,6 @@ def test_axe_finds_nothing_serious_in_either_theme(page: Page) -> None:
     assert axe_violations(page, below="#help") == ["button-name: #help-close"], (
         "it must be able to find something"
     )
-
-
-def test_headings_are_in_order(page: Page) -> None:
-    levels: list[int] = page.evaluate(
-        "() => [...document.querySelectorAll('main :is(h1,h2,h3,h4,h5,h6)')].map(one => Number(one.tagName[1]))"
-    )
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert [pair for pair in pairwise(levels) if pair[1] > pair[0] + 1] == []
 
 
 def test_a_script_in_every_field_runs_nowhere(context: BrowserContext, hostile: str) -> None:

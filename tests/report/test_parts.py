@@ -76,13 +76,6 @@ def test_whatever_claims_to_be_a_diff_is_shown_whole(text: str) -> None:
     ]
 
 
-@pytest.mark.slow
-@given(st.sampled_from(["x.py", "x.json", "x.sh", "x.ts", "x.yaml", "x.css", "x"]), st.text(max_size=80))
-def test_colours_add_and_lose_nothing(path: str, text: str) -> None:
-    lines = Colours().lines(path, text)
-    assert ["".join(piece.text for piece in line) for line in lines] == text.split("\n")
-
-
 def test_beyond_its_budget_a_page_is_not_coloured() -> None:
     colours = Colours(budget=12)
     assert colours.lines("a.py", "return 1")[0][0].kind == "k"
@@ -121,13 +114,6 @@ def test_only_pictures_that_are_what_they_claim_are_shown() -> None:
 )  # fmt: skip
 def test_axes_have_round_figures(most: float, ticks: list[float]) -> None:
     assert plots.steps(most) == ticks
-
-
-@given(st.floats(1e-9, 1e15))
-def test_axes_reach_over_the_largest_figure_in_a_few_steps(most: float) -> None:
-    ticks = plots.steps(most)
-    assert 2 <= len(ticks) <= 7
-    assert ticks[-1] >= most * 0.999
 
 
 def point(turn: int, held: int = 1_000) -> Turn:
