@@ -159,6 +159,7 @@ def test_a97_a_test_that_passes_because_a_helper_changed_is_not_fixed(begin: Beg
     assert_not_green(result)
 
 
+@pytest.mark.slow
 def test_a_real_fix_is_told_beside_edited_and_new_tests(begin: Begin) -> None:
     trial = begin({**BASE, "app.py": WRONG}, PYTEST)
     change: dict[str, str | None] = {
@@ -206,6 +207,7 @@ def test_a_check_that_names_no_tests_is_compared_by_its_exit_code(begin: Begin) 
     assert_not_green(result)
 
 
+@pytest.mark.slow
 def test_files_that_set_up_more_than_tests_stay_and_are_named(begin: Begin) -> None:
     change: dict[str, str | None] = {
         "app.py": WRONG,
@@ -218,6 +220,7 @@ def test_files_that_set_up_more_than_tests_stay_and_are_named(begin: Begin) -> N
     assert_not_green(result)
 
 
+@pytest.mark.slow
 def test_without_time_the_round_is_said_to_be_missing(begin: Begin) -> None:
     trial = begin({**BASE, "app.py": WRONG}, PYTEST)
     trial.rounds.stop_reruns_after(0)

@@ -67,14 +67,16 @@ def test_each_command_is_a_check_of_its_own(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "lack"),
+    ("first", "has_result", "second", "lack"),
     [
-        ("import no_such_module", "a tool or dependency is missing here"),
-        ("def test_b(): raise OSError('Temporary failure in name resolution')", "the sandbox has no network"),
+        ("def test_a(): pass", True, "import no_such_module", "a tool or dependency is missing here"),
+        (
+            "",
+            False,
+            "def test_b(): raise OSError('Temporary failure in name resolution')",
+            "the sandbox has no network",
+        ),
     ],
-)
-@pytest.mark.parametrize(
-    ("first", "has_result"), [("def test_a(): pass", True), ("", False)], ids=["one passes", "none"]
 )
 def test_a_suite_whose_tests_pass_in_part_has_a_result(
     workspace: Workspace, first: str, has_result: bool, second: str, lack: str
@@ -89,6 +91,7 @@ def test_a_suite_whose_tests_pass_in_part_has_a_result(
     assert ran.run.note.startswith(lack)
 
 
+@pytest.mark.slow
 def test_the_report_of_one_check_is_never_that_of_the_next(workspace: Workspace) -> None:
     """As of pallets/click, where `init` counted the tests of pytest as those of tox, which had run none."""
     write = "echo 'def test_a(): pass' > test_a.py"

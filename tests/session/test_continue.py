@@ -100,21 +100,6 @@ def test_continue_without_a_run_names_what_is_missing(
     assert why in ran.err
 
 
-@pytest.mark.slow
-def test_the_list_goes_on_too_and_its_open_items_are_recalled(cli: Cli, repo: Path) -> None:
-    """Also where the conversation does not, since the model is another one."""
-    items = [{"text": "Mend it", "status": "completed"}, {"text": "Say so", "status": "pending"}]
-    run = first_run(cli, repo, steps=[VIEW, Call("todo", {"items": items}), Say("Half."), Say("Half of it.")])
-    for model in MODELS:
-        steps: list[Step] = [Say("Done."), Say("Not needed.")]
-        _, asked = go_on(cli, repo, run, "x", model=model, steps=steps)
-        assert "2. [ ] Say so" in json.dumps(asked[0])
-        assert ("Its list, which is yours now" in json.dumps(asked[0])) == (model != MODELS[0])
-        recalled = json.dumps(asked[1]["messages"][-1])
-        assert "2. [ ] Say so" in recalled
-        assert "your list has open items" in recalled
-
-
 def test_a_run_goes_on_with_the_conversation_of_the_one_before(cli: Cli, repo: Path) -> None:
     with ModelServer([VIEW, Turn((EDITS[0],)), Say("Half of it.")]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix the rounding", model=server)
@@ -186,17 +171,3 @@ def _in_the_call(home: Path) -> Path:
                 return path.parent
         time.sleep(0.1)
     raise AssertionError("the run did not come to its command")
-
-
-@pytest.mark.slow
-def test_a_folder_of_no_run_or_of_another_repository_is_refused_before_a_model_is_asked(
-    cli: Cli, repo: Path, tmp_path: Path
-) -> None:
-    nothing, asked = go_on(cli, repo, tmp_path / "none")
-    assert (nothing.code, asked) == (2, [])
-    assert "There is no run folder" in nothing.err
-    run = first_run(cli, repo, steps=fix_steps())
-    repo.rename(tmp_path / "moved")
-    other, asked = go_on(cli, tmp_path / "moved", run)
-    assert (other.code, asked) == (2, [])
-    assert "The last run worked on" in other.err

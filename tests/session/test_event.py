@@ -109,17 +109,6 @@ def test_a_dry_run_says_every_write_and_makes_none(stage: Stage) -> None:
     assert set(stage.branches()) == {"main"}
 
 
-@pytest.mark.slow
-def test_a_comment_can_ask_for_a_dry_run(stage: Stage) -> None:
-    event = stage.ask("/agent fix this --dry-run")
-    with ModelServer(fix_steps()) as server:
-        ran = stage.run(model=server, event=event)
-    published = stage.publish()
-    assert "would open a draft pull request" in ran.out + published.out
-    assert stage.pulls() == []
-    assert set(stage.branches()) == {"main"}
-
-
 def test_a_title_and_comment_full_of_shell_are_only_text(stage: Stage) -> None:
     mark = stage.folder / "executed"
     evil = f'"; touch {mark}; # $(touch {mark}) `touch {mark}`'

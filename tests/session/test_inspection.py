@@ -233,6 +233,7 @@ def project(folder: str, *errors: str) -> dict[str, str]:
 OLD, NEW = "1,1): error TS2322: m", "2,1): error TS2304: n"
 
 
+@pytest.mark.slow
 def test_a_project_under_a_new_name_keeps_its_problems(begin: Begin) -> None:
     trial = begin(SHARED | project("web", OLD) | project("api", OLD) | project("zero", OLD), named=("tsc",))
     site = {name.replace("web", "site"): text for name, text in project("web", OLD).items()}
@@ -246,6 +247,7 @@ def test_a_project_under_a_new_name_keeps_its_problems(begin: Begin) -> None:
     assert tsc.after.note == "new with the change: site; gone with the change: web, zero"
 
 
+@pytest.mark.slow
 def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(begin: Begin) -> None:
     files = SHARED | {name: text for number in range(10) for name, text in project(f"p{number}", OLD).items()}
     trial = begin(files, named=("tsc",))

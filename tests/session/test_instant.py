@@ -163,17 +163,6 @@ def test_a_run_that_cannot_be_cancelled_is_said_so(
     assert said in answer(stage)
 
 
-def test_a_dry_run_says_that_it_would_cancel_and_cancels_nothing(stage: Stage, model: ModelServer) -> None:
-    run = stage.add_run()
-    progress(stage, run)
-    before = stage.writes()
-    ran = ask(stage, model, "/agent stop", MAINTAINER, "--dry-run")
-    assert f"would cancel run {run}" in ran.out
-    assert "would comment on" in ran.out
-    assert stage.writes() == before
-    assert stage.forge.run_state(stage.repo, run)[1] is None
-
-
 @pytest.mark.parametrize("verb", ["help", "status", "stop"])
 def test_an_instant_answer_costs_few_calls(stage: Stage, model: ModelServer, verb: str) -> None:
     progress(stage, stage.add_run())

@@ -98,6 +98,7 @@ def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult
     ]
 
 
+@pytest.mark.slow
 def test_one_file_that_cannot_be_imported_mends_nothing(
     pytests: tuple[Trial, CheckResult, CheckResult],
 ) -> None:
@@ -298,6 +299,7 @@ def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begi
     assert [name for name in trial.opened if name.startswith("checks-related")] == ["checks-related-1"]
 
 
+@pytest.mark.slow
 def test_a_new_test_that_is_related_has_no_run_before(begin: Begin) -> None:
     trial = begin({"money.py": MONEY.format("x * 100"), "test_slow.py": SLOW}, PYTEST, minutes=0.5)
     [result] = trial.results({"test_money.py": MONEY_TEST})

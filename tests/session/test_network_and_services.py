@@ -254,6 +254,7 @@ def test_without_a_policy_cis_own_service_runs_inside(cli: Cli, tmp_path: Path) 
     assert states(outcome) == ["passed", "passed"], json.dumps(outcome["checks"])
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_is_named_and_nothing_is_green(cli: Cli, tmp_path: Path) -> None:
     service = {"name": "database", "command": "sleep 600", "ready": "echo no answer >&2; false", "timeout": 1}
     outcome = fixed(cli, repository(tmp_path, service, "true"), "bubblewrap", shell("echo b > b.txt"))

@@ -114,6 +114,7 @@ def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: P
     assert (repo / "b").read_bytes() == b"a\0"
 
 
+@pytest.mark.slow
 def test_what_a_restore_would_lose_is_kept_unless_it_is_forced(cli: Cli, repo: Path, bundle: Path) -> None:
     journal = run(cli, repo, bundle, PATCH)
     (repo / FORMAT).write_text("mine, and nowhere else\n")

@@ -213,6 +213,7 @@ def test_a_fix_ends_the_request_for_changes_and_resolves_the_thread(reviews: Rev
     assert reviews.last_word.startswith("**No new findings.** No earlier finding is open.")
 
 
+@pytest.mark.slow
 def test_where_the_token_may_not_resolve_threads_the_code_still_counts(reviews: Reviews) -> None:
     reviews.open(stats_py=CODE)
     reviews.asked(report())
@@ -250,14 +251,6 @@ def test_refused_reports_are_told_and_never_end_as_no_findings(reviews: Reviews)
         "a report that was refused: Wrong 0 (stats.py line 90): Its lines are not in the diff"
         in posted["body"]
     )
-
-
-def test_a_refused_report_that_is_corrected_is_a_finding(reviews: Reviews) -> None:
-    reviews.open(stats_py=CODE)
-    told = reviews.asked(report(line=90), Say("All said."), report(line=0))
-    assert "Line 0 is the file as a whole" in told[2].replace("\\n", " ")
-    [posted] = reviews.posted
-    assert posted["body"].startswith("**1 finding:** 1 major")
 
 
 def test_a_second_review_is_shown_two_new_lines_and_not_all_802(reviews: Reviews) -> None:

@@ -11,11 +11,10 @@ import pytest
 from bot.agent.journal import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.outcome import Status as RunStatus
-from bot.contracts.outcome import StopReason
 from bot.session.tools.run_models import ConversationModel, RunModels
 from tests.session.conftest import Cli
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
-from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Think, Turn
+from tests.support.model_script import Say, ScriptRequest, Status, Step, Think, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all
 from tests.support.runs import make_run
@@ -65,14 +64,7 @@ def test_another_vendors_model_goes_on_where_the_first_is_unavailable(stage: Sta
     assert all(cost > 0 for cost in costs)
 
 
-def test_a_subagent_that_begins_later_asks_the_model_that_answers_now(stage: Stage) -> None:
-    task = Call("task", {"agent_type": "explore", "prompt": "Where are the durations?"})
-    own: list[Step] = [Status(529, "not now", NOT_NOW)]
-    came = played(stage, own, [task, Say("In format.py."), DONE])
-    assert [one["model"] for one in came.model_requests] == [OWN, OTHER, OTHER, OTHER]
-    assert came.outcome.stop_reason is StopReason.END_TURN
-
-
+@pytest.mark.slow
 def test_a_fallback_that_cannot_be_asked_is_named_before_the_first_request(stage: Stage) -> None:
     policy = (
         "version: 1\nmodel_settings:\n  effort: high\n"
@@ -86,16 +78,6 @@ def test_a_fallback_that_cannot_be_asked_is_named_before_the_first_request(stage
     # A server of one's own may not know the field.
     assert f"The model {OWN} takes no level of effort here" in notes
     assert "output_config" not in came.model_requests[0]
-
-
-def test_a_setting_of_a_verb_holds_for_its_runs_alone(stage: Stage) -> None:
-    policy = (
-        f"version: 1\nmodels: {{{MODEL}: {{efforts: [low, high]}}}}\n"
-        "model_settings: {effort: high, verbs: {fix: {effort: medium}}}\n"
-    )
-    came = played(stage, [DONE], [], policy)
-    assert came.model_requests[0]["output_config"] == {"effort": "low"}
-    assert any("has no effort 'medium'; it works with 'low'" in note for note in came.outcome.notes)
 
 
 def test_a_recorded_run_has_no_other_models(tmp_path: Path) -> None:
@@ -149,18 +131,10 @@ def titled(cli: Cli, repo: Path, small: Step, policy: str) -> tuple[Any, list[st
 SMALL = "version: 1\nmodel_settings: {small: anthropic/claude-haiku-5-5}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_the_small_model_writes_the_title_and_nothing_else(cli: Cli, repo: Path) -> None:
     came, asked = titled(cli, repo, Say("Round durations first"), SMALL)
     assert came["branch"] == "agent/round-durations-first"
     assert [model for model in asked if model != OWN] == ["claude-haiku-5-5"]
     assert asked[-1] == "claude-haiku-5-5"
-
-
-@pytest.mark.bubblewrap
-@pytest.mark.parametrize("answer", [Status(529, "not now", NOT_NOW), Status(401, "no"), Say("")])
-def test_a_small_model_that_fails_costs_the_run_nothing(cli: Cli, repo: Path, answer: Step) -> None:
-    came, asked = titled(cli, repo, answer, SMALL)
-    assert came["outcome"]["status"] == "changed"
-    assert came["branch"].startswith("agent/durations-of-almost")
-    assert len([model for model in asked if model != OWN]) == 1

@@ -220,6 +220,7 @@ def test_help_is_never_refused(stage: Stage) -> None:
     assert act(stage, stage.ask("/agent help"))[0].code == 0
 
 
+@pytest.mark.slow
 def test_what_fails_before_a_model_is_asked_costs_neither_money_nor_a_run(stage: Stage) -> None:
     """A branch that is not there, a recording that nobody may name, a refused command: then one that is carried out."""
     tier = "{usd: 5, usd_a_day: 6, runs_a_day: 2}"

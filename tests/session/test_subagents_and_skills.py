@@ -17,7 +17,6 @@ from bot.agent.subagents import TYPES
 from bot.agent.usage import SessionUsage
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import ExitCode
 from bot.contracts.journal import FilesChanged, Result
 from bot.contracts.outcome import Status
 from bot.contracts.request import RunLimits
@@ -25,12 +24,9 @@ from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.run_models import RunModels
 from bot.session.tools.subagents import RunSubagents
 from bot.session.tools.toolbox import CallTracker, Gatekeeper
-from tests.session.conftest import Cli
 from tests.skills.corpus import skill
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
-from tests.support.model_server import ModelServer
-from tests.support.repositories import make_repository
 from tests.support.runs import make_run
 from tests.support.stage import Stage
 from tests.support.verb_runs import VerbRun, fork_pull, request_in, request_on, run_verb
@@ -181,6 +177,7 @@ def catalogue(came: VerbRun) -> str:
     return str(tool["description"])
 
 
+@pytest.mark.slow
 def test_a_run_begins_with_the_skill_that_a_person_names(stage: Stage) -> None:
     manual = skill("name: greet\ndescription: Says hello.\ndisable-model-invocation: true\n", BODY)
     stage.forge.commit(stage.repo, GREET | {".agents/skills/greet/SKILL.md": manual})
@@ -188,15 +185,6 @@ def test_a_run_begins_with_the_skill_that_a_person_names(stage: Stage) -> None:
     assert came.first.endswith("The task itself and the rules of this run come first.")
     assert f'<skill-loaded name="greet" folder="{FOLDER}">\n# Greet\n' in came.first
     assert "hello from a script" in came.results[0]
-
-
-def test_a_run_with_a_skill_that_is_not_there_ends_before_the_model(cli: Cli, tmp_path: Path) -> None:
-    repo = make_repository(tmp_path / "app", GREET)
-    with ModelServer([]) as model:
-        done = cli("fix", "--repo", repo, "--skill", "greett", "fix it", model=model)
-    assert done.code == ExitCode.USAGE
-    assert "There is no skill `greett`. The skills are: docs-drift, fix-failing-test, greet," in done.err
-    assert model.requests == []
 
 
 def test_scripts_are_run_references_read_and_nothing_is_written_there(stage: Stage) -> None:
@@ -270,6 +258,7 @@ def denied(came: VerbRun) -> list[bool]:
     return ["denied" in result.lower() for result in came.results if not result.startswith("Loaded")]
 
 
+@pytest.mark.slow
 def test_a_grant_answers_what_policy_asks_and_never_what_it_denies(stage: Stage) -> None:
     stage.forge.commit(stage.repo, granting("Bash(git log:*), Bash(git tag:*)"))
     log, show, tag = shell("git log -1"), shell("git show"), shell("git tag x")

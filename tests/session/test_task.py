@@ -76,6 +76,7 @@ def test_a_task_has_one_pull_request_which_is_continued_and_whose_no_is_heeded(s
     assert f"The task rounding does not run. People closed #{pull['number']}: it waits until " in ran.output
 
 
+@pytest.mark.slow
 def test_an_obsolete_pull_request_is_closed_with_a_sentence_and_is_nobodys_no(stage: Stage) -> None:
     published(stage, *fix_steps())
     published(stage, Call("bash", {"command": "git checkout -q -- ."}), Say("Nothing is needed any more."))
@@ -98,6 +99,7 @@ def test_a_broken_task_is_its_own_error_in_a_run(stage: Stage) -> None:
     assert "There is no task" not in ran.err
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_not_there_and_no_thread_cost_no_request(stage: Stage) -> None:
     bring = "---\nbring: [.agent-input]\n---\nUpdate.\n"
     threads = "---\nthreads: { labels: [nothing-has-it] }\nwrites: { comment: 1 }\n---\nLook at them.\n"

@@ -81,6 +81,7 @@ def test_other_pull_requests_on_the_issue_are_named_before_the_work(
     assert note in " ".join(ran.err.split())
 
 
+@pytest.mark.slow
 def test_a_pull_request_needs_its_head_here(stage: Stage, clone: Path, run: Run) -> None:
     stage.forge.commit(stage.repo, {"stats.py": "x = 1\n"}, branch="topic", author=MAINTAINER)
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
@@ -223,6 +224,7 @@ def test_a137_a_redirect_leads_the_token_nowhere(clone: Path, run: Run, attacker
     assert "has moved" in ran.err
 
 
+@pytest.mark.slow
 def test_a_change_that_cannot_be_published_is_kept_and_applies(stage: Stage, clone: Path, run: Run) -> None:
     reads = {"contents": "read", "issues": "read", "pull_requests": "write", "metadata": "read"}
     ran, _ = run("--pr", "round it", token=stage.forge.token(MAINTAINER, reads, repo=stage.repo))

@@ -156,6 +156,7 @@ def test_after_the_second_period_it_is_closed(stage: Stage, old: int, clock: Clo
     assert "written" not in published(stage)
 
 
+@pytest.mark.slow
 def test_the_dashboard_counts_the_writes_that_were_made_and_those_that_were_not(
     stage: Stage, old: int
 ) -> None:
