@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.checkout.branches import Signature, branch_name, commit_tree, count_uncommitted, create_branch
 from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.errors import CheckoutError
-from tests.support.source_repository import Repository, git
+from tests.support.source_repository import Repository
 
 ADA, BOT = Signature("Ada", "ada@example.org"), Signature("bot", "bot@example.org")
 WHEN = "2026-03-04T05:06:07Z"
@@ -148,13 +148,6 @@ def test_uncommitted_files_are_counted(repository: Repository) -> None:
     assert count_uncommitted(repository.path) == 5
 
 
-def test_counting_changes_nothing(repository: Repository) -> None:
-    repository.write("a.txt", "two\n")
-    index = (repository.path / ".git/index").read_bytes()
-    count_uncommitted(repository.path)
-    assert (repository.path / ".git/index").read_bytes() == index
-
-
 def test_counting_works_before_the_first_commit(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "empty")
     repository.write("a")
@@ -205,11 +198,6 @@ def test_a59_no_branch_is_named_for_an_issue_of_another_tracker(key: str) -> Non
 @given(st.none() | st.integers(1, 10**9), st.text(max_size=80))
 def test_any_title_gives_a_name_that_git_takes(number: int | None, title: str) -> None:
     assert re.fullmatch(r"agent/[a-z0-9]+(-[a-z0-9]+)*", branch_name(number, title))
-
-
-def test_git_agrees_that_a_name_is_sound(tmp_path: Path) -> None:
-    for title in ("-x", "..", "a.lock", "@{", "HEAD"):
-        git(tmp_path, "check-ref-format", "--branch", branch_name(None, title))
 
 
 def test_a_base_that_was_pruned_meanwhile_gets_no_branch(repository: Repository, checkout: Checkout) -> None:

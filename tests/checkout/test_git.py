@@ -19,16 +19,6 @@ def test_the_callers_environment_does_not_reach_git(tmp_path: Path, monkeypatch:
     assert not {"GIT_CONFIG_PARAMETERS", "ANTHROPIC_API_KEY", "GIT_SSL_NO_VERIFY"} & environment.keys()
 
 
-def test_a_hook_of_the_repository_does_not_run(tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "r")
-    sha = repository.commit(a="1")
-    canary = tmp_path / "canary"
-    hook = repository.write(".git/hooks/reference-transaction", f"#!/bin/sh\ntouch {canary}\n", mode=0o755)
-    Git(repository.path / ".git").run("update-ref", "refs/heads/other", sha)
-    assert hook.exists()
-    assert not canary.exists()
-
-
 @pytest.mark.parametrize("command", [["status"], ["diff"], ["ls-files", "-m"], ["diff-index", "HEAD"]])
 def test_an_fsmonitor_of_the_repository_does_not_run(tmp_path: Path, command: list[str]) -> None:
     repository = Repository(tmp_path / "r")

@@ -92,13 +92,6 @@ def test_a_skill_for_people_alone_is_there_if_a_person_writes_its_name(
     assert any("only people start it" in note for note in found.notes) is not offered
 
 
-def test_a_skill_with_a_limit_is_left_out_with_the_reason(tmp_path: Path) -> None:
-    checked = CheckedSkill("web", a_skill("web")._replace(limit="its field 'paths' limits its use"))
-    found = choose_skills([Discovered(folder_source(tmp_path, "s"), (checked,))], None)
-    assert found.skills == ()
-    assert found.notes == ("s/web: the skill web is not offered: its field 'paths' limits its use",)
-
-
 @pytest.mark.parametrize(
     ("name", "description"),
     [

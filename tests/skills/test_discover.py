@@ -189,12 +189,6 @@ def test_a_skill_that_a_person_names_is_there_or_the_reason_is(
     assert str(raised.value).startswith(message)
 
 
-def test_a_linked_work_tree_has_the_skills_of_its_head(tmp_path: Path) -> None:
-    repo = make_repository(tmp_path / "r", {".agents/skills/a/SKILL.md": text("a")})
-    git(repo, "worktree", "add", "-q", str(tmp_path / "w"))
-    assert "a" in [one.name for one in checkout_skills(tmp_path / "w", {}).skills]
-
-
 def test_outside_of_a_repository_there_are_the_bundled_ones(tmp_path: Path) -> None:
     found = checkout_skills(tmp_path, {})
     assert {one.origin for one in found.skills} == {"bundled"}
@@ -224,11 +218,3 @@ def test_a_huge_skill_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: 
     assert [judged.skill for judged in found.checked] == [None, None]
     assert {finding.rule for judged in found.checked for finding in judged.findings} == {"size"}
     assert all(finding.level is Level.REFUSED for judged in found.checked for finding in judged.findings)
-
-
-def test_the_same_place_gives_the_same_answer(tmp_path: Path) -> None:
-    write(tmp_path, {f"{name}/SKILL.md": text(name) for name in "zyxab"})
-    first = discover(folder_source(tmp_path, "skills"), "repository")
-    again = discover(folder_source(tmp_path, "skills"), "repository")
-    assert (first.checked, first.notes) == (again.checked, again.notes)
-    assert [judged.folder for judged in first.checked] == list("abxyz")

@@ -67,13 +67,6 @@ def test_blanks_in_a_name_become_hyphens() -> None:
     assert skill.name == "PDF-Processing"
 
 
-def test_when_to_use_is_ignored_and_the_writer_is_told_where_it_goes() -> None:
-    found = judged(f"name: it\n{USE}when_to_use: SECRET WORDS\n")
-    assert found.skill is not None
-    assert "SECRET" not in found.skill.description
-    assert "`description`" in found.findings[0].message
-
-
 def test_what_is_not_utf8_or_too_large_is_refused() -> None:
     [finding] = check_document(b"---\nname: \xff\n---\n", "p", "it", "SKILL.md", "repository").findings
     assert (finding.rule, finding.line) == ("encoding", 2)
