@@ -8,34 +8,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Sequence
 from difflib import SequenceMatcher, get_close_matches
 from itertools import zip_longest
 from typing import NamedTuple
 
 from bot.toolhost.file_excerpt import excerpt
-from bot.toolhost.text import LineEnds, line_ends, to_lf
+from bot.toolhost.text import line_ends, to_lf
 
 Span = tuple[int, int]
 """Offsets [start, end) into a text."""
 
-
-class Match(NamedTuple):
-    """`lf` is the text that was searched, with line feeds; `spans` are in it, overlapping ones included."""
-
-    lf: str
-    spans: tuple[Span, ...]
-
-    def lines(self) -> list[int]:
-        """The line each span begins on, 1-based."""
-        numbers: list[int] = []
-        line, at = 1, 0
-        for start, _ in self.spans:
-            line += self.lf.count("\n", at, start)
-            at = start
-            numbers.append(line)
-        return numbers
+_LINE_END = r"(?:\r\n|(?<!\r)\n)"
 
 
 class Replacement(NamedTuple):
@@ -48,59 +32,45 @@ class Replacement(NamedTuple):
     last_line: int
 
 
-def occurrences(text: str, wanted: str) -> tuple[Span, ...]:
-    """Every place where `wanted` occurs, overlapping ones counted: "aa" is twice in "aaa"."""
+def find(content: str, old: str) -> tuple[Span, ...]:
+    """Where `old` occurs in `content`, whatever the line ends of either. Overlapping places count: "aa" is twice in
+    "aaa"."""
+    wanted = re.compile(_LINE_END.join(map(re.escape, to_lf(old).split("\n"))))
     spans: list[Span] = []
-    at = text.find(wanted) if wanted else -1
-    while at >= 0:
-        spans.append((at, at + len(wanted)))
-        at = text.find(wanted, at + 1)
+    found = wanted.search(content) if old else None
+    while found:
+        spans.append(found.span())
+        found = wanted.search(content, found.start() + 1)
     return tuple(spans)
 
 
-def find(content: str, old: str) -> Match:
-    """Where `old` occurs in `content`, whatever the line ends of either."""
-    lf = to_lf(content)
-    return Match(lf, occurrences(lf, to_lf(old)) or occurrences(lf, old))
+def line_of(content: str, offset: int) -> int:
+    """The line of an offset, 1-based."""
+    return content.count("\n", 0, offset) + 1
 
 
-def replace(content: str, match: Match, new: str, *, everywhere: bool = False) -> Replacement:
-    """`content` with the first span of `match` replaced, or with `everywhere` each that does not overlap the one
-    before it. The inserted text gets the line ends of its surroundings."""
-    spans = _disjoint(match.spans) if everywhere else match.spans[:1]
-    ends = line_ends(content)
-    feeds = _carriage_returns(content, ends)
+def replace(content: str, spans: Sequence[Span], new: str, *, everywhere: bool = False) -> Replacement:
+    """`content` with the first of `spans` replaced, or with `everywhere` each that does not overlap the one before it.
+    The inserted text gets the line ends of its surroundings."""
+    replaced = _disjoint(spans) if everywhere else spans[:1]
+    ending = line_ends(content).uniform
+    new = to_lf(new)
     pieces: list[str] = []
     at = 0
-    new = to_lf(new)
-    for span in spans:
-        start, end = (_original(offset, feeds) for offset in span)
-        ending = ends.uniform or _nearest_end(content, start, end)
-        pieces += [content[at:start], new.replace("\n", ending)]
+    for start, end in replaced:
+        pieces += [content[at:start], new.replace("\n", ending or _nearest_end(content, start, end))]
         at = end
-    pieces.append(content[at:])
-    first, last = _touched_lines(match.lf, spans, new)
-    return Replacement("".join(pieces), len(spans), first, last)
+    after = "".join([*pieces, content[at:]])
+    inserted_until = len(after) - (len(content) - at) - (1 if new.endswith("\n") else 0)
+    return Replacement(after, len(replaced), line_of(content, replaced[0][0]), line_of(after, inserted_until))
 
 
-def _disjoint(spans: tuple[Span, ...]) -> tuple[Span, ...]:
+def _disjoint(spans: Sequence[Span]) -> list[Span]:
     selected: list[Span] = []
     for span in spans:
         if not selected or span[0] >= selected[-1][1]:
             selected.append(span)
-    return tuple(selected)
-
-
-def _carriage_returns(content: str, ends: LineEnds) -> list[int]:
-    """For each CRLF in order, the offset of its line feed in the LF text."""
-    if not ends.crlf:
-        return []
-    return [match.start() - index for index, match in enumerate(re.finditer("\r\n", content))]
-
-
-def _original(offset: int, feeds: list[int]) -> int:
-    """An offset of the LF text in the original: one more for each carriage return that was dropped before it."""
-    return offset + bisect_left(feeds, offset)
+    return selected
 
 
 def _nearest_end(content: str, start: int, end: int) -> str:
@@ -111,13 +81,6 @@ def _nearest_end(content: str, start: int, end: int) -> str:
     if at < 0:
         at = content.rfind("\n", 0, start)
     return "\r\n" if at > 0 and content[at - 1] == "\r" else "\n"
-
-
-def _touched_lines(lf: str, spans: tuple[Span, ...], new: str) -> tuple[int, int]:
-    first = lf.count("\n", 0, spans[0][0]) + 1
-    fed, out = new.count("\n"), lf.count("\n", spans[0][0], spans[0][1])
-    last_start = lf.count("\n", 0, spans[-1][0]) + 1 + (len(spans) - 1) * (fed - out)
-    return first, last_start + fed - (1 if new.endswith("\n") else 0)
 
 
 ALIKE = 0.6

@@ -11,7 +11,7 @@ from bot.agent.versions import apply_diff
 from bot.toolhost.diff import compare
 from bot.toolhost.file_excerpt import window_of
 from bot.toolhost.text import NotTextError, count_lines, decode, encode, split_lines, to_lf
-from bot.toolhost.text_replacement import find, find_near_miss, occurrences, replace
+from bot.toolhost.text_replacement import find, find_near_miss, replace
 
 LINES = st.text(alphabet="ab \t\r\n", max_size=30)
 
@@ -27,8 +27,9 @@ def test_bytes_survive_decoding_and_encoding(data: bytes) -> None:
 
 @given(LINES, st.text(alphabet="ab\n", min_size=1, max_size=4))
 def test_overlapping_occurrences_are_all_found(content: str, wanted: str) -> None:
-    expected = [m.start() for m in re.finditer(f"(?={re.escape(wanted)})", content)]
-    assert [start for start, _ in occurrences(content, wanted)] == expected
+    lf = to_lf(content)
+    expected = [m.start() for m in re.finditer(f"(?={re.escape(wanted)})", lf)]
+    assert [len(to_lf(content[:start])) for start, _ in find(content, wanted)] == expected
 
 
 @st.composite
@@ -44,34 +45,25 @@ def places(draw: st.DrawFn) -> tuple[list[str], str]:
 def test_a_replacement_changes_one_span_and_nothing_else(place: tuple[list[str], str], new: str) -> None:
     characters, old = place
     content = "".join(characters)
-    match = find(content, old)
-    start, end = match.spans[0]
-    after = replace(content, match, new).content
-    head, tail = "".join(characters[:start]), "".join(characters[end:])
-    assert after.startswith(head)
-    assert after.endswith(tail)
-    assert after[len(head) : len(after) - len(tail)].replace("\r\n", "\n") == new
+    spans = find(content, old)
+    start, end = spans[0]
+    replaced = replace(content, spans, new)
+    head, tail = content[:start], content[end:]
+    assert to_lf(content[start:end]) == old
+    assert replaced.content.startswith(head)
+    assert replaced.content.endswith(tail)
+    assert to_lf(replaced.content[len(head) : len(replaced.content) - len(tail)]) == new
+    assert replaced.first_line == head.count("\n") + 1
+    assert replaced.last_line == replaced.first_line + new.removesuffix("\n").count("\n")
 
 
 @given(places(), st.text(alphabet="xy\n", max_size=4))
 def test_replacing_everywhere_is_what_str_replace_does(place: tuple[list[str], str], new: str) -> None:
     characters, old = place
     content = "".join(characters)
-    match = find(content, old)
-    after = replace(content, match, new, everywhere=True)
-    assert after.content.replace("\r\n", "\n") == match.lf.replace(old, new)
-    assert after.spans == match.lf.count(old)
-
-
-@given(places(), st.text(alphabet="xy\n", max_size=4))
-def test_the_touched_lines_hold_what_was_put_in(place: tuple[list[str], str], new: str) -> None:
-    characters, old = place
-    content = "".join(characters)
-    match = find(content, old)
-    replaced = replace(content, match, new)
-    start = match.spans[0][0]
-    assert replaced.first_line == match.lf[:start].count("\n") + 1
-    assert replaced.last_line == replaced.first_line + new.removesuffix("\n").count("\n")
+    after = replace(content, find(content, old), new, everywhere=True)
+    assert to_lf(after.content) == to_lf(content).replace(old, new)
+    assert after.spans == to_lf(content).count(old)
 
 
 @given(LINES, LINES)

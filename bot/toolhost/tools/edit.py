@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from bot.toolhost.files import (
     why_not_current,
 )
 from bot.toolhost.text import Text, split_lines, to_lf
-from bot.toolhost.text_replacement import Match, find, find_near_miss, replace
+from bot.toolhost.text_replacement import Span, find, find_near_miss, line_of, replace
 from bot.toolhost.write_changes import Change, commit
 
 _LISTED = 20
@@ -38,14 +38,14 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     if old == new:
         return _unchanged(file.name, '"old" and "new" are the same')
     stale = why_not_current(context, file)
-    match = find(file.text.content, old)
-    if not match.spans:
+    spans = find(file.text.content, old)
+    if not spans:
         raise _not_found(file, old, new)
-    if len(match.spans) > 1:
+    if len(spans) > 1:
         if not everywhere:
-            raise _ambiguous(file, match)
+            raise _ambiguous(file, spans)
         require_shown(context, file)
-    replaced = replace(file.text.content, match, new, everywhere=everywhere)
+    replaced = replace(file.text.content, spans, new, everywhere=everywhere)
     if replaced.content == file.text.content:
         return _unchanged(file.name, "only line ends would differ, and those of the file are kept")
     after = Text(replaced.content, file.text.encoding)
@@ -82,22 +82,23 @@ def _unchanged(name: str, reason: str) -> ToolOutcome:
     )
 
 
-def _ambiguous(file: LoadedFile, match: Match) -> ToolFailure:
-    numbers = match.lines()
+def _ambiguous(file: LoadedFile, spans: Sequence[Span]) -> ToolFailure:
+    numbers = [line_of(file.text.content, start) for start, _ in spans[:_LISTED]]
     lines = split_lines(file.lf)
-    listed = ", ".join(map(str, numbers[:_LISTED])) + (", ..." if len(numbers) > _LISTED else "")
+    listed = ", ".join(map(str, numbers)) + (", ..." if len(spans) > _LISTED else "")
     places = "\n--\n".join(excerpt(lines, n - 1, n + 1) for n in dict.fromkeys(numbers[:_EXPLAINED]))
     return ToolFailure(
-        f'"old" occurs {len(numbers)} times in {file.name} (lines {listed}), overlapping places counted:\n'
+        f'"old" occurs {len(spans)} times in {file.name} (lines {listed}), overlapping places counted:\n'
         f'{places}\nExtend "old" with lines around the one you mean, or set "replace_all" to true.'
     )
 
 
 def _not_found(file: LoadedFile, old: str, new: str) -> ToolFailure:
-    done = find(file.text.content, new).lines() if new.strip() else []
+    done = find(file.text.content, new) if new.strip() else ()
     if done and old not in new:
+        line = line_of(file.text.content, done[0][0])
         return ToolFailure(
-            f'"old" is not in {file.name}, but "new" already is, at line {done[0]}. If that is the change you '
+            f'"old" is not in {file.name}, but "new" already is, at line {line}. If that is the change you '
             f"meant, it is done; else call {view_call(file.name)}."
         )
     lines, wanted = split_lines(file.lf), split_lines(old.replace("\r\n", "\n"))
