@@ -45,7 +45,7 @@ class ConfinedReader:
         mounts = Mounts(empty, str(empty), program=(*start.host_program(), *parts))
         argv = [start.interpreter(), "-I", "-S", str(PROGRAM), *arguments]
         try:
-            process = HostProcess(self.confinement, argv, mounts, {})
+            process = HostProcess(self.confinement, argv, mounts)
             output, stdin = process.pipes
             try:
                 return _exchange(output, stdin, data, time.monotonic() + self._seconds, max_output)

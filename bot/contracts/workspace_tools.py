@@ -110,8 +110,8 @@ BASH = _tool(
 
 BASH_OUTPUT = _tool(
     "bash_output",
-    "New output of a background command, or all from a line on.",
-    {"id": _INTEGER, "offset": _INTEGER, "wait": whole("seconds")},
+    "New output of a background command.",
+    {"id": _INTEGER, "wait": whole("seconds")},
     "id",
     writes=True,
 )

@@ -21,22 +21,23 @@ _LONGER_THERE = (
 )
 
 
-def ending(ended: CommandResult, timeout: float, background: int = 0) -> list[str]:
-    """How a command ended, as notes of one sentence. `background` is the id of a background command, 0 for none."""
+def ending(ended: CommandResult, timeout: float, output: str = "") -> list[str]:
+    """How a command ended, as notes of one sentence. `output` is the file with the output of a background command."""
     notes: list[str] = []
+    where = f"in {output}" if output else "above"
     if ended.cancelled:
         notes.append("cancelled: the command and all its processes were killed")
     elif ended.timed_out:
         notes.append(
             f"timed out after {timeout:g} s: the command and all its processes were killed{_while_running(ended)}; "
-            f"what it printed is {_where(background)}"
+            f"what it printed is {where}"
             f"{silence(ended.quiet, ', and it printed nothing')}. "
-            f"{_LONGER_THERE if background else _LONGER}"
+            f"{_LONGER_THERE if output else _LONGER}"
         )
     elif ended.limit is not None:
         notes.append(
             f"stopped: {_exceeded(ended.limit)}, which is the limit here: {_what(ended)} "
-            f"killed{_while_running(ended)}; what it printed is {_where(background)}. "
+            f"killed{_while_running(ended)}; what it printed is {where}. "
             f"{_NEXT[ended.limit.name]}"
         )
     elif ended.exit_code < 0:
@@ -61,10 +62,6 @@ def silence(seconds: float, words: str) -> str:
 def on_one_line(command: str) -> str:
     line = " ".join(command.split())
     return line if len(line) <= _MAX_COMMAND else line[: _MAX_COMMAND - 3] + "..."
-
-
-def _where(background: int) -> str:
-    return f'shown by bash_output {{"id": {background}, "offset": 1}}' if background else "above"
 
 
 def _what(ended: CommandResult) -> str:

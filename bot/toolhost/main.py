@@ -9,7 +9,6 @@ import ctypes
 import os
 import resource
 import signal
-import sys
 
 from bot.contracts import wire
 from bot.toolhost import canaries
@@ -33,8 +32,6 @@ def main() -> None:
     if start_message is None:
         return
     facts = {
-        "python": ".".join(map(str, sys.version_info[:3])),
-        "uid": os.getuid(),
         "pid": os.getpid(),
         "leaks": canaries.reached(start_message["canaries"]) if start_message["canaries"] else [],
     }

@@ -68,19 +68,6 @@ def with_notes(excerpt: OutputExcerpt, notes: Sequence[str], nothing: str) -> st
     return text + "\n".join(f"[{note}]" for note in notes)
 
 
-def line_start(spill: Spill, line: int) -> Start:
-    """The position of `line`, counted from 1; the end of the file if it has fewer lines."""
-    at = lines = 0
-    while lines < line - 1 and (piece := spill.read(at, _HEAD_BYTES)):
-        feeds = piece.count(b"\n")
-        if lines + feeds < line - 1:
-            lines, at = lines + feeds, at + len(piece)
-            continue
-        before = piece.split(b"\n", line - 1 - lines)[-1]
-        return Start(at + len(piece) - len(before), line - 1)
-    return Start(at, lines)
-
-
 def _lines(raw: bytes) -> tuple[list[str], bool]:
     """The lines with their ends, long ones cut, and whether one was cut. Only line feeds end a line."""
     text = raw.decode("utf-8", "ignore")  # plain already; only the edges of a piece may be broken

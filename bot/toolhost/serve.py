@@ -134,7 +134,7 @@ class Server:
                 self._answers.get_nowait()
 
     def _call(self, message: Message) -> None:
-        self._context.seq = message["seq"]
+        self._context.seq = message["id"]
         self._context.records = self._records_of(message.get("agent", ""))
         self._context.echo = self._echo if message.get("echo") is True else None
         self._begin(message["id"])

@@ -66,17 +66,9 @@ def apply_steps(steps: Sequence[Step]) -> None:
 def put(step: Step, temporary: str) -> None:
     """Make a step visible. Raises `OSError`, `FileExistsError` where a file to create is there meanwhile."""
     if step.before is None:
-        try:
-            os.link(temporary, step.path)
-        except FileExistsError:
-            raise
-        except OSError:
-            # A file system without hard links: the check and the rename are then two steps.
-            if os.path.lexists(step.path):
-                raise FileExistsError(17, "it is there already", str(step.path)) from None
-            os.replace(temporary, step.path)
-        return
-    if not stat.S_ISREG(os.lstat(step.path).st_mode):
+        if os.path.lexists(step.path):
+            raise FileExistsError(17, "it is there already", str(step.path))
+    elif not stat.S_ISREG(os.lstat(step.path).st_mode):
         raise FileNotFoundError(2, "no regular file any more", str(step.path))
     if step.after is None:
         os.unlink(step.path)

@@ -23,20 +23,20 @@ from bot.toolhost.transaction import Step, StepFailed, apply_steps
 
 
 class Change(NamedTuple):
-    """One file. `before` is `None` if it is to be created, `after` if it is to be deleted; a file that moves is
-    created, with the old file as `source`."""
+    """One file. `before` is `None` if it is to be created, `after` if it is to be deleted. A move is two changes: the
+    new file with the old one as `source`, and the old one with the new name as `moved_to`."""
 
     path: Path
     before: LoadedFile | None
     after: Text | None
     source: LoadedFile | None = None
+    moved_to: str = ""
 
 
 class _Proposal(NamedTuple):
     change: Change
     name: str
     data: bytes | None
-    digest: str | None
     diff: Diff
     mode: int | None
 
@@ -55,7 +55,7 @@ def commit(context: Context, tool: str, changes: Sequence[Change]) -> tuple[dict
     for proposal in proposals:
         _check_unmoved(context, proposal)
     _write(context, proposals)
-    return tuple(file for proposal in proposals for file in _record_change(context, proposal))
+    return tuple(_record_change(context, proposal) for proposal in proposals)
 
 
 def _propose(context: Context, change: Change, most: int) -> _Proposal:
@@ -63,7 +63,7 @@ def _propose(context: Context, change: Change, most: int) -> _Proposal:
     if ".git" in (part.lower() for part in Path(name).parts):
         raise ToolFailure(f"{name} belongs to git itself and is never edited. Use git through bash.")
     before, after = change.before or change.source, change.after
-    data = None if after is None else _encoded(change, after, name)
+    data = None if after is None else _encoded(after, before, name)
     diff = compare(
         before.text.content if before else "",
         after.content if after else "",
@@ -73,11 +73,10 @@ def _propose(context: Context, change: Change, most: int) -> _Proposal:
         source=change.source.name if change.source else "",
     )
     mode = stat.S_IMODE(os.lstat(before.path).st_mode) if before else None
-    return _Proposal(change, name, data, None if data is None else sha256(data), diff.cut(most), mode)
+    return _Proposal(change, name, data, Diff("", 0, 0) if change.moved_to else diff.cut(most), mode)
 
 
-def _encoded(change: Change, after: Text, name: str) -> bytes:
-    before = change.before or change.source
+def _encoded(after: Text, before: LoadedFile | None, name: str) -> bytes:
     try:
         data = encode(after, before.text.content if before else "")
     except NotEncodableError as error:
@@ -88,11 +87,7 @@ def _encoded(change: Change, after: Text, name: str) -> bytes:
 
 
 def _ask(context: Context, tool: str, proposals: Sequence[_Proposal]) -> None:
-    files: list[tuple[str, str]] = []
-    for proposal in proposals:
-        files.append((proposal.name, proposal.action))
-        if proposal.change.source:
-            files.append((proposal.change.source.name, "delete"))
+    files = [(proposal.name, proposal.action) for proposal in proposals]
     answer = context.ask(tool, files, "".join(proposal.diff.text for proposal in proposals))
     names = _list_names([name for name, _ in files])
     if not answer.allow:
@@ -112,21 +107,17 @@ def _check_unmoved(context: Context, proposal: _Proposal) -> None:
             f"{proposal.name} became a link meanwhile; nothing was written. Look at it with ls."
         )
     # If there is nothing yet, creation fails by itself if something appeared.
-    for known in filter(None, (change.before, change.source)):
-        if read(context, known.path, known.name) != known.data:
-            raise ToolFailure(
-                f"{known.name} changed meanwhile; nothing was written. Call {view_call(known.name)} again."
-            )
+    if change.before and read(context, change.path, proposal.name) != change.before.data:
+        raise ToolFailure(
+            f"{proposal.name} changed meanwhile; nothing was written. Call {view_call(proposal.name)} again."
+        )
 
 
 def _write(context: Context, proposals: Sequence[_Proposal]) -> None:
-    steps: list[Step] = []
-    for proposal in proposals:
-        change = proposal.change
-        before = change.before.data if change.before else None
-        steps.append(Step(change.path, before, proposal.data, proposal.mode))
-        if change.source:
-            steps.append(Step(change.source.path, change.source.data, None, proposal.mode))
+    steps = [
+        Step(one.change.path, one.change.before.data if one.change.before else None, one.data, one.mode)
+        for one in proposals
+    ]
     try:
         apply_steps(steps)
     except StepFailed as failed:
@@ -155,42 +146,29 @@ def _write_error(context: Context, failed: StepFailed, steps: Sequence[Step]) ->
     return ToolFailure(f"{failure(error, name)} Nothing was written: {state}.")
 
 
-def _record_change(context: Context, proposal: _Proposal) -> list[dict[str, Any]]:
+def _record_change(context: Context, proposal: _Proposal) -> dict[str, Any]:
     """Record what the model knows of the file now, and return the file's metadata."""
     change, diff = proposal.change, proposal.diff
+    digest = None if proposal.data is None else sha256(proposal.data)
     context.originals.setdefault(proposal.name, change.before.data if change.before else None)
+    if change.source is not None:
+        context.records.move(change.source.path, change.path)
+    if change.after is None or digest is None:
+        context.records.forget(change.path)
+    else:
+        context.records.wrote(change.path, digest, count_lines(to_lf(change.after.content)))
     noted = {
         "path": proposal.name,
         "diff": diff.text,
         "additions": diff.additions,
         "removals": diff.removals,
         "before_hash": change.before.sha256 if change.before else None,
-        "after_hash": None,
+        "after_hash": digest,
         "created": change.before is None,
         "mode": _mode(proposal),
     }
-    if change.after is None or proposal.digest is None:
-        context.records.forget(change.path)
-        return [noted]
-    noted["after_hash"] = proposal.digest
-    if change.source is not None:
-        context.originals.setdefault(change.source.name, change.source.data)
-        context.records.move(change.source.path, change.path)
-    context.records.wrote(change.path, proposal.digest, count_lines(to_lf(change.after.content)))
-    if change.source is None:
-        return [noted]
-    gone = {
-        "path": change.source.name,
-        "diff": "",
-        "additions": 0,
-        "removals": 0,
-        "before_hash": change.source.sha256,
-        "after_hash": None,
-        "created": False,
-        "moved_to": proposal.name,
-        "mode": noted["mode"],
-    }
-    return [noted | {"moved_from": change.source.name}, gone]
+    moved = {"moved_from": change.source.name} if change.source else {}
+    return noted | moved | ({"moved_to": change.moved_to} if change.moved_to else {})
 
 
 def _mode(proposal: _Proposal) -> int | None:

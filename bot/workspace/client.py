@@ -18,8 +18,8 @@ from bot.contracts.journal import FileVersion
 from bot.contracts.tools import Answer, ToolOutcome
 from bot.contracts.wire import WireError
 from bot.workspace import frames, start
-from bot.workspace.frames import Channel, Facts, Question
-from bot.workspace.process import HostEndedError, HostProcess, WorkspaceError
+from bot.workspace.frames import Facts, Question
+from bot.workspace.process import HostEndedError, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement
 from bot.workspace.start import StartOptions, make_folders, plan_start
@@ -70,8 +70,7 @@ class Workspace:
 
     def __init__(
         self,
-        process: HostProcess,
-        channel: Channel,
+        host: start.Host,
         facts: Facts,
         start_message: Mapping[str, Any],
         ask: Ask,
@@ -83,16 +82,14 @@ class Workspace:
         self.root = str(start_message["root"])
         """The path of the tree inside."""
         self.proxy = proxy
-        self._process = process
-        self._channel = channel
+        self._process = host.process
+        self._channel = host.channel
         self._ask = ask
         self._spill = str(start_message["spill"])
         self._turn = threading.RLock()
         self._ending = threading.Lock()
         self._ended = ""
         self._next = 1
-        self._scan_open: int | None = None
-        self._scan_done: ScanResult | None = None
         self._limits_met: dict[tuple[str, int], str] = {}
 
     @classmethod
@@ -109,21 +106,20 @@ class Workspace:
                 f"The policy gives this run egress ({', '.join(egress.presets)}), and the sandbox used here "
                 f"({confinement.name}) has none. {HOW_TO_FIX}"
             )
-        planned = plan_start(confinement, options, folders)
-        process = HostProcess(confinement, planned.argv, planned.mounts, planned.own_environment)
-        channel = Channel(*process.pipes, process.is_stopped)
+        mounts, start_message = plan_start(confinement, options, folders)
+        host = start.Host(confinement, mounts)
         try:
-            facts = start.handshake(confinement, channel, planned.start_message, folders)
-            process.open_inside()
-            proxy = egress.open(process.inside) if egress and confinement.confines else None
+            facts = start.handshake(confinement, host, start_message, folders)
+            host.process.open_inside()
+            proxy = egress.open(host.process.inside) if egress and confinement.confines else None
         except WireError as error:
-            words = process.last_words()
-            start.end_host(process, channel)
+            words = host.process.last_words()
+            host.end()
             raise start.start_error(confinement, words, error) from error
         except BaseException:
-            start.end_host(process, channel)
+            host.end()
             raise
-        workspace = cls(process, channel, facts, planned.start_message, ask, proxy)
+        workspace = cls(host, facts, start_message, ask, proxy)
         workspace.dependencies = options.dependencies
         return workspace
 
@@ -144,14 +140,12 @@ class Workspace:
         once: diagnostics wait for the last.
         """
         with self._turn:
-            self._collect_scan()
             identity = self._take_number()
             call = {
                 "type": "call",
                 "id": identity,
                 "tool": tool,
                 "arguments": dict(arguments),
-                "seq": identity,
                 "agent": agent,
                 "echo": printed is not None,
                 "more_edits": more_edits,
@@ -175,21 +169,15 @@ class Workspace:
         """For each command that reached a limit of the sandbox its name, as the host reports it."""
         return self._limits_met.values()
 
-    def begin_scan(self) -> None:
-        """Have the host search changed files while the caller does something else."""
-        with self._turn:
-            if self._scan_open is None and self._scan_done is None:
-                self._scan_open = self._take_number()
-                self._send({"type": "scan", "id": self._scan_open})
-
     def scan(self) -> ScanResult:
-        """The result of the scan that was begun, or of a new one. Raises `WorkspaceError`."""
+        """Have the host search the files that changed since the last scan or edit. Raises `WorkspaceError`."""
         with self._turn:
-            self.begin_scan()
-            self._collect_scan()
-            assert self._scan_done is not None
-            result, self._scan_done = self._scan_done, None
-            return result
+            identity = self._take_number()
+            self._send({"type": "scan", "id": identity})
+            try:
+                return self._await_changes(identity, time.monotonic() + _SCAN_LIMIT)
+            except WireError as error:
+                raise self._fail("during a scan", error) from error
 
     @property
     def closed(self) -> bool:
@@ -260,25 +248,18 @@ class Workspace:
         folder, _, name = path.rpartition("/")
         return folder == self._spill and name not in ("", ".", "..")
 
-    def _collect_scan(self) -> None:
-        if self._scan_open is None:
-            return
-        identity, self._scan_open = self._scan_open, None
-        deadline = time.monotonic() + _SCAN_LIMIT
+    def _await_changes(self, identity: int, deadline: float) -> ScanResult:
         files: list[FileVersion] = []
         size, done, note = 0, False, ""
-        try:
-            while not done:
-                frame = self._channel.receive(deadline)
-                if frame is not None:
-                    some, done, note = frames.changes(frame, identity)
-                    files += some
-                    size += sum(len(change.content or b"") for change in some)
-                if len(files) > _MAX_SCANNED or size > _MAX_SCANNED_BYTES:
-                    raise WireError("it reports changed files without end")
-        except WireError as error:
-            raise self._fail("during a scan", error) from error
-        self._scan_done = ScanResult(tuple(files), note)
+        while not done:
+            frame = self._channel.receive(deadline)
+            if frame is not None:
+                some, done, note = frames.changes(frame, identity)
+                files += some
+                size += sum(len(change.content or b"") for change in some)
+            if len(files) > _MAX_SCANNED or size > _MAX_SCANNED_BYTES:
+                raise WireError("it reports changed files without end")
+        return ScanResult(tuple(files), note)
 
     def _take_number(self) -> int:
         number = self._next

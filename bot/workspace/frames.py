@@ -43,8 +43,6 @@ _Frame = Mapping[str, Any]
 class Facts(NamedTuple):
     """The facts in the frame `ready`. `leaks` are the names of the canaries that the host reached."""
 
-    python: str
-    uid: int
     pid: int
     leaks: tuple[str, ...]
 
@@ -62,15 +60,10 @@ def facts(frame: _Frame) -> Facts:
     """Parse the frame `ready`. Raises `WireError`, like all parsers here, for any other frame."""
     _shape(frame, "ready", {"facts": dict})
     facts = frame["facts"]
-    _fields(facts, {"python": str, "uid": int, "pid": int, "leaks": list})
+    _fields(facts, {"pid": int, "leaks": list})
     if not all(isinstance(leak, str) for leak in facts["leaks"]):
         raise WireError("its list of leaks is not a list of sentences")
-    return Facts(
-        plain(facts["python"]),
-        facts["uid"],
-        facts["pid"],
-        tuple(map(plain, facts["leaks"])),
-    )
+    return Facts(facts["pid"], tuple(map(plain, facts["leaks"])))
 
 
 def question(frame: _Frame, identity: int) -> Question:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,15 +17,12 @@ from typing import NamedTuple
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.sandbox import Canary, SandboxInfo
 from bot.contracts.wire import WireError
-from bot.workspace import canaries, frames, start
+from bot.workspace import canaries, start
 from bot.workspace.canaries import MAY_BE_CLOSED, Canaries
-from bot.workspace.frames import Channel
-from bot.workspace.process import MARK, HostProcess, WorkspaceError
+from bot.workspace.process import WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX, Off, Setting, candidates
 from bot.workspace.sandbox.confinement import Confinement, Mounts
 from bot.workspace.sandbox.landlock import version
-
-_START_LIMIT = 60.0
 
 
 class Chosen(NamedTuple):
@@ -82,12 +78,14 @@ def probe(confinement: Confinement) -> SandboxInfo:
 
 def _reached(confinement: Confinement, mounts: Mounts, planted: Canaries) -> tuple[set[str], set[str]]:
     """The names of the canaries that the unconfined and the confined host reached."""
-    with _Host(Off(), mounts) as outside:
-        with _Host(confinement, mounts) as inside:
-            inside.send(planted, "inside")
-            outside.send(planted, "outside")
-            inside_leaks, outside_leaks = inside.answer(), outside.answer()
-        outside.die()
+    with _host(Off(), mounts) as outside:
+        with _host(confinement, mounts) as inside:
+            inside.send({"type": "probe", "canaries": planted.message("inside")})
+            outside.send({"type": "probe", "canaries": planted.message("outside")})
+            inside_leaks, outside_leaks = inside.ready().leaks, outside.ready().leaks
+        # The process of the host alone, as if it ran unconfined.
+        outside.process.process.kill()
+        outside.process.wait()
         arrived = planted.arrived()
         return (
             canaries.reached(outside_leaks, arrived, "outside", outlived=planted.outlived("outside")),
@@ -95,54 +93,20 @@ def _reached(confinement: Confinement, mounts: Mounts, planted: Canaries) -> tup
         )
 
 
-class _Host:
+@contextmanager
+def _host(confinement: Confinement, mounts: Mounts) -> Iterator[start.Host]:
     """A tool host that only tries the canaries."""
-
-    def __init__(self, confinement: Confinement, mounts: Mounts) -> None:
-        self._confinement = confinement
-        argv = start.host_command(moved=confinement.moves)
-        own = {} if confinement.confines else {MARK: os.urandom(16).hex()}
-        self._process = HostProcess(confinement, argv, mounts, own)
-        self._channel = Channel(*self._process.pipes)
-
-    def send(self, planted: Canaries, tag: str) -> None:
-        with self._starting():
-            start_message = {"type": "probe", "canaries": planted.message(tag)}
-            self._channel.send(start_message, time.monotonic() + _START_LIMIT)
-
-    def answer(self) -> tuple[str, ...]:
-        """The names of the canaries that it reached."""
-        with self._starting():
-            frame = None
-            deadline = time.monotonic() + _START_LIMIT
-            while frame is None:
-                frame = self._channel.receive(deadline)
-            return frames.facts(frame).leaks
-
-    @contextmanager
-    def _starting(self) -> Iterator[None]:
+    host = start.Host(confinement, mounts)
+    try:
+        yield host
+    except WireError as error:
+        words = host.process.last_words().removeprefix("bwrap:").strip() or str(error)
+        raise NoSandboxError(f"{confinement.name} could not be started: {words}.") from error
+    finally:
         try:
-            yield
-        except WireError as error:
-            words = self._process.last_words().removeprefix("bwrap:").strip() or str(error)
-            raise NoSandboxError(f"{self._confinement.name} could not be started: {words}.") from error
-
-    def die(self) -> None:
-        """Kill only the process of the host, as if it ran unconfined."""
-        self._process.process.kill()
-        self._process.wait()
-
-    def __enter__(self) -> _Host:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._channel.hang_up()
-        try:
-            self._process.kill()
+            host.end()
         except WorkspaceError as error:
-            raise NoSandboxError(f"{self._confinement.name}: {error}") from error
-        finally:
-            self._channel.close()
+            raise NoSandboxError(f"{confinement.name}: {error}") from error
 
 
 def _downgraded(confinement: Confinement, reasons: Sequence[str]) -> tuple[str, ...]:

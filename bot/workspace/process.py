@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from bot.contracts.capacity import retry_at_capacity
@@ -23,9 +23,6 @@ from bot.toolhost.descendants import below, children, lives, state
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
 
 _PR_SET_CHILD_SUBREAPER = 36
-
-MARK = "SLASH_AGENT_WORKSPACE"
-"""A variable that every process of an unconfined workspace has, unless it cleared its environment."""
 
 _GONE_LIMIT = 10.0
 _NAMESPACE_LIMIT = 60.0
@@ -52,21 +49,18 @@ class HostProcess:
     `pipes` are the descriptors to read from and to write to it; the caller closes them.
     """
 
-    def __init__(
-        self, confinement: Confinement, argv: Sequence[str], mounts: Mounts, environment: Mapping[str, str]
-    ) -> None:
+    def __init__(self, confinement: Confinement, argv: Sequence[str], mounts: Mounts) -> None:
         """Run `argv` in `confinement` with `mounts`. Raises `WorkspaceError` if it cannot be started, `NoSandboxError`
         if it cannot be confined."""
         self._confined = confinement.confines
         self._in_namespace = confinement.confines and confinement.moves
-        self._mark = environment.get(MARK, "")
         self._inside: int | None = None
         with InheritedFiles() as inherited:
             command = confinement.command(argv, mounts, inherited)
             self._errors, errors = os.pipe()
             self.pipes, (stdin, stdout) = _pipe_pair()
             started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
-            start = partial(subprocess.Popen[bytes], command, env=dict(environment), cwd="/", stdin=stdin)
+            start = partial(subprocess.Popen[bytes], command, env={}, cwd="/", stdin=stdin)
             start = partial(start, stdout=stdout, stderr=errors, start_new_session=True)
             start = partial(start, pass_fds=tuple(inherited.descriptors))
             self._thread = threading.Thread(
@@ -157,24 +151,12 @@ class HostProcess:
                 raise WorkspaceError("The sandbox's processes could not be killed.")
 
     def _kill_unconfined(self) -> None:
-        """The host ends with its pipe, and kills its orphans; then kill the remaining processes."""
+        """The host ends with its pipe, and kills its orphans."""
         self._thread.join(_OWN_WAY_OUT)
         if self._thread.is_alive():
             # Before the host: while it lives, it adopts orphans, which can then be found.
             kill_all(lambda: below(self.process.pid), limit=1.0)
             self.process.kill()
-        kill_all(self._marked, limit=_GONE_LIMIT)
-
-    def _marked(self) -> Iterator[int]:
-        wanted = f"{MARK}={self._mark}".encode()
-        for entry in os.listdir("/proc"):
-            if entry.isdigit():
-                try:
-                    with open(f"/proc/{entry}/environ", "rb") as environ:
-                        if wanted in environ.read().split(b"\0"):
-                            yield int(entry)
-                except OSError:
-                    continue  # another user's, or it has ended
 
 
 def _live(

@@ -20,7 +20,7 @@ from bot.ecosystems.registry import ecosystems
 from bot.workspace import canaries, environment, frames
 from bot.workspace.dependencies.placement import place_folders
 from bot.workspace.frames import Channel, Facts
-from bot.workspace.process import MARK, HostProcess, WorkspaceError
+from bot.workspace.process import HostProcess, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies, Mounts
 from bot.workspace.sandbox.toolchains import Toolchains
@@ -55,15 +55,6 @@ CHECKERS = tuple(name for one in ecosystems() for name in one.bundled)
 _ELF = b"\x7fELF"
 _HANDSHAKE_LIMIT = 60.0
 """Seconds. A host that ends closes its pipe, so this is for one that hangs, on a machine with other work."""
-
-
-class StartPlan(NamedTuple):
-    """How a tool host is started, and its start message."""
-
-    argv: list[str]
-    mounts: Mounts
-    own_environment: dict[str, str]
-    start_message: dict[str, Any]
 
 
 class Folders(NamedTuple):
@@ -129,8 +120,10 @@ class StartOptions:
     own_git: bool = False
 
 
-def plan_start(confinement: Confinement, options: StartOptions, folders: Folders) -> StartPlan:
-    """Plan the start of a host in `folders`."""
+def plan_start(
+    confinement: Confinement, options: StartOptions, folders: Folders
+) -> tuple[Mounts, dict[str, Any]]:
+    """What exists inside, and the start message of a host in `folders`."""
     tree, moves = options.tree, confinement.moves
     tools = options.tools or environment.resolve(
         options.environment, tree, options.dependencies.folders, severs=confinement.severs
@@ -147,7 +140,6 @@ def plan_start(confinement: Confinement, options: StartOptions, folders: Folders
     variables |= environment.of_tree(tree, root, variables["PATH"])
     variables |= _of_network(options.egress, variables) if confinement.confines else {}
     variables |= environment.of_use(tmp, checks=options.checks)
-    own = {} if confinement.confines else {MARK: os.urandom(16).hex()}
     if options.with_caches and not folders.continued:
         link_caches(tools.caches, folders.tmp / "home")
     own_programs = find_own_programs(moved=moves, writable=(tree, *folders.writable))
@@ -164,13 +156,13 @@ def plan_start(confinement: Confinement, options: StartOptions, folders: Folders
         "shown": str(folders.shown),
         "readable": [*(path for _, path in skills), *map(str, options.archives)],
         "programs": {name: inside for name, (_, inside) in own_programs.items()},
-        "environment": variables | own,
+        "environment": variables,
         "assume_read": options.assume_read,
         "checks": options.checks,
         "limits": dict(options.limits or {}),
         **({"diagnostics": dict(options.diagnostics)} if options.diagnostics is not None else {}),
     }
-    return StartPlan(host_command(moved=moves), mounts, own, start_message)
+    return mounts, start_message
 
 
 def _mounts(
@@ -253,14 +245,41 @@ def _is_program(path: Path) -> bool:
         return False
 
 
+class Host:
+    """A started tool host and the pipe to it. Raises as `HostProcess` does."""
+
+    def __init__(self, confinement: Confinement, mounts: Mounts) -> None:
+        self.process = HostProcess(confinement, host_command(moved=confinement.moves), mounts)
+        self.channel = Channel(*self.process.pipes, self.process.is_stopped)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        self.channel.send(message, time.monotonic() + _HANDSHAKE_LIMIT)
+
+    def ready(self) -> Facts:
+        deadline = time.monotonic() + _HANDSHAKE_LIMIT
+        while (frame := self.channel.receive(deadline)) is None:
+            pass
+        return frames.facts(frame)
+
+    def end(self) -> None:
+        """End every process of it. Raises `WorkspaceError` if one cannot be killed."""
+        self.channel.hang_up()
+        try:
+            self.process.kill()
+        finally:
+            self.channel.close()
+
+
 def handshake(
-    confinement: Confinement, channel: Channel, start_message: Mapping[str, Any], folders: Folders
+    confinement: Confinement, host: Host, start_message: Mapping[str, Any], folders: Folders
 ) -> Facts:
     """Send the start message; return the host's facts. Raises `NoSandboxError` where a canary was reached."""
     if not confinement.confines:
-        return _exchange(channel, {**start_message, "canaries": {}})
+        host.send({**start_message, "canaries": {}})
+        return host.ready()
     with canaries.plant(folders.own / "canaries", folders.tmp) as planted:
-        facts = _exchange(channel, {**start_message, "canaries": planted.message("inside")})
+        host.send({**start_message, "canaries": planted.message("inside")})
+        facts = host.ready()
         reached = canaries.reached(facts.leaks, planted.arrived(), "inside")
     if leaks := reached - confinement.lets_through:
         raise NoSandboxError(
@@ -269,27 +288,12 @@ def handshake(
     return facts
 
 
-def _exchange(channel: Channel, start_message: Mapping[str, Any]) -> Facts:
-    deadline = time.monotonic() + _HANDSHAKE_LIMIT
-    channel.send(start_message, deadline)
-    while (frame := channel.receive(deadline)) is None:
-        pass
-    return frames.facts(frame)
-
-
 def start_error(confinement: Confinement, words: str, error: WireError) -> WorkspaceError | NoSandboxError:
     """The error of a host that did not start. `words` is the last line of its standard error."""
     if confinement.confines and (not confinement.moves or words.startswith("bwrap:") or not words):
         step = words.removeprefix("bwrap:").strip() or str(error)
         return NoSandboxError(f"The sandbox ({confinement.name}) could not be started: {step}. {HOW_TO_FIX}")
     return WorkspaceError(f"The tool host did not start: {words or error}.")
-
-
-def end_host(process: HostProcess, channel: Channel) -> None:
-    """End a host whose start failed."""
-    channel.hang_up()
-    process.kill()
-    channel.close()
 
 
 def host_command(*, moved: bool) -> list[str]:

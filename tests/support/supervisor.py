@@ -25,7 +25,7 @@ def main() -> None:
     with Workspace.start(
         find(), StartOptions(Path(tree), Path(folder), os.environ), lambda _: Answer(True)
     ) as workspace:
-        say({"pid": workspace.facts.pid, "uid": workspace.facts.uid, "leaks": workspace.facts.leaks})
+        say({"pid": workspace.facts.pid, "leaks": workspace.facts.leaks})
         for line in sys.stdin:
             call = json.loads(line)
             outcome = workspace.call(call["tool"], call["arguments"], CancelToken())

@@ -30,7 +30,7 @@ def receive():
         body += os.read(0, size - len(body))
     return json.loads(body)
 def ready(**more):
-    send({"type": "ready", "facts": {"python": "3", "uid": 1, "pid": 2, "leaks": []} | more})
+    send({"type": "ready", "facts": {"pid": 2, "leaks": []} | more})
 hello = receive()
 """
 
@@ -79,10 +79,10 @@ STARTS = {
     "no JSON": ("send(b'nonsense'); time.sleep(60)", "not JSON"),
     "no object": ("send(b'[]'); time.sleep(60)", "not a JSON object"),
     "JSON too deep": ("send(b'[' * 200000); time.sleep(60)", "nested too deeply"),
-    "a number that is none": ("ready(uid=float('nan')); time.sleep(60)", "NaN is not JSON"),
+    "a number that is none": ("ready(pid=float('nan')); time.sleep(60)", "NaN is not JSON"),
     "another frame": ("send({'type': 'result'}); time.sleep(60)", "'result' where 'ready' was due"),
     "a fact too many": ("ready(more=1); time.sleep(60)", "other fields"),
-    "a fact of the wrong kind": ("ready(uid=True); time.sleep(60)", "'uid' of a message has the wrong type"),
+    "a fact of the wrong kind": ("ready(pid=True); time.sleep(60)", "'pid' of a message has the wrong type"),
     "leaks that are no sentences": ("ready(leaks=[1]); time.sleep(60)", "not a list of sentences"),
 }
 

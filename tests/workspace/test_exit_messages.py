@@ -23,10 +23,10 @@ def test_a_time_out_says_what_was_killed_what_ran_and_what_to_do() -> None:
 
 
 def test_a_time_out_in_the_background_names_what_can_be_done_there() -> None:
-    (note,) = ending(LATE, 120, background=7)
+    (note,) = ending(LATE, 120, "$TMPDIR/out/7.txt")
     assert note.endswith(
-        'what it printed is shown by bash_output {"id": 7, "offset": 1}. Start it again with a longer timeout (at most '
-        "600 s), or with none: nothing limits it then"
+        "what it printed is in $TMPDIR/out/7.txt. Start it again with a longer timeout (at most 600 s), or with none: "
+        "nothing limits it then"
     )
 
 

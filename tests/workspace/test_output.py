@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.toolhost.output import LIMIT, LINE_LIMIT, OutputExcerpt, Start, line_start, present
+from bot.toolhost.output import LIMIT, LINE_LIMIT, OutputExcerpt, Start, present
 from bot.toolhost.spill import Spill
 
 
@@ -142,22 +142,9 @@ def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path) -> None:
     with Spill(tmp_path, 1) as spill:
         spill(b"one\ntwo\nthree\nfo")
         assert present(spill).text == "one\ntwo\nthree\nfo"
-        assert present(spill, line_start(spill, 3)).text == "three\nfo"
-        assert present(spill, line_start(spill, 99)).text == "fo"
         shown = Start(spill.size, spill.newlines)
         spill(b"ur\nfive\n")
         assert present(spill, shown).text == "four\nfive\n"
-
-
-@given(st.lists(st.integers(0, 200_000), max_size=12), st.integers(1, 14))
-@settings(max_examples=40, deadline=None)
-def test_a_line_is_found_where_it_begins(lengths: list[int], line: int) -> None:
-    lines = [b"x" * length + b"\n" for length in lengths]
-    with tempfile.TemporaryDirectory() as folder, Spill(Path(folder), 1) as spill:
-        for each in lines:
-            spill(each)
-        before = min(line - 1, len(lines))
-        assert line_start(spill, line) == Start(sum(map(len, lines[:before])), before)
 
 
 @settings(max_examples=60, deadline=None)

@@ -106,14 +106,6 @@ def test_a_broken_git_folder_does_not_stop_the_scan(workspace: Workspace) -> Non
     assert changed(workspace)["a.txt"].content == b"one\ntwo\n"
 
 
-def test_a_scan_begun_is_collected_by_a_later_call(workspace: Workspace) -> None:
-    bash(workspace, "echo two >> a.txt")
-    workspace.begin_scan()
-    bash(workspace, "echo three >> a.txt")
-    assert changed(workspace)["a.txt"].content == b"one\ntwo\n"
-    assert changed(workspace)["a.txt"].content == b"one\ntwo\nthree\n"
-
-
 def test_a_file_without_end_takes_no_time(bench: Bench) -> None:
     """It is sparse: made in a moment, and hashed for hours. Its time stamp says that it was just written."""
     first = bench.start()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,24 +20,18 @@ from bot.toolhost.text import Encoding, Text, line_ends
 from bot.toolhost.write_changes import Change
 
 
+@dataclass(slots=True)
 class _File:
-    """One file of the overlay. `draft` is `None` if it is to be gone; `source` is the file it is moved from."""
+    """One file of the overlay. `draft` is `None` once it is gone, for the reason `gone_because`; `source` is the file
+    it is moved from."""
 
-    def __init__(
-        self,
-        path: Path,
-        before: LoadedFile | None,
-        draft: Draft | None,
-        encoding: Encoding,
-        source: LoadedFile | None = None,
-    ) -> None:
-        self.path = path
-        self.before = before
-        self.draft = draft
-        self.encoding = encoding
-        self.source = source
-        self.gone_because = ""
-        self.stale = ""
+    path: Path
+    before: LoadedFile | None
+    draft: Draft | None
+    encoding: Encoding
+    source: LoadedFile | None = None
+    gone_because: str = ""
+    stale: str = ""
 
 
 class Plan(NamedTuple):
@@ -162,9 +157,10 @@ class _Overlay:
 
     def _changes(self) -> list[Change]:
         changes: list[Change] = []
+        moved = {file.source.path for file in self._files.values() if file.source}
         for file in self._files.values():
             if file.draft is None:
-                if not self._moved_on(file):
+                if file.before is not None and file.path not in moved:
                     changes.append(Change(file.path, file.before, None))
                 continue
             after = Text(file.draft.content, file.encoding)
@@ -172,11 +168,10 @@ class _Overlay:
                 self._notes.append(f"{file.before.name} is as it was.")
                 continue
             changes.append(Change(file.path, file.before, after, source=file.source))
+            if file.source is not None:
+                target = relative(self._context, file.path)
+                changes.append(Change(file.source.path, file.source, None, moved_to=target))
         return changes
-
-    def _moved_on(self, file: _File) -> bool:
-        """Whether the file's deletion is part of a move: it is a move's source, or an intermediate name."""
-        return file.before is None or any(other.source is file.before for other in self._files.values())
 
     def _wrong(self, what: Operation | Section, path: str, message: str) -> None:
         self._problems.append(Problem(what.line, path, message))

@@ -24,16 +24,7 @@ _SIGNS_IN = 4096
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     job = find(arguments, context)
     job.wait(integer_argument(arguments, "wait", 0, 0, MAX_WAIT), context.cancelled)
-    if arguments.get("offset") is None:
-        return new_output(job, context)
-    return new_output(job, context, _from_line(job, integer_argument(arguments, "offset", 1, 1, 1 << 40)))
-
-
-def _from_line(job: Job, line: int) -> list[str]:
-    """Continue from this line; return a note if there are fewer lines."""
-    job.next_start = output.line_start(job.spill, line)
-    missing = line - 1 > job.next_start.lines
-    return [f"its output has {job.next_start.lines} whole lines so far"] if missing else []
+    return new_output(job, context)
 
 
 def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOutcome:
@@ -101,4 +92,4 @@ def _state(job: Job) -> list[str]:
         return [f"it was killed, since its output could not be kept: {job.failure}"]
     if job.number and job.ended.cancelled:
         return [f"killed after {job.ended.duration:.1f} s"]
-    return ending(job.ended, job.timeout, job.number)
+    return ending(job.ended, job.timeout, job.spill.name if job.number else "")
