@@ -87,26 +87,18 @@ def create_branch(repo: Path, name: str, *, source: Git, commit: str, base: str)
     if not _NAME.fullmatch(name):
         raise CheckoutError(f"{name!r} is not a name this program gives to a branch")
     target = Git(git_dir_of(repo))
-    work_tree = target.git_dir.parent
     revisions = f"{commit}\n^{base}\n".encode()
     try:
-        target.run("cat-file", "-e", base, work_tree=work_tree)
+        target.run("cat-file", "-e", base)
     except GitError as error:
         raise CheckoutError(
             f"no branch {name} could be made in {repo}: it no longer has the commit {base} that the change is made on"
         ) from error
     try:
         pack = source.run("pack-objects", "-q", "--revs", "--thin", "--stdout", input=revisions)
-        target.run("unpack-objects", "-q", input=pack, work_tree=work_tree)
-        ref = _free_name(target, work_tree, name)
-        target.run(
-            "update-ref",
-            "--no-deref",
-            f"refs/heads/{ref}",
-            commit,
-            _NO_OBJECT * len(commit),
-            work_tree=work_tree,
-        )
+        target.run("unpack-objects", "-q", input=pack)
+        ref = _free_name(target, name)
+        target.run("update-ref", "--no-deref", f"refs/heads/{ref}", commit, _NO_OBJECT * len(commit))
     except GitError as error:
         raise CheckoutError(f"no branch {name} could be made in {repo}: {error.detail}") from error
     return ref
@@ -116,9 +108,7 @@ def check_branch_prefix(repo: Path) -> None:
     """Raise `CheckoutError` if the repository has a branch named like the prefix of the branches that we create."""
     git = Git(git_dir_of(repo))
     ref = f"refs/heads/{_PREFIX}"
-    if git.run("for-each-ref", "--format=%(refname)", ref, work_tree=git.git_dir.parent).split()[:1] == [
-        ref.encode()
-    ]:
+    if git.run("for-each-ref", "--format=%(refname)", ref).split()[:1] == [ref.encode()]:
         raise CheckoutError(
             f"a branch named {_PREFIX!r} is in the way of the branches {_PREFIX}/...: "
             f"rename it, as in: git branch -m {_PREFIX} {_PREFIX}-old"
@@ -155,7 +145,7 @@ def uncommitted_files(repo: Path, *arguments: str) -> list[tuple[str, str]]:
             "--ignore-submodules=dirty",
             *arguments,
             work_tree=work_tree,
-            env=clean_environment(_without_filters(git, work_tree)),
+            env=clean_environment(_without_filters(git)),
         )
     except GitError as error:
         raise CheckoutError(
@@ -165,17 +155,11 @@ def uncommitted_files(repo: Path, *arguments: str) -> list[tuple[str, str]]:
     return [(entry[:2], entry[3:]) for entry in os.fsdecode(listing).split("\0") if entry]
 
 
-def _without_filters(git: Git, work_tree: Path) -> dict[str, str]:
+def _without_filters(git: Git) -> dict[str, str]:
     """Return settings that disable the filters of the repository's configuration for `git status`."""
     try:
-        listing = git.run(
-            "config",
-            "--null",
-            "--name-only",
-            "--get-regexp",
-            r"^filter\..*\.(clean|process|required)$",
-            work_tree=work_tree,
-        )
+        pattern = r"^filter\..*\.(clean|process|required)$"
+        listing = git.run("config", "--null", "--name-only", "--get-regexp", pattern)
     except GitError as error:
         if error.detail == "exit code 1":  # and not a word: there are none
             return {}
@@ -184,16 +168,12 @@ def _without_filters(git: Git, work_tree: Path) -> dict[str, str]:
     return {name: "false" if name.endswith(".required") else "" for name in names}
 
 
-def _free_name(target: Git, work_tree: Path, name: str) -> str:
+def _free_name(target: Git, name: str) -> str:
     # A tag of the same name would come first in most commands of git.
     folders = ("refs/heads/", "refs/tags/", "refs/")
-    listing = target.run(
-        "for-each-ref", "--format=%(refname)", *(f"{one}{_PREFIX}" for one in folders), work_tree=work_tree
-    )
+    listing = target.run("for-each-ref", "--format=%(refname)", *(f"{one}{_PREFIX}" for one in folders))
     refs = listing.decode(errors="surrogateescape").split("\n")
     taken = {ref.removeprefix(folder) for ref in refs for folder in folders}
-    if f"refs/heads/{_PREFIX}" in refs:
-        raise CheckoutError(f"a branch named {_PREFIX!r} is in the way of {name}: rename it")
     for number in range(1, _MOST_SUFFIXES):
         candidate = name if number == 1 else f"{name}-{number}"
         if candidate not in taken:

@@ -13,17 +13,15 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bot.checkout import layout, local, remote
-from bot.checkout.errors import CheckoutError, MissingRevisionError, UnavailableError
+from bot.checkout.errors import CheckoutError, UnavailableError
 from bot.checkout.git import Git, GitError
-from bot.checkout.pull import OBJECT_ID, PullHead, fetch_pull, mark_diff_base
+from bot.checkout.pull import OBJECT_ID, PullHead, branch_ref, fetch_pull
 from bot.contracts.plain_text import quoted_names
 from bot.contracts.regular_files import read_regular
 from bot.ecosystems.registry import ecosystems
 
 History = int | Literal["full"]
 
-# Refused by `git check-ref-format`, or a leading hyphen or plus.
-_NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[-+]")
 # Narrower than `git check-ref-format --branch`. Other names are checked out as `base`.
 _PLAIN_BRANCH = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|\.$|/$))[A-Za-z0-9_][A-Za-z0-9._/+#-]{0,199}")
 
@@ -84,7 +82,6 @@ def materialise(checkout: Checkout, tree: Path, *, tree_sha: str | None = None) 
     """Write another pristine work tree, of the base commit or of `tree_sha`. `tree` must not exist."""
     try:
         _write_tree(checkout.git, checkout.base_sha, checkout.branch, tree, tree_sha=tree_sha)
-        layout.copy_history(checkout.git.git_dir, tree / ".git")
     except OSError as error:
         raise UnavailableError(
             f"a work tree cannot be written to {tree}: {error.strerror or error}"
@@ -96,48 +93,41 @@ def _from_local(source: Source, folder: Path, history: History) -> Checkout:
     commit = local.resolve(path, source.revision)
     branch = _branch_or_base(commit.branch)
     git = _trusted(folder, layout.object_format_of(commit.sha), branch)
-    tree = folder / "tree"
     local.fetch(git, path, commit, branch, _depth(history))
     if history == 1:
         local.copy_nearest_tag(git, path, commit)
-    _write_tree(git, commit.sha, branch, tree)
-    return _new_checkout(git, tree, commit.sha, branch, history)
+    return _new_checkout(git, folder, commit.sha, branch, history)
 
 
 def _from_remote(source: Source, folder: Path, history: History) -> Checkout:
     remote.check_url(source.url, source.token)
     revision = source.revision
-    if not revision or _NOT_A_REF.search(revision):
-        raise MissingRevisionError(f"{revision!r} is not the name of a branch or commit")
     by_id = OBJECT_ID.fullmatch(revision) is not None
     branch = _branch_or_base("" if by_id or revision == "HEAD" else revision.removeprefix("refs/heads/"))
     git = _trusted(folder, layout.object_format_of(revision) if by_id else "sha1", branch)
-    wanted = (
-        revision if by_id or revision == "HEAD" or revision.startswith("refs/") else f"refs/heads/{revision}"
-    )
+    as_it_is = by_id or revision == "HEAD" or revision.startswith("refs/")
+    wanted = revision if as_it_is else branch_ref(revision)
     remote.fetch(git.git_dir, source.url, [f"{wanted}:refs/heads/{branch}"], source.token, _depth(history))
     sha = git.run("rev-parse", "--verify", f"refs/heads/{branch}^{{commit}}").decode().strip()
-    tree = folder / "tree"
-    _write_tree(git, sha, branch, tree)
-    return _new_checkout(git, tree, sha, branch, history)
+    return _new_checkout(git, folder, sha, branch, history)
 
 
 def _from_pull(source: Source, head: PullHead, folder: Path, history: History) -> Checkout:
     remote.check_url(source.url, source.token)
     branch = "head"
     git = _trusted(folder, layout.object_format_of(head.sha), branch)
-    base_ref = source.revision.removeprefix("refs/heads/")
-    pull_base = fetch_pull(git, source.url, source.token, head, base_ref=base_ref, depth=_depth(history))
+    depth, base_ref = _depth(history), source.revision.removeprefix("refs/heads/")
+    pull_base = fetch_pull(git, source.url, source.token, head, base_ref=base_ref, depth=depth)
     layout.set_branch(git.git_dir, branch, head.sha)
-    tree = folder / "tree"
-    _write_tree(git, head.sha, branch, tree)
-    checkout = _new_checkout(git, tree, head.sha, branch, history)
-    mark_diff_base(tree, pull_base.merge_base or pull_base.policy_sha)
+    checkout = _new_checkout(git, folder, head.sha, branch, history)
+    # `git diff base` shows the pull request.
+    layout.set_branch(checkout.tree / ".git", "base", pull_base.merge_base or pull_base.policy_sha)
     return checkout._replace(policy_sha=pull_base.policy_sha, merge_base=pull_base.merge_base)
 
 
-def _new_checkout(git: Git, tree: Path, sha: str, branch: str, history: History) -> Checkout:
-    layout.copy_history(git.git_dir, tree / ".git")
+def _new_checkout(git: Git, folder: Path, sha: str, branch: str, history: History) -> Checkout:
+    tree = folder / "tree"
+    _write_tree(git, sha, branch, tree)
     listing = git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")
     entries = [entry.partition("\t") for entry in os.fsdecode(listing).split("\0") if entry]
     paths = tuple(path for _, _, path in entries)
@@ -172,6 +162,7 @@ def _write_tree(git: Git, sha: str, branch: str, tree: Path, *, tree_sha: str | 
         if "invalid path" in error.detail:
             raise CheckoutError(f"the commit cannot be checked out safely: {error.detail}") from error
         raise CheckoutError(f"the commit cannot be checked out: {error.detail}") from error
+    layout.copy_history(git.git_dir, own)
 
 
 def _depth(history: History) -> list[str]:

@@ -84,7 +84,7 @@ def make_dirty_base(repo: Path, include: Sequence[Path], git_dir: Path) -> Dirty
     for file in (index, shallow, *index.parent.glob("sharedindex.*")):
         if file.is_file():
             shutil.copyfile(file, git_dir / file.name)
-    tags = own.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags", work_tree=work_tree)
+    tags = own.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")
     (git_dir / "packed-refs").write_bytes(tags)
     index, listed = git_dir / "index", b"".join(os.fsencode(f"{path}\0") for path in paths)
     arguments = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")

@@ -70,6 +70,8 @@ class Git:
 
     def __init__(self, git_dir: Path) -> None:
         self.git_dir = Path(os.path.abspath(git_dir))
+        # A linked work tree has a file there; git follows it, but it cannot be a working folder.
+        self._folder = self.git_dir.parent if self.git_dir.is_file() else self.git_dir
         self._program = git_program()
 
     def run(
@@ -131,7 +133,7 @@ class Git:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
-                cwd=folder or self.git_dir,
+                cwd=folder or self._folder,
             )
 
         return retry_at_capacity(begin)

@@ -68,11 +68,9 @@ def parse_thread_name(words: str) -> ThreadName | None:
 
 def github_remotes(repo: Path) -> tuple[GitHubRemote, ...]:
     """Return the remotes whose address reads as GitHub's, `upstream` and `origin` first."""
-    git_dir = git_dir_of(repo)
+    git = Git(git_dir_of(repo))
     try:
-        listing = Git(git_dir).run(
-            "config", "--null", "--get-regexp", r"^remote\..*\.url$", work_tree=git_dir.parent
-        )
+        listing = git.run("config", "--null", "--get-regexp", r"^remote\..*\.url$")
     except GitError:  # git's answer if there is none
         return ()
     remotes: dict[str, GitHubRemote] = {}

@@ -80,21 +80,12 @@ def resolve(path: Path, revision: str) -> LocalCommit:
 
 
 def _resolve(path: Path, git_dir: Path, revision: str) -> LocalCommit:
-    # A linked work tree has a file there; git follows it, but it cannot be a working folder.
     git = Git(git_dir)
-    work_tree = git_dir.parent
+    names = (f"{revision}^{{commit}}", "--symbolic-full-name", revision, "--git-path", "objects")
     try:
-        output = git.run(
-            "rev-parse",
-            f"{revision}^{{commit}}",
-            "--symbolic-full-name",
-            revision,
-            "--git-path",
-            "objects",
-            work_tree=work_tree,
-        )
+        output = git.run("rev-parse", *names)
     except GitError as error:
-        raise _not_found(git, work_tree, path, revision, error) from error
+        raise _not_found(git, path, revision, error) from error
     # The name is missing where a commit was given by id; the folder is absolute and may hold any character.
     sha, _, rest = os.fsdecode(output).removesuffix("\n").partition("\n")
     name, _, objects = ("", "", rest) if rest.startswith("/") else rest.partition("\n")
@@ -104,10 +95,10 @@ def _resolve(path: Path, git_dir: Path, revision: str) -> LocalCommit:
     return LocalCommit(sha, branch, Path(objects))
 
 
-def _not_found(git: Git, work_tree: Path, path: Path, revision: str, error: GitError) -> CheckoutError:
+def _not_found(git: Git, path: Path, revision: str, error: GitError) -> CheckoutError:
     try:
         # Any ref at all counts: HEAD may point at a branch that was never born while others hold commits.
-        known = git.run("for-each-ref", "--count=1", work_tree=work_tree)
+        known = git.run("for-each-ref", "--count=1")
     except GitError:
         return CheckoutError(
             f"the repository {path} cannot be read: {error.detail}. See what is damaged with `git fsck` there"
@@ -135,9 +126,8 @@ def git_beside(commit: LocalCommit, git_dir: Path) -> Git:
 def copy_nearest_tag(git: Git, path: Path, commit: LocalCommit) -> None:
     """Put the newest tag that `commit` contains, if any, on `commit` itself, which has no history in `git`: then `git
     describe` prints a version."""
-    git_dir = git_dir_of(path)
     with suppress(GitError):  # there is none, or its history is not whole
-        name = Git(git_dir).run("describe", "--tags", "--abbrev=0", commit.sha, work_tree=git_dir.parent)
+        name = Git(git_dir_of(path)).run("describe", "--tags", "--abbrev=0", commit.sha)
         git.run("tag", "--annotate", "--force", "-m", "x", name.decode().strip(), commit.sha, env=_TAGGER)
 
 

@@ -21,41 +21,35 @@ from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format
 _BATCH_SIZE = 500
 
 
-def blobs_at(
-    git: Git, commit: str, paths: Iterable[str], *, work_tree: Path | None = None
-) -> dict[str, bytes]:
+def blobs_at(git: Git, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
     """Return the contents of those of `paths` that are files in `commit`, with one git process for hundreds. Paths may
-    be hostile. `work_tree` is for a git directory that is a file. Raises `GitError`."""
-    blobs = _read(git, commit, paths, work_tree, ())
-    return {path: data for path, data in blobs if data is not None}
+    be hostile. Raises `GitError`."""
+    return {path: data for path, data in _read(git, commit, paths) if data is not None}
 
 
 def newest_subjects(git: Git, commit: str) -> list[str]:
     """Return the first lines of at most 100 commits up to `commit`, newest first, without merges. Raises `GitError`."""
-    work_tree = git.git_dir.parent if git.git_dir.name == ".git" else None
-    listing = git.run("log", "-100", "--no-merges", "--format=%s", commit, "--", work_tree=work_tree)
+    listing = git.run("log", "-100", "--no-merges", "--format=%s", commit, "--")
     return listing.decode(errors="replace").splitlines()
 
 
 def blobs_behind_links(git: Git, commit: str, paths: Iterable[str]) -> dict[str, bytes | None]:
     """As `blobs_at`, with symbolic links followed within the commit; `None` for a link that leads to nothing in it."""
-    return dict(_read(git, commit, paths, None, ("--follow-symlinks",)))
+    return dict(_read(git, commit, paths, "--follow-symlinks"))
 
 
-def _read(
-    git: Git, commit: str, paths: Iterable[str], work_tree: Path | None, options: Sequence[str]
-) -> Iterator[tuple[str, bytes | None]]:
+def _read(git: Git, commit: str, paths: Iterable[str], *options: str) -> Iterator[tuple[str, bytes | None]]:
     remaining = iter(paths)
     while batch := list(islice(remaining, _BATCH_SIZE)):
-        yield from _read_batch(git, commit, batch, work_tree, options)
+        yield from _read_batch(git, commit, batch, options)
 
 
 def _read_batch(
-    git: Git, commit: str, paths: list[str], work_tree: Path | None, options: Sequence[str]
+    git: Git, commit: str, paths: list[str], options: Sequence[str]
 ) -> Iterator[tuple[str, bytes | None]]:
     names = [(path, f"{commit}:{path}".encode(errors="surrogateescape")) for path in paths if _is_name(path)]
     data = b"".join(name + b"\0" for _, name in names)
-    output = git.run("cat-file", "--batch", "-z", *options, input=data, work_tree=work_tree)
+    output = git.run("cat-file", "--batch", "-z", *options, input=data)
     position = 0
     for path, name in names:
         missing = name + b" missing\n"

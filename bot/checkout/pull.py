@@ -7,10 +7,9 @@ untrusted: policy, instructions and settings are read at the tip of the base bra
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
-from bot.checkout import layout, remote
+from bot.checkout import remote
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
 
@@ -18,8 +17,8 @@ _HEAD = "refs/agent/head"
 _POLICY = "refs/agent/policy"
 _MERGE_BASE = "refs/agent/merge-base"
 OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# What no ref name may have. The name is never first in an argument, so a leading hyphen does no harm.
-_NOT_IN_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
+# Refused by `git check-ref-format`, or a leading hyphen or plus.
+_NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[-+]")
 
 
 class PullHead(NamedTuple):
@@ -63,7 +62,7 @@ def recorded_pull_base(git: Git) -> PullBase:
 
 def branch_ref(name: str) -> str:
     """Return the full ref of a branch. Raises `MissingRevisionError` for an invalid name."""
-    if not name or _NOT_IN_A_REF.search(name):
+    if not name or _NOT_A_REF.search(name):
         raise MissingRevisionError(f"{name!r} is not the name of a branch")
     return f"refs/heads/{name}"
 
@@ -92,8 +91,3 @@ def _sha_of(git: Git, ref: str) -> str:
         return git.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").decode().strip()
     except GitError:
         return ""
-
-
-def mark_diff_base(tree: Path, commit: str) -> None:
-    """Point the branch `base` of the work tree's own git at the merge base: `git diff base` shows the pull request."""
-    layout.set_branch(tree / ".git", "base", commit)

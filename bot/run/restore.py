@@ -98,7 +98,7 @@ def _base_if_there(repo: Path, recording: JournalFile) -> Callable[[str], bytes 
 
 def _blob(git: Git, commit: str, path: str) -> bytes | None:
     try:
-        return blobs_at(git, commit, [path], work_tree=git.git_dir.parent).get(path)
+        return blobs_at(git, commit, [path]).get(path)
     except GitError as error:
         raise UsageError(f"{path} cannot be read at {commit[:12]}: {error.detail}.") from error
 

@@ -159,7 +159,7 @@ def _base(repo: Path, base: str, head: LocalCommit) -> tuple[str, LocalCommit]:
 def _merge_base(repo: Path, base: LocalCommit, head: LocalCommit, name: str) -> str:
     git_dir = git_dir_of(repo)
     try:
-        return Git(git_dir).run("merge-base", base.sha, head.sha, work_tree=git_dir.parent).decode().strip()
+        return Git(git_dir).run("merge-base", base.sha, head.sha).decode().strip()
     except GitError as error:
         raise MissingRevisionError(f"HEAD and {name} have no commit in common: {error.detail}") from error
 
