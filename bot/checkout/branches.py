@@ -86,6 +86,7 @@ def create_branch(repo: Path, name: str, *, source: Git, commit: str, base: str)
     """
     if not _NAME.fullmatch(name):
         raise CheckoutError(f"{name!r} is not a name this program gives to a branch")
+    check_branch_prefix(repo)
     target = Git(git_dir_of(repo))
     revisions = f"{commit}\n^{base}\n".encode()
     try:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bot.policy.globs import flaw, matches, normalise
+from bot.contracts.globs import matches
+from bot.policy.globs import flaw, normalise
 from bot.policy.shell import parse_shell
 from bot.policy.wrappers import runs_another
 

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.errors import UsageError
+from bot.contracts.globs import matches
 from bot.events.event_request import NoRequestError
 from bot.events.hygiene import clean
 from bot.events.page_text import page_text
@@ -23,7 +24,6 @@ from bot.gate.redact import Redactor
 from bot.parsing.child import plain, yaml_texts
 from bot.parsing.compose_yaml import compose
 from bot.parsing.parser import ParseError, Parser
-from bot.policy import globs
 from bot.policy.egress import authority
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
@@ -137,7 +137,7 @@ def test_path_rules(data: st.DataObject) -> None:
         pieces.append(
             data.draw(st.sampled_from([name, "*", "**", name[:cut] + "*", "?" * len(name), f"{name}*"]))
         )
-    assert globs.matches("/".join(pieces), path)
+    assert matches("/".join(pieces), path)
 
 
 @examples

