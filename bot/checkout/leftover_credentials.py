@@ -16,11 +16,18 @@ from bot.contracts.plain_text import printable_name
 from bot.contracts.regular_files import read_regular
 
 _MOST_BYTES = 1 << 20
-_SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')
-_SETTING = re.compile(r"^\s*([A-Za-z][\w-]*)\s*=\s*(.*?)\s*$")
-# A password, or a token used as the user name.
-_LOGIN = re.compile(r"://(?:[^/@\s]*:[^/@\s]+|[^/@\s]{20,})@")
-_KEY_FILE = re.compile(r"\s-i\s")
+_SIGNS = {
+    r"(?im)^\s*extraheader\s*=.*authorization": "a token that `actions/checkout` left there",
+    r"(?im)^\s*path\s*=.*git-credentials-": (
+        "the way to a token that `actions/checkout` left in the runner's temporary folder"
+    ),
+    r"(?im)^\s*sshcommand\s*=.*\s-i\s": (
+        "the way to a private key, such as `actions/checkout` leaves in the runner's temporary folder"
+    ),
+    r"(?im)^\s*helper\s*=\s*store\b": "the way to stored passwords",
+    # A password, or a token used as the user name.
+    r"://(?:[^/@\s]*:[^/@\s]+|[^/@\s]{20,})@": "a password in an address",
+}
 _MOST_FOLDERS = 10_000
 
 FIX = "give `actions/checkout` the input `persist-credentials: false`"
@@ -33,10 +40,7 @@ def find_leftover_credentials(workspace: Path | None, environment: Mapping[str, 
     runner_temp = environment.get("RUNNER_TEMP", "")
     if runner_temp:
         paths += sorted(Path(runner_temp).glob("git-credentials-*.config"))
-    findings: dict[str, str] = {}
-    for path in paths:
-        for finding in _credentials(_read(path)):
-            findings.setdefault(str(path), finding)
+    findings = {str(path): finding for path in paths if (finding := _credential(_read(path)))}
     return tuple(f"{printable_name(path)} holds {finding}." for path, finding in findings.items())
 
 
@@ -57,25 +61,9 @@ def _submodule_config_files(folder: Path) -> Iterator[Path]:
             folders.sort()
 
 
-def _credentials(text: str) -> Iterator[str]:
-    section, subsection = "", ""
-    for line in text.splitlines():
-        if header := _SECTION.match(line):
-            section, subsection = header[1].lower(), header[2] or ""
-            if _LOGIN.search(subsection):
-                yield "a password in an address"
-        elif setting := _SETTING.match(line):
-            name, value = setting[1].lower(), setting[2]
-            if name == "extraheader" and "authorization" in value.lower():
-                yield "a token that `actions/checkout` left there"
-            elif section.startswith("includeif") and name == "path" and "git-credentials-" in value:
-                yield "the way to a token that `actions/checkout` left in the runner's temporary folder"
-            elif section == "core" and name == "sshcommand" and _KEY_FILE.search(value):
-                yield "the way to a private key, such as `actions/checkout` leaves in the runner's temporary folder"
-            elif section.startswith("credential") and name == "helper" and value.split()[:1] == ["store"]:
-                yield "the way to stored passwords"
-            elif _LOGIN.search(value):
-                yield "a password in an address"
+def _credential(text: str) -> str:
+    """What credential these settings hold or lead to; empty for none."""
+    return next((what for sign, what in _SIGNS.items() if re.search(sign, text)), "")
 
 
 def _read(path: Path) -> str:
