@@ -38,7 +38,7 @@ from bot.session.tools.approvals import Approvals, earlier_approvals
 from bot.session.tools.result_tools import Archive, propose_writes
 from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import Gatekeeper
-from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor, server_permissions
+from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor, refused_servers
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.prepared_archive import UNUSED, PreparedArchive, downloaded_file
 from bot.session.workspaces.run_gate import RunGate
@@ -213,7 +213,7 @@ def make_parts(run: Run) -> Parts:
     diagnostics = DiagnosticsMonitor(
         None if run.profile.read_only else run.policy.diagnostics,
         run.journal,
-        partial(server_permissions, run.policy, run.tier, run.profile),
+        partial(refused_servers, run.policy, run.tier, run.profile),
     )
     starter = AgentStarter(
         workspaces=environment.workspaces,

@@ -16,14 +16,14 @@ from bot.contracts.evidence import ServerUse, Severity
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
+from bot.ecosystems.registry import server_names
 from bot.policy.load import load_policy
 from bot.session.context.profiles import profile_of_verb, without_running
 from bot.session.workspaces.diagnostics_monitor import (
     FIELD,
     DiagnosticsMonitor,
-    ServerPermissions,
     diagnostics_settings,
-    server_permissions,
+    refused_servers,
 )
 from bot.session.workspaces.start import CallPosition
 from bot.workspace.diagnostics import diagnosis
@@ -148,7 +148,7 @@ def test_hosts_of_one_run_add_up(tmp_path: Path) -> None:
 
 def test_where_nothing_is_to_look_on_no_host_is_told() -> None:
     policy = load_policy("diagnostics: {off: true}").diagnostics
-    assert diagnostics_settings(policy, ServerPermissions()) is None
+    assert diagnostics_settings(policy, {}) is None
 
 
 FIX = profile_of_verb("fix")
@@ -156,43 +156,34 @@ FIX = profile_of_verb("fix")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rules", "only_ours", "refused"),
+    ("rules", "refused"),
     [
-        ("", "", {}),
-        ("{effect: deny, paths: ['*.rs']}, {effect: allow, commands: [[cargo]]}", "", {}),
+        ("", {}),
+        ("{effect: deny, paths: ['*.rs']}, {effect: allow, commands: [[cargo]]}", {}),
         (
             "{effect: deny, commands: [[cargo], [tsc]]}",
-            "",
             {
                 "rust-analyzer": "does not allow `cargo check`",
                 "typescript": "does not allow `tsc --lsp --stdio`",
             },
         ),
-        ("{effect: ask, commands: [[cargo, check]]}", "", {"rust-analyzer": "does not allow `cargo check`"}),
-        ("{effect: deny, commands: [[cargo, publish]]}", "", {}),
-        ("{effect: deny, commands: [[cargo]], tiers: [bot]}", "", {}),
-        ("{effect: ask, opaque: true}", "does not allow opaque commands", {}),
+        ("{effect: ask, commands: [[cargo, check]]}", {"rust-analyzer": "does not allow `cargo check`"}),
+        ("{effect: deny, commands: [[cargo, publish]]}", {}),
+        ("{effect: deny, commands: [[cargo]], tiers: [bot]}", {}),
+        ("{effect: ask, opaque: true}", dict.fromkeys(server_names(), "does not allow opaque commands")),
     ],
 )
-def test_a_rule_about_a_command_is_one_about_the_server(
-    rules: str, only_ours: str, refused: dict[str, str]
-) -> None:
-    terms = server_permissions(load_policy(f"rules: [{rules}]"), Tier.MAINTAINER, FIX)
-    assert terms.only_ours.endswith(only_ours)
-    assert bool(terms.only_ours) is bool(only_ours)
-    assert {name: why.partition(") ")[2] for name, why in terms.refused.items()} == refused
+def test_a_rule_about_a_command_is_one_about_the_server(rules: str, refused: dict[str, str]) -> None:
+    terms = refused_servers(load_policy(f"rules: [{rules}]"), Tier.MAINTAINER, FIX)
+    assert {name: why.partition(") ")[2] for name, why in terms.items()} == refused
 
 
 def test_where_no_command_is_given_only_ours_may_look_on() -> None:
     """Of a fork's head nothing is run, whatever the policy says."""
     policy = load_policy(None)
-    assert server_permissions(policy, Tier.MAINTAINER, without_running(FIX, "it is a fork's")) == (
-        "it is a fork's",
-        {},
-    )
+    fork = refused_servers(policy, Tier.MAINTAINER, without_running(FIX, "it is a fork's"))
+    assert fork == dict.fromkeys(server_names(), "it is a fork's")
     without_shell = replace(FIX, tools=("view", "edit"))
-    assert (
-        server_permissions(policy, Tier.MAINTAINER, without_shell).only_ours
-        == "this run is given no commands"
-    )
-    assert server_permissions(policy, Tier.LOCAL) == ServerPermissions()
+    none_run = refused_servers(policy, Tier.MAINTAINER, without_shell)
+    assert set(none_run.values()) == {"this run is given no commands"}
+    assert refused_servers(policy, Tier.LOCAL) == {}

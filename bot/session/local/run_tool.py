@@ -22,7 +22,7 @@ from bot.policy.values import Policy
 from bot.session.context.secrets import known_secrets
 from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.tools.toolbox import Gatekeeper
-from bot.session.workspaces.diagnostics_monitor import diagnostics_settings, server_permissions
+from bot.session.workspaces.diagnostics_monitor import diagnostics_settings, refused_servers
 from bot.session.workspaces.start import in_bytes
 from bot.skills.find import checkout_skills
 from bot.skills.grants import ActiveGrants
@@ -68,7 +68,7 @@ def run_tool(
             environment,
             assume_read=assume_read,
             own_git=True,
-            diagnostics=diagnostics_settings(policy.diagnostics, server_permissions(policy, Tier.LOCAL)),
+            diagnostics=diagnostics_settings(policy.diagnostics, refused_servers(policy, Tier.LOCAL)),
             limits=in_bytes(policy.sandbox.limits),
         )
         skill = _skill(root, scratch / "skills", confinement, environment)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from bot.agent.journal import Journal
 from bot.contracts import journal as lines
@@ -35,16 +34,8 @@ _OPAQUE = '"$@"'
 """Stands for all commands whose words do not say what runs."""
 
 
-class ServerPermissions(NamedTuple):
-    """`only_ours` is a clause on why no program but ours may be started, empty if others may; `refused` has one by
-    server."""
-
-    only_ours: str = ""
-    refused: Mapping[str, str] = MappingProxyType({})
-
-
-def diagnostics_settings(policy: DiagnosticsPolicy, permissions: ServerPermissions) -> dict[str, Any] | None:
-    """The settings of a tool host, or `None` without diagnostics."""
+def diagnostics_settings(policy: DiagnosticsPolicy, refused: Mapping[str, str]) -> dict[str, Any] | None:
+    """The settings of a tool host, or `None` without diagnostics. `refused` is what `refused_servers` returns."""
     if policy.off:
         return None
     return {
@@ -52,8 +43,7 @@ def diagnostics_settings(policy: DiagnosticsPolicy, permissions: ServerPermissio
         "servers": {
             name: {"command": server.command, "off": server.off} for name, server in policy.servers.items()
         },
-        "only_ours": permissions.only_ours,
-        "refused": dict(permissions.refused),
+        "refused": dict(refused),
     }
 
 
@@ -64,17 +54,17 @@ class DiagnosticsMonitor:
         self,
         wanted: DiagnosticsPolicy | None,
         journal: Journal,
-        permissions: Callable[[], ServerPermissions] = ServerPermissions,
+        refused: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._wanted = wanted
         self._journal = journal
-        self._permissions = permissions
+        self._refused = refused
         self._since = 0
         self._uses: dict[str, ServerUse] = {}
 
     def settings(self) -> Mapping[str, Any] | None:
         """The settings of the next tool host over the agent's tree, or `None` without diagnostics."""
-        settings = self._wanted and diagnostics_settings(self._wanted, self._permissions())
+        settings = self._wanted and diagnostics_settings(self._wanted, self._refused())
         starting = time.time_ns()
         self._since = self._since or starting
         return {**settings, "since": self._since, "starting": starting} if settings else None
@@ -102,18 +92,18 @@ class DiagnosticsMonitor:
         return tuple(use for name in server_names() if (use := self._uses.get(name)) is not None)
 
 
-def server_permissions(policy: Policy, tier: Tier, profile: Profile | None = None) -> ServerPermissions:
-    """Which servers a run may start. A person is never asked."""
+def refused_servers(policy: Policy, tier: Tier, profile: Profile | None = None) -> dict[str, str]:
+    """The servers that a run may not start, unless by a program of ours, each with a clause on why. A person is never
+    asked."""
     if profile is not None and (profile.unrun or SHELL not in profile.tools):
-        return ServerPermissions(profile.unrun or "this run is given no commands")
+        return dict.fromkeys(server_names(), profile.unrun or "this run is given no commands")
     if reason := _denied(policy, tier, _OPAQUE):
-        return ServerPermissions(f"it runs what the project says, and {reason}")
-    refused = {
+        return dict.fromkeys(server_names(), f"it runs what the project says, and {reason}")
+    return {
         name: reason
         for name, commands in server_commands().items()
         if (reason := next(filter(None, (_denied(policy, tier, command) for command in commands)), ""))
     }
-    return ServerPermissions(refused=refused)
 
 
 def _denied(policy: Policy, tier: Tier, command: str) -> str:

@@ -33,13 +33,11 @@ BaseContent = Callable[[str], bytes | None]
 @dataclass(frozen=True, slots=True)
 class Settings:
     """From the supervisor. `wait` is how long an edit waits, in seconds; `servers` the policy's settings of each, by
-    name. `only_ours` is a clause that says why only our own programs may run, empty if others may; `refused` has such
-    clauses for single servers by name. `since` is when the agent began, in nanoseconds. Between `starting` and
+    name. `refused` says by name, as a clause, why a server may run by a program of ours alone. `since` is when the agent began, in nanoseconds. Between `starting` and
     `started` of this tool host no command ran: what is of that time, the sandbox placed."""
 
     wait: float = 2.0
     servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    only_ours: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
     since: int = field(default_factory=time.time_ns)
     starting: int = 0
@@ -80,7 +78,7 @@ def refusal(context: Context, settings: Settings, base: BaseContent, name: str, 
     program = launch.argv[0]
     if program in context.programs.values():
         return ""
-    if reason := settings.only_ours or settings.refused.get(name, ""):
+    if reason := settings.refused.get(name, ""):
         return reason
     if "/" not in program:
         program = shutil.which(program, path=context.environment.get("PATH", "")) or program
