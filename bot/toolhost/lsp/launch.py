@@ -33,8 +33,9 @@ BaseContent = Callable[[str], bytes | None]
 @dataclass(frozen=True, slots=True)
 class Settings:
     """From the supervisor. `wait` is how long an edit waits, in seconds; `servers` the policy's settings of each, by
-    name. `refused` says by name, as a clause, why a server may run by a program of ours alone. `since` is when the agent began, in nanoseconds. Between `starting` and
-    `started` of this tool host no command ran: what is of that time, the sandbox placed."""
+    name. `refused` says by name, as a clause, why a server may run by a program of ours alone. `since` is when the
+    agent began, in nanoseconds. Between `starting` and `started` of this tool host no command ran: what is of that
+    time, the sandbox placed."""
 
     wait: float = 2.0
     servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
