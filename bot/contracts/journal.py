@@ -203,15 +203,13 @@ class CheckRecord(NamedTuple):
 class DiagnosticsRecord(NamedTuple):
     """Diagnostics after a call that changed files. `tools` pairs each tool with its
     `bot.contracts.evidence.Answer`. `new` are the reported problems, `new_count` all that are new since the run
-    began, `hidden` the number of older ones. `waited` is the delay of the call's result in seconds."""
+    began. `waited` is the delay of the call's result in seconds."""
 
     turn: int
     call_id: str
     tools: tuple[tuple[str, str], ...]
     new: tuple[Problem, ...] = ()
     new_count: int = 0
-    fixed: int = 0
-    hidden: int = 0
     waited: float = 0.0
     note: str = ""
 

@@ -125,13 +125,11 @@ class CheckEvent(NamedTuple):
 
 
 class ProblemsEvent(NamedTuple):
-    """Diagnostics after the call `id`: the number of problems new since the run began, and of old ones that are
-    gone."""
+    """Diagnostics after the call `id`: the number of problems new since the run began."""
 
     turn: int
     id: str
     new: int
-    fixed: int
 
 
 class EndEvent(NamedTuple):

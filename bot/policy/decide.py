@@ -11,8 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bot.contracts.globs import matches
 from bot.contracts.request import Tier
-from bot.policy import globs, matching
+from bot.policy import matching
 from bot.policy.dangerous import dangerous
 from bot.policy.protected import ProtectedFiles
 from bot.policy.publishing import DiffPolicy
@@ -134,7 +135,7 @@ class WriteRules:
         if kind == "deletion":
             return None if self._deletions or self._diff.deletions else _DELETIONS
         key, what = ("links", "a symbolic link") if kind == "link" else ("binaries", "a binary file")
-        if any(globs.matches(glob, path) for glob in getattr(self._diff, key)):
+        if any(matches(glob, path) for glob in getattr(self._diff, key)):
             return None
         return f"{what}, which a review does not show: `diff: {{{key}: [...]}}` of the policy lets them out"
 

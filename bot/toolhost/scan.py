@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bot.toolhost import programs
@@ -24,9 +24,6 @@ CONTENT_LIMIT = 1024 * 1024
 _READ_LIMIT = 64 * 1024 * 1024
 """Bytes of a file over which it is not hashed: `truncate -s 8T` takes a moment, reading the file takes hours. The gate
 refuses files far below that size."""
-
-_QUICK = 5_000
-"""The number of files that are checked in about 15 ms."""
 
 _TOTAL_LIMIT = 64 * 1024 * 1024
 
@@ -93,21 +90,6 @@ class Scanner:
             entry["content"] = None if content is None else base64.b64encode(content).decode("ascii")
             total += len(content or b"")
             yield entry
-
-    def touched(self, wanted: Callable[[str], bool]) -> list[str]:
-        """Files of `wanted` names that were written, created or removed since they were known, by their stat data
-        alone; empty for a large tree. The next `changes` reports them as well."""
-        if len(self._known) > _QUICK:
-            return []
-        return [
-            path
-            for path in dict.fromkeys((*self._known, *self.context.files()))
-            if wanted(path) and self._stamp_known(path) != _stamp(self._root, path)
-        ]
-
-    def _stamp_known(self, path: str) -> Stamp | None:
-        known = self._known.get(path)
-        return known.stamp if known else None
 
     def base_content(self, path: str) -> bytes | None:
         """A file's bytes in the commit that the workspace started on; `None` if it is not in it."""

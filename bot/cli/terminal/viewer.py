@@ -106,7 +106,7 @@ def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
             yield call_line(event.turn, tool, event.subject, status)
             if verbose and event.text.strip():
                 yield from (f"{UNDER}{line}".rstrip() for line in lines_of(event.text))
-        case ProblemsEvent(_, _, new, _) if verbose and new:
+        case ProblemsEvent(_, _, new) if verbose and new:
             yield f"{UNDER}{count_of(new, 'new problem')} in what it changed"
         case AgentEvent() if verbose:
             yield waiting_line(f"{event.agent} begins")

@@ -97,7 +97,7 @@ class ProgressReporter:
                 yield progress.NoteEvent(_shortened(record, agent))
             case lines.DiagnosticsRecord():
                 # Recorded before the result that it belongs to, and told after it.
-                problems = progress.ProblemsEvent(record.turn, record.call_id, record.new_count, record.fixed)
+                problems = progress.ProblemsEvent(record.turn, record.call_id, record.new_count)
                 self._problems[agent, record.call_id] = problems
             case _:
                 pass

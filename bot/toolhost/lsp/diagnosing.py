@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from bot.toolhost import files
 from bot.toolhost.context import Context
 from bot.toolhost.lsp.client import CHANGED, CREATED, DELETED, LanguageServer, SourceFile
 from bot.toolhost.lsp.launch import Settings, find_launch, start_server
-from bot.toolhost.lsp.report import MAX_SHOWN, Change, Report, compare, merge
+from bot.toolhost.lsp.report import MAX_SHOWN, Report, in_order, new_problems
 from bot.toolhost.scan import Scanner, changed_files
 from bot.toolhost.text import NotTextError, decode
 
@@ -33,7 +34,6 @@ MAX_OTHERS = 10
 """Files that were read or changed last and are looked at with a change."""
 
 _EDITS = ("edit", "write", "patch")
-_SHELL = ("bash", "bash_output", "bash_kill")
 _LARGEST = 1 << 20
 """Bytes over which a file is not checked: such files are generated."""
 
@@ -87,7 +87,7 @@ class Diagnosing:
         return outcome._replace(content=content, metadata=metadata)
 
     def changed_meanwhile(self, name: str) -> None:
-        """Record a file that changed without a report by a call; it is checked with the next result."""
+        """Record a file that a command changed, by a scan; it is checked with the next result."""
         self._pending.setdefault(name, name)
 
     def _diagnose(self, tool: str, outcome: ToolOutcome, *, more_edits: bool) -> Report | None:
@@ -98,10 +98,6 @@ class Diagnosing:
                 self._pending[one["path"]] = one.get("moved_from", one["path"])
             if more_edits:
                 return None
-        if tool in _SHELL and self._files:
-            # Before the first read, a command's changes are reported with the next result, after the scan.
-            for name in self._scanner.touched(is_checked):
-                self.changed_meanwhile(name)
         names = {name: old for name, old in self._pending.items() if is_checked(name)}
         self._pending = {}
         return self._report(names) if names else None
@@ -134,17 +130,17 @@ class Diagnosing:
         for server, own in others.items():  # not before it has the whole change
             server.ask_again(own)
         self._wait(others, began)
-        changes = {server: self._compare(server) for server in self._servers.values()}
-        change = merge(changes.values(), [file.name for file in changed])
+        found = {server: self._new_problems(server) for server in self._servers.values()}
+        new = in_order(chain.from_iterable(found.values()), [file.name for file in changed])
         # Of a file that was deleted only the problems of others are worth a line.
         answers = [
-            (server.name, _answer(server, own)) for server, own in sent.items() if own or changes[server].new
+            (server.name, _answer(server, own)) for server, own in sent.items() if own or found[server]
         ]
         late_before, self._late = self._late, {name for name, one in answers if one is Answer.TIMED_OUT}
         return Report(
             answers,
-            change,
-            self._unreported(change.new),
+            new,
+            self._unreported(new),
             waited=time.monotonic() - began,
             limit=self._settings.wait,
             notes=list(self._notes()),
@@ -197,12 +193,12 @@ class Diagnosing:
             for server, own in waiting.items():
                 server.silent = not server.off_reason and not server.is_ready(own)
 
-    def _compare(self, server: LanguageServer) -> Change:
-        """Compare those files that the server answered for."""
+    def _new_problems(self, server: LanguageServer) -> list[Problem]:
+        """Those of the files that the server answered for."""
         missing = self._specs[server.name].missing
         known = [one for one in server.documents.values() if one.ready and not server.off_reason]
-        both = [(one.base or (), one.problems or ()) for one in known]
-        return merge([compare(*([p for p in one if p.code not in missing] for one in pair)) for pair in both])
+        new = (problem for one in known for problem in new_problems(one.base or (), one.problems or ()))
+        return [problem for problem in new if problem.code not in missing]
 
     def _unreported(self, new: Sequence[Problem]) -> list[Problem]:
         """Those that were not reported before. One that was gone meanwhile is reported again."""

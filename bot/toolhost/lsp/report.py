@@ -5,30 +5,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from bot.contracts.evidence import Answer, Problem, ServerUse, Severity
-from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
 
 MAX_SHOWN = 10
 _LINE = re.compile(r"\b(lines?|columns?) \d+(:\d+)?", re.IGNORECASE)
 
 
-class Change(NamedTuple):
-    """New problems, and how many old ones are gone and left."""
-
-    new: Sequence[Problem] = ()
-    fixed: int = 0
-    remaining: int = 0
-
-
-def compare(before: Sequence[Problem], now: Sequence[Problem]) -> Change:
-    """Compare the problems of one file by one tool. They are matched as multisets, not by line numbers, since an edit
-    moves those below it: first those on equal lines, then the others, since an edit of a line makes no new problem of
-    an old one in it. A new error may hide old problems, so nothing counts as fixed beside one."""
+def new_problems(before: Sequence[Problem], now: Sequence[Problem]) -> list[Problem]:
+    """The problems of one file by one tool that were not there before. They are matched as multisets, not by line
+    numbers, since an edit moves those below it: first those on equal lines, then the others, since an edit of a line
+    makes no new problem of an old one in it."""
     new, unmatched = list(now), Counter(map(_identity, before))
     for end in (None, -1):
         unmatched = Counter(key[:end] for key in unmatched.elements())
@@ -38,36 +29,32 @@ def compare(before: Sequence[Problem], now: Sequence[Problem]) -> Change:
                 unmatched[key] -= 1
             else:
                 new.append(problem)
-    fixed = unmatched.total()
-    has_error = any(problem.severity is Severity.ERROR for problem in new)
-    return Change(new, 0 if has_error else fixed, len(before) - fixed)
+    return new
 
 
-def merge(changes: Collection[Change], first: Collection[str] = ()) -> Change:
-    """Merge changes: errors first, those of the files `first` before others, then by file and line, each once. What two
-    tools report at one position is the first one's."""
+def in_order(problems: Iterable[Problem], first: Collection[str] = ()) -> list[Problem]:
+    """Errors first, those of the files `first` before others, then by file and line, each once. What two tools report
+    at one position is the first one's."""
     tools: dict[Hashable, str] = {}
-    new = {
+    each = {
         (p.tool, p.path, p.line, p.code, p.message): p
-        for one in changes
-        for p in one.new
+        for p in problems
         if tools.setdefault((p.path, p.line, p.column), p.tool) == p.tool
     }
-    ordered = sorted(
-        new.values(),
+    return sorted(
+        each.values(),
         key=lambda p: (p.severity != Severity.ERROR, p.path not in first, p.path, p.line, p.column),
     )
-    return Change(ordered, sum(one.fixed for one in changes), sum(one.remaining for one in changes))
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`tools` has the answer of each server, `change` is of all files with results, `unreported` are those of its new
-    problems that were not reported before. `waited` and its `limit` are in seconds. `notes` are sentences on servers
-    that are not available, `uses` are the servers of the run, `late` those that were in time before."""
+    """`tools` has the answer of each server, `new` are the new problems of all files with results, `unreported` those
+    that were not reported before. `waited` and its `limit` are in seconds. `notes` are sentences on servers that are
+    not available, `uses` are the servers of the run, `late` those that were in time before."""
 
     tools: Sequence[tuple[str, Answer]]
-    change: Change
+    new: Sequence[Problem]
     unreported: Sequence[Problem] = ()
     waited: float = 0.0
     limit: float = 0.0
@@ -83,10 +70,8 @@ class Report:
         """The same for the metadata of the tool result."""
         return {
             "tools": [[name, answer.value] for name, answer in self.tools],
-            "new": list(map(asdict, self.change.new[:MAX_SHOWN])),
-            "new_count": len(self.change.new),
-            "fixed": self.change.fixed,
-            "hidden": self.change.remaining,
+            "new": list(map(asdict, self.new[:MAX_SHOWN])),
+            "new_count": len(self.new),
             "waited": round(self.waited, 4),
             "note": " ".join(self.notes)[:1000],
             "servers": list(map(asdict, self.uses)),
@@ -96,17 +81,14 @@ class Report:
         names = ", ".join(name for name, answer in self.tools if answer is Answer.COMPLETE)
         late = ", ".join(self.late)
         unknown = f"{late} did not answer in {self.limit:.3g} s; state unknown" if late else ""
-        new, fixed, remaining = self.change
-        counts = f", {fixed} fixed" if fixed else ""
         if not names:
             yield from filter(None, [unknown and f"Diagnostics: {unknown}"])
-        elif not new:
-            yield f"Diagnostics: no new problems ({names}){counts}{'; ' if unknown else ''}{unknown}"
+        elif not self.new:
+            yield f"Diagnostics: no new problems ({names}){'; ' if unknown else ''}{unknown}"
         else:
-            repeated = len(new) - len(self.unreported)
+            repeated = len(self.new) - len(self.unreported)
             shown = f" ({repeated if self.unreported else 'all'} shown before)" if repeated else ""
-            counts += f", {count_of(remaining, 'earlier one')} hidden" if remaining else ""
-            yield f"Diagnostics ({names}; {unknown or 'complete'}): {len(new)} new{shown}{counts}"
+            yield f"Diagnostics ({names}; {unknown or 'complete'}): {len(self.new)} new{shown}"
             yield from map(_lines, self.unreported[:MAX_SHOWN])
             if (rest := len(self.unreported) - MAX_SHOWN) > 0:
                 yield f"[{rest} more new ones are not shown]"
