@@ -199,18 +199,14 @@ def require_shown(context: Context, file: LoadedFile) -> None:
 def why_not_current(context: Context, file: LoadedFile) -> str:
     """Why the file is not what the model was last shown; empty if it is. Such a file may change where the old text fits
     exactly once. Raises `ToolFailure` if nothing of it was shown in this run."""
-    record = context.records.get(file.path)
-    if context.assume_read or (record is not None and record.sha256 == file.sha256):
+    shown = context.records.get(file.path)
+    if context.assume_read or shown == file.sha256:
         return ""
-    if record is None:
+    if shown is None:
         raise ToolFailure(
             f"{file.name} was not viewed yet. Call {view_call(file.name)}, then send this again."
         )
-    return (
-        f"{file.name} changed since it was viewed"
-        if record.sha256
-        else f"{file.name} was not viewed as a whole"
-    )
+    return f"{file.name} changed since it was viewed" if shown else f"{file.name} was not viewed"
 
 
 _NAMES = re.compile(r"[\w./@+-]+")

@@ -18,7 +18,7 @@ from bot.contracts.tools import ToolFailure
 from bot.toolhost.context import Context
 from bot.toolhost.diff import MAX_TEXT, Diff, compare
 from bot.toolhost.files import LARGE, LoadedFile, failure, read, relative, resolve, view_call
-from bot.toolhost.text import NotEncodableError, Text, count_lines, encode, sha256, to_lf
+from bot.toolhost.text import NotEncodableError, Text, encode, sha256
 from bot.toolhost.transaction import Step, StepFailed, apply_steps
 
 
@@ -156,7 +156,7 @@ def _record_change(context: Context, proposal: _Proposal) -> dict[str, Any]:
     if change.after is None or digest is None:
         context.records.forget(change.path)
     else:
-        context.records.wrote(change.path, digest, count_lines(to_lf(change.after.content)))
+        context.records.show(change.path, digest)
     noted = {
         "path": proposal.name,
         "diff": diff.text,

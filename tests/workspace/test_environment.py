@@ -60,9 +60,8 @@ def test_commands_see_exactly_that(bench: Bench, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("ANTHROPIC_API_KEY", "canary")
     workspace = bench.start(environment={"PATH": "/usr/bin:/bin", "FLAVOUR": "mild"})
     names = {line.split("=")[0] for line in bash(workspace, "env").content.splitlines() if "=" in line}
-    own = {"SLASH_AGENT_WORKSPACE"}  # only where there is no sandbox
     shell = {"PWD", "SHLVL", "_", "OLDPWD"}
-    assert names - own - shell == {*built({"PATH": "/usr/bin:/bin"}), "PYTHONPYCACHEPREFIX"}
+    assert names - shell == {*built({"PATH": "/usr/bin:/bin"}), "PYTHONPYCACHEPREFIX"}
 
 
 def test_checks_are_told_that_this_is_ci_and_the_model_is_not(workspace: Workspace, bench: Bench) -> None:

@@ -66,7 +66,7 @@ def _long(context: Context, path: Path, name: str, data: bytes, text: Text) -> T
         return _whole(context, path, name, data, text, first=1, limit=_HEAD)
     top = min(int(entries[0].partition("-")[0]) - 1, _MOST_ABOVE)
     above = [f"{number}|{line[:MAX_LINE]}" for number, line in enumerate(lines[:top], start=1)]
-    context.records.show(path, sha256(data), (1, top), len(lines))
+    context.records.show(path, sha256(data))
     part = f'{view_call(name)[:-1]}, "offset": LINE, "limit": COUNT}}'
     head = (
         f"{name}: {len(lines)} lines. This is only its outline (first and last line of each definition), after what "
@@ -87,7 +87,7 @@ def _whole(
         raise ToolFailure(
             f"{name} has only {window.total} lines. Use an offset from 1 to {max(window.total, 1)}."
         )
-    context.records.show(path, sha256(data), (first, window.last), window.total)
+    context.records.show(path, sha256(data))
     notes = [text.encoding.label, line_ends(text.content).label]
     if data and not lf.endswith("\n"):
         notes.append("no line end after the last line")

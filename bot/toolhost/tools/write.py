@@ -8,8 +8,8 @@ from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, text_argument
-from bot.toolhost.files import LoadedFile, display_name, load, relative, require_shown, resolve, view_call
-from bot.toolhost.text import Text, count_lines, encode, line_ends, to_lf
+from bot.toolhost.files import LoadedFile, display_name, load, relative, require_shown, resolve
+from bot.toolhost.text import Text, line_ends, to_lf
 from bot.toolhost.write_changes import Change, commit
 
 
@@ -31,26 +31,9 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         )
     if before:
         require_shown(context, before)
-        _require_all_shown(context, before)
     [metadata] = commit(context, "write", [Change(path, before, after)])
-    counts = f"{_size(after, before)}; +{metadata['additions']} -{metadata['removals']}"
+    counts = f"+{metadata['additions']} -{metadata['removals']}"
     return ToolOutcome(f"{'Wrote' if before else 'Created'} {name} ({counts}).", metadata=metadata)
-
-
-def _require_all_shown(context: Context, file: LoadedFile) -> None:
-    record = context.records.get(file.path)
-    if not context.assume_read and record is not None and not record.complete:
-        raise ToolFailure(
-            f"Only part of {file.name} was viewed, and all of it would be replaced. Call "
-            f"{view_call(file.name, record.seen + 1)} first, or change a part with edit."
-        )
-
-
-def _size(after: Text, before: LoadedFile | None) -> str:
-    """Bytes as they are on the disk, in the file's own encoding."""
-    size = len(encode(after, before.text.content if before else ""))
-    lines = count_lines(to_lf(after.content))
-    return f"{size} byte{'s' * (size != 1)}, {lines} line{'s' * (lines != 1)}"
 
 
 def _like(before: LoadedFile, content: str) -> Text:
