@@ -58,16 +58,8 @@ class Diagnosing:
         self._pending: dict[str, str] = {}
         """Files to check with the next result, and the names that they had before."""
 
-        self._broken, self._waited = False, 0.0
+        self._broken = False
         self._late: set[str] = set()
-
-    def before(self, tool: str) -> None:
-        """Prepare for an edit: the problems of files that were read must be known before it, since it changes the
-        problems of other files. Starts nothing."""
-        began = time.monotonic()
-        if tool in _EDITS and self._servers and not self._broken:
-            self._wait({server: list(server.documents) for server in self._servers.values()}, began)
-        self._waited = time.monotonic() - began
 
     def after(self, tool: str, outcome: ToolOutcome, *, more_edits: bool = False) -> ToolOutcome:
         """The result with the diagnostics, if a file of interest changed; otherwise unchanged. With `more_edits`
@@ -115,7 +107,7 @@ class Diagnosing:
 
     def _report(self, names: Mapping[str, str]) -> Report | None:
         """Report the new problems in these files and in others that were read; `None` if no server takes one."""
-        began = time.monotonic() - self._waited  # one limit for the waits before and after the edit
+        began = time.monotonic()
         updated = (self._update(name, old) for name, old in names.items())
         changed = [file for file in updated if file is not None][:MAX_FILES]
         if not changed:
