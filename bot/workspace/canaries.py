@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,36 +57,16 @@ def reached(
 
 @dataclass(frozen=True, slots=True)
 class Canaries:
-    """Planted canaries. `shared` is in the machine's temporary folder. In `lock` is a file for each host, which its
-    daemon locks as long as it lives; `None` if no daemon is tried."""
+    """Planted canaries: `fields` as the start message has them, and the socket that datagrams reach. In `lock` is a
+    file for each host, which its daemon locks as long as it lives; `None` if no daemon is tried."""
 
-    file: Path
-    link: Path
-    outside: Path
-    shared: Path
-    tcp: socket.socket
+    fields: Mapping[str, Any]
     udp: socket.socket
-    abstract: str
-    variable: str
-    process: int
     lock: Path | None
 
     def message(self, tag: str) -> dict[str, Any]:
         """The field `canaries` of the start message, see `protocol.md`. `tag` identifies the host."""
-        return {
-            "tag": tag,
-            "file": str(self.file),
-            "link": str(self.link),
-            "outside": str(self.outside),
-            "shared": str(self.shared),
-            "socket": str(self.shared / "socket"),
-            "tcp": self.tcp.getsockname()[1],
-            "udp": self.udp.getsockname()[1],
-            "abstract": self.abstract,
-            "environment": self.variable,
-            "process": self.process,
-            "lock": str(self.lock / tag) if self.lock else "",
-        }
+        return {**self.fields, "tag": tag, "lock": str(self.lock / tag) if self.lock else ""}
 
     def arrived(self) -> set[str]:
         """The tags of the hosts whose datagrams were received."""
@@ -143,7 +123,19 @@ def plant(folder: Path, visible: Path, *, all_of_them: bool = False) -> Iterator
                 process = stack.enter_context(_holder(variable))
                 lock = visible / "locks"
                 lock.mkdir()
-            yield Canaries(file, link, folder, shared, tcp, udp, abstract, variable, process, lock)
+            fields = {
+                "file": str(file),
+                "link": str(link),
+                "outside": str(folder),
+                "shared": str(shared),
+                "socket": str(shared / "socket"),
+                "tcp": tcp.getsockname()[1],
+                "udp": udp.getsockname()[1],
+                "abstract": abstract,
+                "environment": variable,
+                "process": process,
+            }
+            yield Canaries(fields, udp, lock)
     except OSError as error:
         raise NoSandboxError(f"The sandbox could not be probed: {error}.") from error
 

@@ -15,7 +15,6 @@ from bot.contracts.host_programs import find_host_program
 from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import Confinement
-from bot.workspace.sandbox.hidden_paths import hidden_system_paths
 from bot.workspace.sandbox.landlock import OLDEST, Landlock, version
 
 Setting = Literal["auto", "strict", "landlock", "off"]
@@ -85,13 +84,8 @@ def candidates(setting: Setting) -> Candidates:
     `NoSandboxError` if there is none."""
     if setting == "off":
         return [Off()], []
-    if seccomp.here() is None:
-        raise NoSandboxError(f"There is no sandbox for {os.uname().machine}, only for x86_64 and aarch64.")
-    hidden = hidden_system_paths()
-    both: tuple[Callable[[], Confinement], ...] = (
-        lambda: bubblewrap(hidden=hidden),
-        lambda: landlock(hidden),
-    )
+    seccomp.here()
+    both: tuple[Callable[[], Confinement], ...] = (bubblewrap, landlock)
     factories = {"strict": both[:1], "landlock": both[1:]}.get(setting, both)
     sandboxes: list[Confinement] = []
     missing: list[str] = []
@@ -105,12 +99,12 @@ def candidates(setting: Setting) -> Candidates:
     return sandboxes, missing
 
 
-def bubblewrap(program: str | None = None, hidden: tuple[str, ...] = ()) -> Bubblewrap:
-    """The installed bubblewrap. `hidden` are the hidden paths of the system, if known. Raises `NoSandboxError`."""
+def bubblewrap(program: str | None = None) -> Bubblewrap:
+    """The installed bubblewrap. Raises `NoSandboxError`."""
     program = program or _program()
     if program is None:
         raise NoSandboxError("bubblewrap (bwrap) is not installed.")
-    sandbox = Bubblewrap(program, _version(program), hidden or hidden_system_paths())
+    sandbox = Bubblewrap(program, _version(program))
     # If it cannot even print its options, the probe says why it does not work.
     listing = subprocess.run([program, "--help"], capture_output=True, text=True, check=False, env={})
     if listing.returncode == 0 and "--ro-bind-fd" not in listing.stdout:
@@ -133,13 +127,13 @@ def _program() -> str | None:
     return next((path for path in _USUAL if os.access(path, os.X_OK)), None) or find_host_program("bwrap")
 
 
-def landlock(hidden: tuple[str, ...] = ()) -> Landlock:
-    """The kernel's Landlock. `hidden` is as in `bubblewrap`. Raises `NoSandboxError`."""
+def landlock() -> Landlock:
+    """The kernel's Landlock. Raises `NoSandboxError`."""
     abi = version()
     if abi < OLDEST:
         has = f"version {abi} of Landlock" if abi else "no Landlock"
         raise NoSandboxError(f"This kernel ({os.uname().release}) has {has}; version {OLDEST} is needed.")
-    return Landlock(abi, hidden or hidden_system_paths())
+    return Landlock(abi)
 
 
 def _version(program: str) -> tuple[int, ...]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
 from bot.workspace.sandbox.hidden_paths import ROOTS, credentials_in, hidden_system_paths, is_below
@@ -51,14 +50,11 @@ class Bubblewrap(Confinement):
         return self.overlays
 
     def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
-        machine = seccomp.here()
-        if machine is None:
-            raise NoSandboxError(f"There is no list of system calls for {os.uname().machine}.")
         host = _Host(inherited, _mount_points() if self.overlays else None)
         return [
             self.program,
             *self._isolation(),
-            *("--seccomp", inherited.add_file(seccomp.filter_for(machine, sockets=True))),
+            *("--seccomp", inherited.add_file(seccomp.filter_for(seccomp.here(), sockets=True))),
             *_system(host, self.hidden),
             *self._scratch(),
             *_folders(mounts, inherited, host),

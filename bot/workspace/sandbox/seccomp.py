@@ -12,6 +12,8 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from bot.contracts.errors import NoSandboxError
+
 _NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. (NEWTIME is none of clone's flags.)"""
 
@@ -187,9 +189,12 @@ MACHINES: Mapping[str, Machine] = {"x86_64": X86_64, "aarch64": AARCH64}
 """By what `uname -m` says."""
 
 
-def here() -> Machine | None:
-    """This machine; `None` where there is no table for it."""
-    return MACHINES.get(os.uname().machine)
+def here() -> Machine:
+    """This machine. Raises `NoSandboxError` if there is no table for it."""
+    name = os.uname().machine
+    if name not in MACHINES:
+        raise NoSandboxError(f"There is no sandbox for {name}, only for {' and '.join(MACHINES)}.")
+    return MACHINES[name]
 
 
 def filter_for(machine: Machine, *, sockets: bool) -> bytes:

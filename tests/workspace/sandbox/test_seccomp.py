@@ -171,17 +171,13 @@ _INSIDE = """
 
 
 def in_the_kernel(script: str, *, sockets: bool = True) -> subprocess.CompletedProcess[str]:
-    machine = here()
-    assert machine is not None
-    code = filter_for(machine, sockets=sockets).hex()
+    code = filter_for(here(), sockets=sockets).hex()
     argv = [sys.executable, "-I", "-S", "-c", textwrap.dedent(_INSIDE) + textwrap.dedent(script), code]
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
 def test_the_kernel_takes_the_filter_and_does_what_it_says() -> None:
-    machine = here()
-    assert machine is not None
-    calls = machine.calls
+    calls = here().calls
     done = in_the_kernel(
         f"""
         tried({calls["unshare"]}, {NEWUSER})
