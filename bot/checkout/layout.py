@@ -16,6 +16,32 @@ TRUSTED_ATTRIBUTES = f"{_BYTES_AS_THEY_ARE} -diff\n"
 READABLE_ATTRIBUTES = f"{_BYTES_AS_THEY_ARE} !diff\n"
 
 _SHA256_HEX = 64
+# fsync off: the folder lives as long as the run, and syncing costs more than the rest of the checkout.
+_CONFIG = """\
+[core]
+\trepositoryformatversion = {version}
+\tbare = {bare}
+\tfilemode = true
+\tsymlinks = true
+\tprotectHFS = true
+\tprotectNTFS = true
+\tfsync = none
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+"""
+# The sandbox may show other owners and inodes than the index recorded; the files are the same.
+_OF_A_TREE = """\
+[core]
+\tcheckStat = minimal
+[user]
+\tname = slash-agent
+\temail = slash-agent@localhost
+[commit]
+\tgpgSign = false
+"""
+_SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
 
 def make_git_dir(
@@ -25,7 +51,9 @@ def make_git_dir(
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
         (path / folder).mkdir(parents=True)
     (path / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
-    (path / "config").write_text(_config(bare=bare, object_format=object_format))
+    sha256 = object_format == "sha256"
+    config = _CONFIG.format(version=int(sha256), bare=str(bare).lower())
+    (path / "config").write_text(config + ("" if bare else _OF_A_TREE) + (_SHA256 if sha256 else ""))
     (path / "info" / "attributes").write_text(attributes)
 
 
@@ -51,34 +79,3 @@ def copy_history(source: Path, target: Path) -> None:
 
 def object_format_of(object_id: str) -> str:
     return "sha256" if len(object_id) == _SHA256_HEX else "sha1"
-
-
-def _config(*, bare: bool, object_format: str) -> str:
-    # fsync off: the folder lives as long as the run, and syncing costs more than the rest of the checkout.
-    lines = [
-        "[core]",
-        f"\trepositoryformatversion = {1 if object_format == 'sha256' else 0}",
-        f"\tbare = {str(bare).lower()}",
-        "\tfilemode = true",
-        "\tsymlinks = true",
-        "\tprotectHFS = true",
-        "\tprotectNTFS = true",
-        "\tfsync = none",
-        "[gc]",
-        "\tauto = 0",
-        "[maintenance]",
-        "\tauto = false",
-    ]
-    if not bare:
-        # The sandbox may show other owners and inodes than the index recorded; the files are the same.
-        lines.insert(3, "\tcheckStat = minimal")
-        lines += [
-            "[user]",
-            "\tname = slash-agent",
-            "\temail = slash-agent@localhost",
-            "[commit]",
-            "\tgpgSign = false",
-        ]
-    if object_format == "sha256":
-        lines += ["[extensions]", "\tobjectFormat = sha256"]
-    return "\n".join(lines) + "\n"

@@ -39,31 +39,33 @@ def blobs_behind_links(git: Git, commit: str, paths: Iterable[str]) -> dict[str,
 
 
 def _read(git: Git, commit: str, paths: Iterable[str], *options: str) -> Iterator[tuple[str, bytes | None]]:
-    remaining = iter(paths)
+    remaining = filter(_is_name, paths)
     while batch := list(islice(remaining, _BATCH_SIZE)):
-        yield from _read_batch(git, commit, batch, options)
+        names = [f"{commit}:{path}".encode(errors="surrogateescape") for path in batch]
+        for path, (kind, data) in zip(batch, _objects(git, names, *options), strict=True):
+            if kind == b"blob":
+                yield path, data
+            elif kind in (b"dangling", b"loop", b"notdir", b"symlink"):
+                yield path, None
 
 
-def _read_batch(
-    git: Git, commit: str, paths: list[str], options: Sequence[str]
-) -> Iterator[tuple[str, bytes | None]]:
-    names = [(path, f"{commit}:{path}".encode(errors="surrogateescape")) for path in paths if _is_name(path)]
-    data = b"".join(name + b"\0" for _, name in names)
+def _objects(git: Git, names: Sequence[bytes], *options: str) -> Iterator[tuple[bytes, bytes]]:
+    """The kind and the content of each object, with one git process. Of a link that leads to nothing the kind is the
+    reason."""
+    data = b"".join(name + b"\0" for name in names)
     output = git.run("cat-file", "--batch", "-z", *options, input=data)
     position = 0
-    for path, name in names:
+    for name in names:
         missing = name + b" missing\n"
         if output.startswith(missing, position):
             position += len(missing)
+            yield b"missing", b""
             continue
         end = output.index(b"\n", position)
         # "ID KIND SIZE", or "REASON SIZE" for a link that leads to nothing.
         *_, kind, size = output[position:end].split(b" ")
         start, position = end + 1, end + int(size) + 2
-        if kind in (b"dangling", b"loop", b"notdir", b"symlink"):
-            yield path, None
-        elif kind == b"blob":
-            yield path, output[start : position - 1]
+        yield kind, output[start : position - 1]
 
 
 def _is_name(path: str) -> bool:
@@ -96,17 +98,7 @@ def sizes(git: Git, shas: Sequence[str]) -> list[int]:
 
 def contents(git: Git, shas: Sequence[str]) -> list[bytes]:
     """Return the contents of blobs. Check `sizes` first: everything is in memory at once."""
-    if not shas:
-        return []
-    output = git.run("cat-file", "--batch", input="".join(f"{sha}\n" for sha in shas).encode())
-    blobs: list[bytes] = []
-    position = 0
-    for _ in shas:
-        end = output.index(b"\n", position)
-        size = int(output[position:end].split()[2])
-        blobs.append(output[end + 1 : end + 1 + size])
-        position = end + size + 2
-    return blobs
+    return [data for _, data in _objects(git, [sha.encode() for sha in shas])] if shas else []
 
 
 LARGE_FILE = 4 << 20

@@ -17,6 +17,7 @@ from bot.contracts.tools import ToolFailure
 from bot.contracts.workspace_tools import OUTPUT_NAME, TEMPORARY
 from bot.toolhost.context import Context
 from bot.toolhost.listing import scratch_repository
+from bot.toolhost.mount_sources import kind_of
 from bot.toolhost.text import NotTextError, Text, decode, sha256, to_lf
 
 
@@ -135,13 +136,6 @@ def _files_of(context: Context, path: Path, below: str, *, in_tree: bool) -> lis
 
 LARGE = 64 * 1024 * 1024
 """Bytes over which a file is only viewed in pieces: never hashed, never edited."""
-
-_SPECIAL = (
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a character device"),
-    (stat.S_ISBLK, "a block device"),
-)
 
 
 class LoadedFile(NamedTuple):
@@ -262,9 +256,6 @@ def _special(path: Path, raw_path: str) -> ToolFailure | None:
         return None
     if stat.S_ISDIR(mode):
         return ToolFailure(f"{display_name(raw_path)} is a folder. List it with ls, or name a file in it.")
-    for matches, word in _SPECIAL:
-        if matches(mode):
-            return ToolFailure(
-                f"{display_name(raw_path)} is {word}, not a file that can be read or edited here."
-            )
+    if kind := kind_of(mode):
+        return ToolFailure(f"{display_name(raw_path)} is {kind}, not a file that can be read or edited here.")
     return None
