@@ -19,8 +19,8 @@ class ToolOutcome(NamedTuple):
     """One result, two audiences: `content` is for the model, `metadata` for the journal, the report and people.
 
     `metadata` is plain JSON and never reaches the model. Known keys: `diff`, `additions`, `removals`, `path`,
-    `before_hash`, `after_hash`, `exit_code`, `duration` (seconds), `timed_out`, `limit` (the sandbox limit that
-    a command hit), `spill` (a file in the run folder), `truncated`.
+    `before_hash`, `after_hash`, `exit_code`, `timed_out`, `limit` (the sandbox limit that a command hit),
+    `spill` (a file in the run folder).
     """
 
     content: str

@@ -23,13 +23,6 @@ _FOLDED_FROM = 6
 """Lines in a row. Of as many alike ones or more the first three and the last are shown."""
 
 
-class OutputExcerpt(NamedTuple):
-    """`truncated` is true when lines were left out or cut, or the spill file itself is incomplete."""
-
-    text: str
-    truncated: bool
-
-
 class Start(NamedTuple):
     """Where in a spill file to begin: the byte, and the lines before it."""
 
@@ -37,44 +30,32 @@ class Start(NamedTuple):
     lines: int = 0
 
 
-def present(spill: Spill, start: Start | None = None) -> OutputExcerpt:
+def present(spill: Spill, start: Start | None = None) -> str:
     """The output for the model, with the way to the rest if some is left out."""
     if spill.binary:
-        return OutputExcerpt(f"[binary output, {spill.total} bytes; all of it: {spill.name}]\n", True)
+        return f"[binary output, {spill.total} bytes; all of it: {spill.name}]\n"
     start = start or Start()
     unfinished = spill.unfinished()
     length = spill.size - start.byte
     if not spill.left_out and length <= _HEAD_BYTES + _TAIL_BYTES:
-        text, lines_cut = _lines(spill.read(start.byte, length) + unfinished)
-        excerpt = _middle_out(text, [], spill, start)
-    else:
-        head, head_cut = _lines(
-            _whole_lines(spill.read(start.byte, min(_HEAD_BYTES, spill.cap - start.byte)), first=True)
-        )
-        end = spill.last(min(length, _TAIL_BYTES)) + unfinished
-        tail, tail_cut = _lines(_whole_lines(end, first=False))
-        lines_cut = head_cut or tail_cut
-        excerpt = _middle_out(head, tail, spill, start)
-    if lines_cut and not excerpt.truncated:
-        return OutputExcerpt(
-            f"{_ended(excerpt.text)}[long lines were cut; full output: {spill.name}]\n", True
-        )
-    return excerpt
+        return _middle_out(_lines(spill.read(start.byte, length) + unfinished), [], spill, start)
+    beginning = spill.read(start.byte, min(_HEAD_BYTES, spill.cap - start.byte))
+    end = spill.last(min(length, _TAIL_BYTES)) + unfinished
+    head, tail = _whole_lines(beginning, first=True), _whole_lines(end, first=False)
+    return _middle_out(_lines(head), _lines(tail), spill, start)
 
 
-def with_notes(excerpt: OutputExcerpt, notes: Sequence[str], nothing: str) -> str:
+def with_notes(text: str, notes: Sequence[str], nothing: str) -> str:
     """The text with `notes` beneath it, each in brackets on a line of its own."""
-    text = _ended(excerpt.text) if excerpt.text.strip() else nothing
-    return text + "\n".join(f"[{note}]" for note in notes)
+    return (_ended(text) if text.strip() else nothing) + "\n".join(f"[{note}]" for note in notes)
 
 
-def _lines(raw: bytes) -> tuple[list[str], bool]:
-    """The lines with their ends, long ones cut, and whether one was cut. Only line feeds end a line."""
+def _lines(raw: bytes) -> list[str]:
+    """The lines with their ends, long ones cut. Only line feeds end a line."""
     text = raw.decode("utf-8", "ignore")  # plain already; only the edges of a piece may be broken
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
-    short = [_cut(line) for line in lines if line]
-    return short, short != [line for line in lines if line]
+    return [_cut(line) for line in lines if line]
 
 
 def _cut(line: str) -> str:
@@ -93,17 +74,18 @@ def _whole_lines(piece: bytes, *, first: bool) -> bytes:
     return piece[piece.find(b"\n") + 1 :] or b"[the line began before] " + piece[-_EDGE:]
 
 
-def _middle_out(head: list[str], tail: list[str], spill: Spill, start: Start) -> OutputExcerpt:
+def _middle_out(head: list[str], tail: list[str], spill: Spill, start: Start) -> str:
     """All lines when they fit; else as many as fit of the head and of the tail, with a note between.
 
     `tail` is empty when `head` is all there is.
     """
     if not tail and sum(map(len, head)) <= LIMIT:
-        return OutputExcerpt("".join(head) + _dropped_note(spill), spill.left_out > 0)
+        text = "".join(head)
+        is_cut = any(len(line) > LINE_LIMIT + 1 for line in head)
+        return f"{_ended(text)}[long lines were cut; full output: {spill.name}]\n" if is_cut else text
     head, tail = _folded(head), _folded(tail)
     if not tail and sum(map(len, head)) <= LIMIT:
-        note = f"[alike lines are folded; full output: {spill.name}]\n"
-        return OutputExcerpt(_ended("".join(head)) + note, True)
+        return f"{_ended(''.join(head))}[alike lines are folded; full output: {spill.name}]\n"
     first = _fitting(head, int(LIMIT * _HEAD_SHARE))
     last = _fitting((tail or head[len(first) :])[::-1], LIMIT - int(LIMIT * _HEAD_SHARE))[::-1]
     total_lines = spill.newlines - start.lines + (0 if not last or last[-1].endswith("\n") else 1)
@@ -113,7 +95,7 @@ def _middle_out(head: list[str], tail: list[str], spill: Spill, start: Start) ->
         f"[{lines} lines / {size} bytes omitted; full output: {spill.name}; page it with view "
         "(offset, limit) or search it with grep]\n"
     )
-    return OutputExcerpt("".join(first) + note + "".join(last) + _dropped_note(spill), True)
+    return "".join(first) + note + "".join(last) + _dropped_note(spill)
 
 
 def _folded(lines: Sequence[str]) -> list[str]:

@@ -18,8 +18,7 @@ def test_a_failing_command_shows_its_output_in_order_and_is_no_error(workspace: 
     assert (outcome.content, outcome.is_error) == ("1\n2\n3\n[exit code 4]", False)
     metadata = dict(outcome.metadata)
     assert metadata["command"].startswith("echo 1;")
-    assert 0 <= metadata["duration"] < 10
-    assert (metadata["exit_code"], metadata["timed_out"], metadata["truncated"]) == (4, False, False)
+    assert (metadata["exit_code"], metadata["timed_out"]) == (4, False)
     assert Path(metadata["spill"]).read_bytes() == b"1\n2\n3\n"
 
 
@@ -36,8 +35,9 @@ def test_the_working_folder_carries_over_even_past_an_exit(workspace: Workspace,
 def test_at_most_one_line_a_second_is_sent_while_a_command_runs(workspace: Workspace) -> None:
     lines: list[str] = []
     command = {"command": "for n in {1..20}; do echo $n; sleep 0.1; done"}
-    outcome = workspace.call("bash", command, CancelToken(), printed=lines.append)
-    assert 1 <= len(lines) <= outcome.metadata["duration"] + 1
+    began = time.monotonic()
+    workspace.call("bash", command, CancelToken(), printed=lines.append)
+    assert 1 <= len(lines) <= time.monotonic() - began + 1
 
 
 def test_in_a_deleted_working_folder_nothing_is_run_and_the_next_call_is_in_the_root(

@@ -31,21 +31,19 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
     """The output since the last call, and the command's state."""
     ended = job.ended  # read before its output: the output of an ended command is complete
     runs = job.runs
-    excerpt = output.present(job.spill, job.next_start)
+    text = output.present(job.spill, job.next_start)
     job.next_start = Start(job.spill.size, job.spill.newlines)
     limit, hints = "", list[str]()
     if not runs and ended is not None:
         limit, hints = _reached(ended, job.spill, context)
     nothing = "(no new output)\n" if job.number else "(no output)\n"
-    content = output.with_notes(excerpt, [*notes, *_state(job), *hints], nothing)
+    content = output.with_notes(text, [*notes, *_state(job), *hints], nothing)
     metadata = {
         **({"background": job.number} if job.number else {}),
         "exit_code": None if runs or ended is None else ended.exit_code,
-        "duration": round(time.monotonic() - job.began if ended is None else ended.duration, 4),
         "timed_out": ended is not None and ended.timed_out,
         "limit": limit,
         "spill": str(job.spill.path),
-        "truncated": excerpt.truncated,
         "bytes": job.spill.total,
         "running": len(context.jobs.running()),
     }

@@ -33,8 +33,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     lines = [relative(context, folder / name) for name in newest]
     if len(matches) > MAX_FILES:
         lines.append(f"[the newest {MAX_FILES} of {len(matches)} files; narrow the pattern to see others]")
-    metadata = {"matches": len(matches), "truncated": len(matches) > MAX_FILES}
-    return ToolOutcome("\n".join(lines), metadata=metadata)
+    return ToolOutcome("\n".join(lines), metadata={"matches": len(matches)})
 
 
 def _from_folder(context: Context, pattern: str, folder: Path) -> str:

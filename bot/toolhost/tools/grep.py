@@ -86,7 +86,7 @@ def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> 
         note = f"; the first {MAX_MATCHES} files are shown, narrow with path or glob"
     if cut:
         lines.append(f"[{count_of(total, 'matching line')} in {count_of(count, 'file')}{note}]")
-    return ToolOutcome("\n".join(lines), metadata={**metadata, "truncated": cut})
+    return ToolOutcome("\n".join(lines), metadata=metadata)
 
 
 def _searched(request: _GrepRequest) -> list[str]:

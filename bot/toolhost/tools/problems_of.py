@@ -66,8 +66,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         folder, around, {**context.environment, **shared, **dict(checker.get("environment", ()))}
     )
     result = _check(checker, [f"./{path}" for path in arguments["files"]], deadline, context, location)
-    facts = {"duration": round(time.monotonic() - began, 4), "python": bool(python)}
-    return ToolOutcome(str(result.get("note", "")), metadata=result | facts)
+    return ToolOutcome(str(result.get("note", "")), metadata=result | {"python": bool(python)})
 
 
 def _check(

@@ -73,9 +73,7 @@ def _long(context: Context, path: Path, name: str, data: bytes, text: Text) -> T
         f"stands above it; view the parts you need: {part}"
     )
     content = "\n".join([head, *above, *entries])
-    return ToolOutcome(
-        content, metadata={"path": name, "total": len(lines), "outline": True, "truncated": True}
-    )
+    return ToolOutcome(content, metadata={"path": name})
 
 
 def _whole(
@@ -97,7 +95,7 @@ def _whole(
 def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOutcome:
     """The result names the next call, unless the call set a `limit` and got as many lines."""
     if not window.lines:
-        return ToolOutcome(f"{name} is empty.", metadata={"path": name, "total": 0})
+        return ToolOutcome(f"{name} is empty.", metadata={"path": name})
     count = f"{window.total} lines" if window.total != 1 else "1 line"
     if len(window.lines) < window.total:
         count = f"lines {window.first}-{window.last} of {window.total}"
@@ -112,8 +110,7 @@ def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOut
     # The model knows the file's name from the call; for a part of the file only the lines are new.
     head = count if count.startswith("lines") else f"{name}: {count}"
     content = f"{', '.join([head, *notes])}\n{window.numbered()}{tail}"
-    metadata = {"path": name, "first": window.first, "last": window.last, "total": window.total}
-    return ToolOutcome(content.removesuffix("\n"), metadata={**metadata, "truncated": window.more})
+    return ToolOutcome(content.removesuffix("\n"), metadata={"path": name})
 
 
 def _not_text(name: str, size: int, reason: str) -> ToolFailure:
