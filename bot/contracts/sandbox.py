@@ -30,24 +30,10 @@ class SandboxInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Tunnel:
-    """One CONNECT request for a host, as text that is safe to show; empty if it could not be parsed.
-
-    `why` is the reason for a refusal or an early close, empty otherwise. `up` and `down` are bytes, `seconds`
-    is how long the tunnel was open.
-    """
-
-    host: str
-    allowed: bool
-    why: str = ""
-    up: int = 0
-    down: int = 0
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class HostUse:
-    """All tunnels of a run to one host with the same result; fields as in `Tunnel`."""
+    """All CONNECT requests of a run for one host with the same result. `host` is text that is safe to show; empty if it
+    could not be parsed. `why` is the reason for a refusal or an early close, empty otherwise. `up` and `down` are
+    bytes."""
 
     host: str
     allowed: bool

@@ -15,6 +15,7 @@ from bot.policy.egress import mirror, targets
 from bot.policy.running import SetupStep
 from bot.session.context.run import Run
 from bot.workspace.egress.access import CA_VARIABLES, EgressAccess
+from bot.workspace.egress.tunnel_limits import NOT_LISTED, Uses, add_uses
 
 if TYPE_CHECKING:
     from bot.policy.egress import Mirror
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 SETUP = "setup"
 """The name of the workspace in which setup's commands run."""
 
-_NOT_LISTED = "too many to be noted one by one"
 _MAX_NOTES = 20
 
 
@@ -88,13 +88,9 @@ def _mirrors(named: str) -> tuple[Mirror, ...]:
 
 
 def _uses(proxies: Collection[Proxy]) -> tuple[HostUse, ...]:
-    uses: dict[tuple[str, bool, str], HostUse] = {}
-    for tunnel in (tunnel for proxy in proxies for tunnel in proxy.tunnels):
-        key = (tunnel.host, tunnel.allowed, tunnel.why)
-        so_far = uses.get(key, HostUse(*key))
-        uses[key] = HostUse(*key, so_far.tunnels + 1, so_far.up + tunnel.up, so_far.down + tunnel.down)
-    if left := sum(proxy.left_out for proxy in proxies):
-        uses["", False, _NOT_LISTED] = HostUse("", False, _NOT_LISTED, left)
+    uses: Uses = {}
+    for proxy in proxies:
+        add_uses(uses, proxy.uses)
     return tuple(sorted(uses.values(), key=lambda use: (use.allowed, use.host, use.why)))
 
 
@@ -115,7 +111,7 @@ def network_notes(uses: Sequence[HostUse]) -> tuple[str, ...]:
 
 def _sentence(use: HostUse) -> str:
     how = count_of(use.tunnels, "tunnel")
-    if use.why == _NOT_LISTED:
+    if use.why == NOT_LISTED:
         return f"Network: {count_of(use.tunnels, 'further request')} met a limit, and what for was not noted."
     if not use.allowed:
         return f"Network: {use.host or 'something that is no host'} was refused ({how}): {use.why}."

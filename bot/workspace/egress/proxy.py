@@ -14,10 +14,10 @@ import threading
 from collections.abc import Collection, Sequence
 
 from bot.contracts.capacity import retry_at_capacity
-from bot.contracts.sandbox import Tunnel
+from bot.contracts.sandbox import HostUse
 from bot.policy.egress import Target
 from bot.workspace.egress.tunnel import HEADER_LIMIT, Resolve, Serving, hang_up
-from bot.workspace.egress.tunnel_limits import Ledger, TunnelLimits
+from bot.workspace.egress.tunnel_limits import NOT_LISTED, Ledger, TunnelLimits
 
 _MOST_OPEN = 256
 """Connections, tunnels or not; further ones are closed without an answer, so that our descriptors suffice."""
@@ -50,14 +50,9 @@ class Proxy:
         retry_at_capacity(self._thread.start)
 
     @property
-    def tunnels(self) -> tuple[Tunnel, ...]:
-        """Every tunnel so far, in the order of their ends, and the first 1,000 refused requests."""
-        return tuple(self._ledger.noted)
-
-    @property
-    def left_out(self) -> int:
-        """The number of further requests that were refused or closed without an answer."""
-        return self._ledger.left_out
+    def uses(self) -> tuple[HostUse, ...]:
+        """The uses so far, refused ones included, by host and result."""
+        return tuple(self._ledger.uses.values())
 
     @property
     def open(self) -> int:
@@ -97,7 +92,7 @@ class Proxy:
                 self._ledger.note(await serving.serve(self.targets, self._resolve))
                 await serving.answer()
             else:
-                self._ledger.left_out += 1
+                self._ledger.note(HostUse("", False, NOT_LISTED, 1))
         finally:
             # `close` may cancel this, which asyncio of Python 3.11 would log as an error.
             with contextlib.suppress(asyncio.CancelledError):

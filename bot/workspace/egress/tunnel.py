@@ -10,10 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
-from bot.contracts.sandbox import Tunnel
+from bot.contracts.sandbox import HostUse
 from bot.policy.egress import Target, authority
 from bot.workspace.egress.tunnel_limits import Ledger
 
@@ -51,9 +50,8 @@ class Serving:
         self._down = 0
         self._refused: _Refused | None = None
 
-    async def serve(self, targets: Collection[Target], resolve: Resolve) -> Tunnel:
+    async def serve(self, targets: Collection[Target], resolve: Resolve) -> HostUse:
         """Serve the connection to its end, or until it is cancelled; return its record. Raises nothing."""
-        began = time.monotonic()
         allowed, why = False, ""
         try:
             sink = None
@@ -81,7 +79,7 @@ class Serving:
             why = "" if allowed else "the connection broke"
         except asyncio.CancelledError:  # one that is open at the end is reported too
             why = "cut off: the sandbox was closed"
-        return Tunnel(self._host, allowed, why, self._up, self._down, round(time.monotonic() - began, 3))
+        return HostUse(self._host, allowed, why, 1, self._up, self._down)
 
     async def answer(self) -> None:
         """Tell the client that it was refused, if it was. Call it once the record is noted: who asks next finds it."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bot.contracts.sandbox import Tunnel
+from bot.contracts.sandbox import HostUse
 
 _MIB = 1024 * 1024
 _MOST_REFUSED = 1000
+"""Kinds of refused requests."""
+
+NOT_LISTED = "too many to be noted one by one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +33,26 @@ class TunnelLimits:
     tunnels: int = 5000
 
 
+Uses = dict[tuple[str, bool, str], HostUse]
+
+
+def add_uses(uses: Uses, more: Iterable[HostUse]) -> None:
+    """Add up those of the same host with the same result."""
+    for use in more:
+        key = (use.host, use.allowed, use.why)
+        known = uses.get(key, HostUse(*key))
+        uses[key] = HostUse(*key, known.tunnels + use.tunnels, known.up + use.up, known.down + use.down)
+
+
 class Ledger:
-    """The counts of all tunnels of one proxy, and those that the report lists."""
+    """The counts of all tunnels of one proxy, and their uses."""
 
     def __init__(self, limits: TunnelLimits) -> None:
         self.limits = limits
         self.open = 0
         self.begun = 0
         self.up = 0
-        self.noted: list[Tunnel] = []
-        self.left_out = 0
-        self._refused = 0
+        self.uses: Uses = {}
 
     def refusal(self) -> str:
         """Why no further tunnel may be opened; empty if one may."""
@@ -51,12 +64,7 @@ class Ledger:
             return "the sandbox has sent as much as it may"
         return ""
 
-    def note(self, tunnel: Tunnel) -> None:
-        """Add `tunnel` to the report. Of refused ones only the first 1,000 are listed; allowed ones always, of which
-        there are at most `limits.tunnels`."""
-        if not tunnel.allowed:
-            self._refused += 1
-        if tunnel.allowed or self._refused <= _MOST_REFUSED:
-            self.noted.append(tunnel)
-        else:
-            self.left_out += 1
+    def note(self, use: HostUse) -> None:
+        """Add the use of one tunnel. Of refused ones only the first 1,000 kinds are listed, the others are counted."""
+        full = len(self.uses) >= _MOST_REFUSED and (use.host, use.allowed, use.why) not in self.uses
+        add_uses(self.uses, [HostUse("", False, NOT_LISTED, 1) if full and not use.allowed else use])

@@ -74,9 +74,9 @@ def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: 
         assert bash(inside, command, timeout=20).metadata["exit_code"] != 0, command
     proxy = inside.proxy
     assert proxy is not None
-    assert eventually(lambda: any(tunnel.host == "evil.test" for tunnel in proxy.tunnels), 30)
+    assert eventually(lambda: any(use.host == "evil.test" for use in proxy.uses), 30)
     inside.close()
-    verdicts = {(tunnel.host.partition(":")[0], tunnel.allowed) for tunnel in proxy.tunnels}
+    verdicts = {(use.host.partition(":")[0], use.allowed) for use in proxy.uses}
     assert {(HOST, True), ("evil.test", False)} <= verdicts
 
 

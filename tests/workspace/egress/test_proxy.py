@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bot.contracts.sandbox import HostUse
 from bot.policy.egress import Target
 from bot.workspace.egress.proxy import Proxy
-from bot.workspace.egress.tunnel_limits import TunnelLimits
+from bot.workspace.egress.tunnel_limits import NOT_LISTED, TunnelLimits
 from tests.support.loopback import Loopback
 from tests.support.tls import make_authority
 from tests.support.workspaces import eventually
@@ -94,7 +95,7 @@ def tunnel(place: Place, address: tuple[str, int]) -> socket.socket:
 
 
 def ended(proxy: Proxy, count: int = 1) -> None:
-    assert eventually(lambda: len(proxy.tunnels) == count, 30)
+    assert eventually(lambda: sum(use.tunnels for use in proxy.uses) == count, 30)
 
 
 def test_an_allowed_host_is_reached_and_what_moved_is_counted(place: Place) -> None:
@@ -105,7 +106,7 @@ def test_an_allowed_host_is_reached_and_what_moved_is_counted(place: Place) -> N
         while got < 100000:
             got += len(secure.recv(65536))
     ended(proxy)
-    (noted,) = proxy.tunnels
+    (noted,) = proxy.uses
     assert (noted.host, noted.allowed, noted.why) == (f"{HOST}:{place.port}", True, "")
     assert noted.down > 100000 > noted.up > 200
     assert place.asked == [HOST]
@@ -116,7 +117,7 @@ def test_a_session_with_another_host_in_the_tunnel_is_cut_off(place: Place) -> N
     with pytest.raises(OSError):
         place.client.wrap_socket(tunnel(place, address), server_hostname=EVIL)
     ended(proxy)
-    (noted,) = proxy.tunnels
+    (noted,) = proxy.uses
     assert (noted.allowed, noted.why) == (False, f"the session in the tunnel is with {EVIL}")
 
 
@@ -134,7 +135,7 @@ def test_what_is_no_tls_is_cut_off(place: Place, first: bytes, why: str) -> None
         connection.sendall(first)
         assert connection.recv(100) == b""
     ended(proxy)
-    assert proxy.tunnels[0].why == why
+    assert proxy.uses[0].why == why
 
 
 @pytest.mark.parametrize(
@@ -170,8 +171,8 @@ def test_a_hostile_request_is_refused_in_words(
     assert body == f"Refused by the sandbox: {why}.\n".encode()
     assert f"Content-Length: {len(body)}\r\n".encode() in head
     ended(proxy)
-    assert (proxy.tunnels[0].allowed, proxy.tunnels[0].why) == (False, why)
-    assert proxy.tunnels[0].host.isascii()
+    assert (proxy.uses[0].allowed, proxy.uses[0].why) == (False, why)
+    assert proxy.uses[0].host.isascii()
     assert place.asked == []
 
 
@@ -220,7 +221,7 @@ def test_a_request_without_end_is_given_up(place: Place, request_head: bytes) ->
     finally:
         connection.close()
     ended(proxy)
-    assert not proxy.tunnels[0].allowed
+    assert not proxy.uses[0].allowed
 
 
 @pytest.mark.parametrize(
@@ -246,7 +247,7 @@ def test_a_cap_ends_a_tunnel_and_is_named(place: Place, limits: TunnelLimits, as
     except OSError:
         pass  # cut off
     ended(proxy)
-    assert (proxy.tunnels[0].allowed, proxy.tunnels[0].why) == (True, why)
+    assert (proxy.uses[0].allowed, proxy.uses[0].why) == (True, why)
 
 
 def test_what_may_be_sent_counts_over_all_tunnels(place: Place) -> None:
@@ -289,9 +290,9 @@ def test_refused_requests_keep_no_tunnel_out_of_the_log(
     with place.client.wrap_socket(tunnel(place, address), server_hostname=HOST) as secure:
         secure.sendall(b"5")
         assert secure.recv(5) == b"xxxxx"
-    ended(proxy, 6)
-    assert [noted.host for noted in proxy.tunnels if noted.allowed] == [f"{HOST}:{place.port}"]
-    assert eventually(lambda: proxy.left_out == 3, 30)
+    ended(proxy, 9)
+    assert [noted.host for noted in proxy.uses if noted.allowed] == [f"{HOST}:{place.port}"]
+    assert HostUse("", False, NOT_LISTED, 3) in proxy.uses
 
 
 def test_closing_ends_open_tunnels_and_the_socket(place: Place, caplog: pytest.LogCaptureFixture) -> None:
@@ -312,7 +313,7 @@ def test_a_tunnel_that_is_open_to_the_last_is_told_of(place: Place) -> None:
         secure.sendall(b"5")
         assert secure.recv(5)
         proxy.close()
-    (noted,) = proxy.tunnels
+    (noted,) = proxy.uses
     assert (noted.host, noted.allowed, noted.why) == (
         f"{HOST}:{place.port}", True, "cut off: the sandbox was closed",
     )  # fmt: skip
