@@ -153,7 +153,6 @@ ECOSYSTEM = Ecosystem(
         **dict.fromkeys((".swift", ".dart"), CLASSES),
         **dict.fromkeys((".ex", ".exs", ".lua"), MODULES),
         **dict.fromkeys((".sh", ".bash"), r"(?:function\s+)?[\w:-]+\s*\(\)|function\s+\w"),
-        **dict.fromkeys((".md", ".markdown"), r"#{1,6}\s+\S"),
     },
     suites=(
         Suite(

@@ -1,8 +1,6 @@
-"""Pieces of the patterns by which an outline finds definitions, one line each; and the definitions themselves."""
+"""Pieces of the patterns by which an outline finds definitions, one line each."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 _MODIFIERS = (
     "abstract async data default export final fileprivate inline internal open operator override partial private "
@@ -21,12 +19,3 @@ CLASSES = rf"{TYPES}|{METHOD}"
 """Languages with classes in braces."""
 
 MODULES = r"\s*(?:class|module|defmodule|def|defp|(?:local\s+)?function)\s+\S"
-
-
-class Definition(NamedTuple):
-    """`first` and `last` are lines from 1; `depth` counts the definitions that it lies in."""
-
-    first: int
-    last: int
-    depth: int
-    text: str

@@ -13,7 +13,6 @@ from bot.ecosystems import python_commands, python_environments, python_setup
 from bot.ecosystems.checker import table
 from bot.ecosystems.dependencies import HOST, Dependencies
 from bot.ecosystems.python_checkers import CHECKERS, FORMS
-from bot.ecosystems.python_outline import definitions
 from bot.ecosystems.python_related import related
 from bot.ecosystems.python_servers import SERVERS
 from bot.ecosystems.python_tests import RUNNERS
@@ -156,7 +155,6 @@ ECOSYSTEM = Ecosystem(
     related=related,
     bins=(".venv/bin", "venv/bin"),
     outline=dict.fromkeys((".py", ".pyi"), r"\s*(?:class|def|async\s+def)\s+\w"),
-    definitions=definitions,
     suites=(
         Suite(
             suffixes="py pyi",

@@ -12,7 +12,6 @@ from bot.ecosystems.checker import Checker
 from bot.ecosystems.checker_output import Form
 from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.language_server import Server
-from bot.ecosystems.outline import Definition
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import Runner
@@ -60,10 +59,6 @@ class Pin(NamedTuple):
 def nothing(*arguments: Any) -> Any:
     """For what an ecosystem does not have."""
     return ()
-
-
-def no_definitions(lines: Sequence[str]) -> list[Definition] | None:
-    return None
 
 
 Added = Sequence[bytes]
@@ -154,9 +149,8 @@ class Ecosystem:
     checking: Table = field(default_factory=dict)
     bundled: Names = ()
     servers: tuple[Server, ...] = ()
-    # Suffixes with the pattern at which a definition begins, or a parser of them: `None` if the file does not parse.
+    # Suffixes with the pattern at which a definition begins.
     outline: Table = field(default_factory=dict)
-    definitions: Callable[[Sequence[str]], list[Definition] | None] = no_definitions
 
     # What a change is judged by. Tests; dependencies; kinds of files by patterns of names in lower case.
     suites: tuple[Suite, ...] = ()

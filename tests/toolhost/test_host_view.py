@@ -177,25 +177,25 @@ class A:
     async def g(self) -> None: ...
 
 
-if os.name:
-    def h() -> None:
-        pass
+def h() -> None:
+    pass
 """
 
 
 def test_a_long_file_is_outlined_where_no_range_is_named(bench: Bench) -> None:
     bench.write("a.py", MODULE + "# more\n" * 600)
     assert bench.text("view", path="a.py") == (
-        "a.py: 616 lines. This is only its outline (first and last line of each definition), after what stands above "
+        "a.py: 615 lines. This is only its outline (first and last line of each definition), after what stands above "
         'it; view the parts you need: view {"path": "a.py", "offset": LINE, "limit": COUNT}\n'
         "1|import os\n2|\n3|\n"
-        "4-11 class A:\n5-9   def f(self) -> int:\n11-11   async def g(self) -> None: ...\n15-16 def h() -> None:"
+        "4-13 class A:\n6-10   def f(self) -> int:\n7-10     def inner() -> int:\n"
+        "11-13   async def g(self) -> None: ...\n14-615 def h() -> None:"
     )
     assert bench.text("view", path="a.py", offset=4, limit=2).splitlines()[1:3] == [
         "4|class A:",
         "5|    @property",
     ]
-    assert bench.text("view", path="a.py", limit=2000).endswith("616|# more")
+    assert bench.text("view", path="a.py", limit=2000).endswith("615|# more")
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,6 @@ def test_a_long_file_is_outlined_where_no_range_is_named(bench: Bench) -> None:
          ["1-605 public final class A {", "2-4   private static int f(int x) {", "5-605   void g() {"]),
         ("a.c", "#define X 1\nstruct a {\n};\nstatic int f(int x)\n{\n",
          ["1-1 #define X 1", "2-3 struct a {", "4-605 static int f(int x)"]),
-        ("a.md", "# A\n## B\n```\n# no heading\n```\n## C\n# D\n",
-         ["1-6 # A", "2-5   ## B", "6-6   ## C", "7-607 # D"]),
         ("a.py", "class A:\n    def f(self\nclass B:\nclass C:\n",
          ["1-2 class A:", "2-2   def f(self", "3-3 class B:", "4-604 class C:"]),
     ],

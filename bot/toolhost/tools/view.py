@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_LINES
-from bot.ecosystems.outline import Definition
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.file_excerpt import MAX_LINE, Window, window_of
@@ -34,7 +33,6 @@ _HEAD = 200
 _MOST_ABOVE = 60
 """Lines above the first definition, such as imports, that come with an outline."""
 
-_MARKED = (".md", ".markdown")
 _FEWEST = 3
 """Definitions that make an outline."""
 
@@ -124,15 +122,20 @@ _LONGEST = 120
 _LONGEST_LINE = 300
 
 
+class _Definition(NamedTuple):
+    """`first` and `last` are lines from 1; `depth` counts the definitions that it lies in."""
+
+    first: int
+    last: int
+    depth: int
+    text: str
+
+
 def outline(name: str, lines: Sequence[str]) -> list[str]:
     """A line for each definition, `12-40 class A`; none for a file whose kind has no definitions."""
     suffix = PurePosixPath(name).suffix.lower()
-    ecosystem = next((one for one in ecosystems() if suffix in one.outline), None)
-    if ecosystem is None:
-        return []
-    definitions = ecosystem.definitions(lines)
-    if definitions is None:
-        definitions = _by_pattern(ecosystem.outline[suffix], suffix in _MARKED, lines)
+    pattern = next((one.outline[suffix] for one in ecosystems() if suffix in one.outline), None)
+    definitions = _definitions(pattern, lines) if pattern else []
     while len(definitions) > _MOST and (deepest := max(definition.depth for definition in definitions)):
         definitions = [definition for definition in definitions if definition.depth < deepest]
     entries = [
@@ -142,25 +145,19 @@ def outline(name: str, lines: Sequence[str]) -> list[str]:
     return entries + ([f"[{len(definitions) - _MOST} more]"] if len(definitions) > _MOST else [])
 
 
-def _by_pattern(pattern: str, headings: bool, lines: Sequence[str]) -> list[Definition]:
-    """Each ends before the next one that is not indented deeper; headings before the next that is not smaller."""
+def _definitions(pattern: str, lines: Sequence[str]) -> list[_Definition]:
+    """The lines at which the pattern matches. Each definition ends before the next one that is not indented deeper."""
     begins = re.compile(pattern).match
-    starts: list[tuple[int, int, str]] = []
-    fenced = False
-    for number, line in enumerate(lines, start=1):
-        if headings:
-            fenced ^= line.lstrip().startswith(("```", "~~~"))
-        if not fenced and len(line) <= _LONGEST_LINE and begins(line):
-            heading = len(line) - len(line.lstrip("#")) if headings else 0
-            starts.append(
-                (number, heading or len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip()), line.strip())
-            )
-    definitions: list[Definition] = []
+    definitions: list[_Definition] = []
     open_ones: list[tuple[int, int]] = []
-    for number, indent, text in starts:
+    for number, line in enumerate(lines, start=1):
+        if len(line) > _LONGEST_LINE or not begins(line):
+            continue
+        expanded = line.expandtabs(4)
+        indent = len(expanded) - len(expanded.lstrip())
         while open_ones and open_ones[-1][0] >= indent:
             index = open_ones.pop()[1]
             definitions[index] = definitions[index]._replace(last=number - 1)
-        definitions.append(Definition(number, len(lines), len(open_ones), text))
+        definitions.append(_Definition(number, len(lines), len(open_ones), line.strip()))
         open_ones.append((indent, len(definitions) - 1))
     return definitions
