@@ -164,8 +164,8 @@ class Result(NamedTuple):
 class FileVersion(NamedTuple):
     """One file that a command changed. `before` and `after` are sha256 hex of the bytes, `None` for absent.
 
-    `content` is the new bytes, `None` if the file is absent or over the limit (`oversize`); `before_content` is also
-    `None` if it is unknown. `mode` is the permission bits; `link` a symbolic link's target.
+    `content` is the new bytes, `None` if the file is absent, a link or `oversize`; `before_content` is `None` if it is
+    absent or unknown. `mode` is the permission bits; `link` a symbolic link's target.
     """
 
     path: str
@@ -173,9 +173,13 @@ class FileVersion(NamedTuple):
     after: str | None
     mode: int = 0o644
     content: bytes | None = None
-    oversize: bool = False
     link: str | None = None
     before_content: bytes | None = None
+
+    @property
+    def oversize(self) -> bool:
+        """Whether its content is over the limit and not kept."""
+        return self.after is not None and self.link is None and self.content is None
 
 
 class FilesChanged(NamedTuple):

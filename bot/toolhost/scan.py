@@ -83,7 +83,7 @@ class Scanner:
         total = 0
         for entry, content in self._entries(moved, gone, base, now):
             if content is not None and total + len(content) > _TOTAL_LIMIT:
-                content, entry["oversize"] = None, True
+                content = None
                 self.note_for_people = (
                     f"over {_TOTAL_LIMIT >> 20} MiB changed at once: the contents of some files are missing"
                 )
@@ -153,8 +153,7 @@ class Scanner:
             same_mode = known is None or known.stamp[4] == stamp[4]
             if known is not None and before == digest and same_mode:
                 continue
-            oversize = content is None and link is None
-            yield _entry(path, before, digest, stamp[4], link=link, oversize=oversize), content
+            yield _entry(path, before, digest, stamp[4], link), content
         for path in gone:
             known = self._known.pop(path)
             yield _entry(path, known.digest or base.get(path), None, known.stamp[4]), None
@@ -204,23 +203,9 @@ def changed_files(metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _entry(
-    path: str,
-    before: str | None,
-    after: str | None,
-    mode: int,
-    *,
-    link: str | None = None,
-    oversize: bool = False,
+    path: str, before: str | None, after: str | None, mode: int, link: str | None = None
 ) -> dict[str, Any]:
-    return {
-        "path": path,
-        "before": before,
-        "after": after,
-        "mode": stat.S_IMODE(mode),
-        "content": None,
-        "oversize": oversize,
-        "link": link,
-    }
+    return {"path": path, "before": before, "after": after, "mode": stat.S_IMODE(mode), "link": link}
 
 
 def _stamp(root: int, path: str) -> Stamp | None:

@@ -122,7 +122,6 @@ def _changes(files: list[Any]) -> Iterator[FileVersion]:
                 "after": optional,
                 "mode": int,
                 "content": optional,
-                "oversize": bool,
                 "link": optional,
             },
         )
@@ -139,7 +138,7 @@ def _change(entry: _Frame) -> FileVersion:
     if content is not None and hashlib.sha256(content).hexdigest() != after:
         raise WireError(f"the content of {path[:200]!r} is not what its hash says")
     link = None if link is None else plain(link)
-    return FileVersion(path, entry["before"], after, entry["mode"] & 0o7777, content, entry["oversize"], link)
+    return FileVersion(path, entry["before"], after, entry["mode"] & 0o7777, content, link)
 
 
 def _is_inside(path: str) -> bool:

@@ -123,7 +123,7 @@ def test_a_diff_that_was_masked_gives_no_version(tmp_path: Path) -> None:
 
 
 def test_a_file_too_large_to_record_and_a_link_give_no_version(tmp_path: Path) -> None:
-    large = FileVersion("a.txt", sha256(BASE["a.txt"]), sha256(b"x"), oversize=True)
+    large = FileVersion("a.txt", sha256(BASE["a.txt"]), sha256(b"x"))
     link = FileVersion("l", None, sha256(b"target"), link="target")
     history = versions(journal_of(tmp_path, *bash(1, large, link)))
     with pytest.raises(UsageError, match="too large to record"):

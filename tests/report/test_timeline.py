@@ -38,7 +38,7 @@ def test_each_file_of_a_patch_is_listed_with_its_lines_and_its_versions(tmp_path
         journal.write(Response(1, CALLS, "tool_use", ""))
         journal.write(Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES}))
         journal.write(Result(1, "c2", "bash", "ok"))
-        journal.write(FilesChanged(1, (FileVersion("a.py", "2" * 64, "4" * 64),), "c2"))
+        journal.write(FilesChanged(1, (FileVersion("a.py", "2" * 64, "4" * 64, content=b"x\n"),), "c2"))
     timeline = build_timeline(read_journal(path))
     rows = [(row.path, row.tools, row.additions, row.removals) for row in timeline.files.values()]
     assert rows == [("a.py", ["patch", "bash"], 2, 1), ("b.py", ["patch"], 0, 1)]

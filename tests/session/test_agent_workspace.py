@@ -72,8 +72,8 @@ def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: 
     tree = make_tree(tmp_path / "tree", {"old.txt": "one\n"})
     git = Git(tree / ".git")
     checkout = Checkout(git, tree, git.run("rev-parse", "HEAD").decode().strip(), ())
-    new = [FileVersion(f"new/{n}", None, "aa", 0o644, b"x", False, None) for n in range(60_000)]
-    old = FileVersion("old.txt", "aa", "bb", 0o644, b"y", False, None)
+    new = [FileVersion(f"new/{n}", None, "aa", 0o644, b"x") for n in range(60_000)]
+    old = FileVersion("old.txt", "aa", "bb", 0o644, b"y")
     written: list[FilesChanged] = []
     with Journal(tmp_path / "journal", str) as journal:
         run = make_run(tmp_path, checkout, journal=journal)
@@ -86,7 +86,7 @@ def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: 
 
 
 def test_a76_large_contents_of_one_command_are_not_all_kept() -> None:
-    files = [FileVersion(f"{n}", None, "aa", 0o644, bytes(1 << 20), False, None) for n in range(20)]
+    files = [FileVersion(f"{n}", None, "aa", 0o644, bytes(1 << 20)) for n in range(20)]
     kept = within_limits(ScanResult(tuple(files)))
     assert [change.content is None for change in kept.files] == [False] * 16 + [True] * 4
     assert kept.note == "of 4 files it does not hold the contents"

@@ -137,7 +137,7 @@ def ask(**more):
 def changes(files, **more):
     send({"type": "changes", "id": call["id"], "files": files, "done": True, "note": ""} | more)
 def changed(**more):
-    empty = {"path": "a", "before": None, "after": None, "mode": 420, "content": None, "oversize": False, "link": None}
+    empty = {"path": "a", "before": None, "after": None, "mode": 420, "content": None, "link": None}
     changes([empty | more])
 """
 

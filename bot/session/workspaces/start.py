@@ -269,7 +269,7 @@ def within_limits(scan: ScanResult) -> ScanResult:
         size += len(change.content or b"")
         if change.content and size > _MOST_BYTES:
             without += 1
-            change = change._replace(content=None, oversize=True)
+            change = change._replace(content=None)
         files.append(change)
     left_out = (
         scan.note,
