@@ -16,8 +16,6 @@ from bot.checkout.local import git_dir_of
 _PREFIX = "agent"
 _LONGEST_SLUG = 40
 _LONGEST_WORD = 20
-# A shorter word without vowels may be an abbreviation.
-_LONGEST_ABBREVIATION = 8
 _MOST_SUFFIXES = 1000
 _NAME = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _NO_OBJECT = "0"
@@ -33,25 +31,19 @@ class Signature(NamedTuple):
 def branch_name(thread_number: int | None, title: str, *, on_pull_request: bool = False) -> str:
     """`agent/issue-N-slug`, `agent/pr-N-slug`, or `agent/slug` without a thread: [a-z0-9-] only.
 
-    No word of the slug has a digit: trackers take `eng-12` or `sc12` in a branch name for one of their issues.
+    No word of the slug has a digit: trackers take `eng-12` or `sc12` in a branch name for one of their issues. None is
+    long: it may encode data.
     """
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    slug = "-".join(word for word in re.findall(r"[a-z0-9]+", plain) if _is_word(word))
+    words = (
+        word for word in re.findall(r"[a-z0-9]+", plain) if word.isalpha() and len(word) <= _LONGEST_WORD
+    )
+    slug = "-".join(words)
     if len(slug) > _LONGEST_SLUG:
         slug = slug[: _LONGEST_SLUG + 1].rpartition("-")[0]
     kind = "pr" if on_pull_request else "issue"
     parts = [f"{kind}-{thread_number}" if thread_number is not None else "", slug]
     return f"{_PREFIX}/{'-'.join(part for part in parts if part) or 'change'}"
-
-
-def _is_word(text: str) -> bool:
-    """Whether `text` reads like a word. Other text is left out of branch names: it may encode data."""
-    if len(text) > _LONGEST_WORD or not text.isalpha():
-        return False
-    vowels = len(re.findall(r"[aeiouy]", text))
-    return len(text) < _LONGEST_ABBREVIATION or (
-        0.15 <= vowels / len(text) <= 0.75 and not re.search(r"[^aeiouy]{6}", text)
-    )
 
 
 def commit_tree(

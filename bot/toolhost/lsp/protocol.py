@@ -22,7 +22,7 @@ _MAX_HEADER = 4096
 _LENGTH = re.compile(rb"(?:^|\r\n)content-length:[ \t]*([0-9]{1,10})[ \t]*\r\n", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _MESSAGE, _CODE, _SNIPPET = 300, 60, 120
-_ERROR, _WARNING, _INFORMATION, _HINT = 1, 2, 3, 4
+_ERROR, _WARNING = 1, 2
 _UNNECESSARY, _DEPRECATED = 1, 2
 
 
@@ -72,48 +72,41 @@ def mapping(value: object) -> dict[str, Any]:
 
 def parse_diagnostics(items: object, *, tool: str, path: str, text: str) -> tuple[Problem, ...] | None:
     """Parse diagnostics: errors and warnings in the order of lines, at most `MAX_PROBLEMS`; `None` if `items` is not a
-    list. An odd value costs only its own field. A line after the last of `text` becomes the last."""
+    list. One that is not as in the protocol is left out. A line after the last of `text` becomes the last."""
     if not isinstance(items, list):
         return None
     lines = _LINE_END.split(text)  # `splitlines` has more line ends than the protocol
-    problems = [
-        _problem(item, severity, tool, path, lines)
-        for item in items[:MAX_PROBLEMS]
-        if isinstance(item, dict) and (severity := _severity(item)) is not None
-    ]
-    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
+    problems = (_problem(item, tool, path, lines) for item in items[:MAX_PROBLEMS])
+    return tuple(sorted(filter(None, problems), key=lambda problem: (problem.line, problem.column)))
+
+
+def _problem(item: Any, tool: str, path: str, lines: Sequence[str]) -> Problem | None:
+    """`None` also for information and hints."""
+    match item:
+        case {"range": {"start": {"line": int(line), "character": int(character)}}, "message": text}:
+            severity = _severity(item)
+        case _:
+            return None
+    if severity is None or line < 0 or character < 0:
+        return None
+    index = min(line, len(lines) - 1)
+    column = min(code_points(lines[index], character + 1, "utf-16"), len(lines[index]) + 1)
+    # MarkupContent, which the protocol allows since 3.18.
+    message = one_line(text.get("value") if isinstance(text, dict) else text, _MESSAGE)
+    code, snippet = one_line(_code(item), _CODE), one_line(lines[index], _SNIPPET)
+    return Problem(tool, path, index + 1, column, severity, code, message, snippet=snippet)
 
 
 def _severity(item: dict[str, Any]) -> Severity | None:
-    """None for information and hints. A diagnostic tagged unnecessary or deprecated is a hint unless a rule is named
-    for it, as linters do. A missing severity is an error, an unknown one a warning."""
+    """`None` for information and hints. A diagnostic tagged unnecessary or deprecated is a hint unless a rule is named
+    for it, as linters do. A missing severity is an error."""
     tags, severity = item.get("tags"), item.get("severity")
     tagged = isinstance(tags, list) and any(tag in tags for tag in (_UNNECESSARY, _DEPRECATED))
-    if tagged and (severity not in (_ERROR, _WARNING) or not _code(item)):
+    if tagged and not (severity and _code(item)):
         return None
-    if severity is None or severity == _ERROR:
+    if severity in (None, _ERROR):
         return Severity.ERROR
-    return None if severity in (_INFORMATION, _HINT) else Severity.WARNING
-
-
-def _problem(item: dict[str, Any], severity: Severity, tool: str, path: str, lines: Sequence[str]) -> Problem:
-    line, column = _position(item, lines)
-    text = item.get("message")
-    # MarkupContent, which the protocol allows since 3.18.
-    message = one_line(text.get("value") if isinstance(text, dict) else text, _MESSAGE)
-    code = one_line(_code(item), _CODE)
-    snippet = one_line(lines[line - 1], _SNIPPET) if line else ""
-    return Problem(tool, path, line, column, severity, code, message, snippet=snippet)
-
-
-def _position(item: dict[str, Any], lines: Sequence[str]) -> tuple[int, int]:
-    start = mapping(mapping(item.get("range")).get("start"))
-    line, character = start.get("line"), start.get("character")
-    if type(line) is not int or line < 0:
-        return 0, 0
-    index = min(line, len(lines) - 1)
-    column = character if type(character) is int and character >= 0 else 0
-    return index + 1, min(code_points(lines[index], column + 1, "utf-16"), len(lines[index]) + 1)
+    return Severity.WARNING if severity == _WARNING else None
 
 
 def _code(item: dict[str, Any]) -> object:

@@ -25,12 +25,10 @@ def frame(message: object, says: int | None = None) -> str:
 GARBAGE = {
     "words": "Starting the server...\n\n\r\n\r\n" + frame(REPORT),
     "a head that does not end": "x" * 5000,
-    "a head of many lines": "X-Filler: 1\r\n" * 1000,
     "no length": "Content-Type: x\r\n\r\n" + frame(REPORT),
     "a length below zero": frame(REPORT, -1) + frame(REPORT),
     "a length that is too short": frame(REPORT, 10) + frame(REPORT),
     "a length that is too long": frame(REPORT, 100) + frame(REPORT),
-    "a length of a terabyte": frame(REPORT, 1 << 40),
     "a length above the most": frame(REPORT, (8 << 20) + 1),
     "no JSON": frame("{]"),
     "no object": frame([REPORT]),
