@@ -6,6 +6,7 @@ by commands as bytes, so a version's bytes are computed from the version before.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,6 @@ from bot.agent.journal_file import JournalFile, JournalLine
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import FilesChanged, FileVersion, Response, Result
 from bot.contracts.messages import ToolCall
-from bot.contracts.text_encoding import MARKS
 
 BASE = "base"
 OUTSIDE = "outside"
@@ -214,7 +214,7 @@ _HUNK = re.compile(r"@@ -(\d+),(\d+) \+\d+,(\d+) @@\Z")
 _NO_END = "\\ No newline at end of file"
 
 # As the tool host reads files: a mark decides, else UTF-8, else Latin-1, in which every byte survives.
-_CODECS = (*MARKS, (b"", "utf-8"), (b"", "latin-1"))
+_CODECS = ((codecs.BOM_UTF8, "utf-8"), (b"", "utf-8"), (b"", "latin-1"))
 
 
 def apply_verified(before: bytes, diff: str, sha256: str) -> bytes | None:

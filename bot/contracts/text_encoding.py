@@ -1,12 +1,11 @@
-"""The encoding that a file announces by its byte order mark."""
+"""Text in UTF-16 and UTF-32, by its byte order mark."""
 
 from __future__ import annotations
 
 import codecs
 
 # UTF-32's little-endian mark begins with UTF-16's, so it comes first.
-MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
+_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -14,24 +13,16 @@ MARKS = (
 )
 
 
-def marked_encoding(data: bytes) -> tuple[str, bytes]:
-    """Return the codec and the byte order mark at the start of `data`; UTF-8 without one."""
-    for mark, name in MARKS:
-        if data.startswith(mark):
-            return name, mark
-    return "utf-8", b""
-
-
 def wide_text(data: bytes) -> str | None:
     """Return the text of `data` in UTF-16 or UTF-32, by its mark; `None` if it has no such mark, or is not valid text.
 
     git, and so GitHub, calls such a file binary.
     """
-    name, mark = marked_encoding(data)
-    if name == "utf-8":
-        return None
-    try:
-        text = data[len(mark) :].decode(name)
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            try:
+                text = data[len(mark) :].decode(name)
+            except UnicodeDecodeError:
+                return None
+            return None if "\0" in text else text
+    return None

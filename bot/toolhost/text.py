@@ -5,16 +5,15 @@ A text keeps the line ends of its file; no module of this package opens a file i
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 from typing import NamedTuple
-
-from bot.contracts.text_encoding import marked_encoding
 
 SNIFF = 8192
 
 
 class NotTextError(Exception):
-    """The bytes are not text in any encoding that can be told from them. The message says why."""
+    """The bytes are not text."""
 
 
 class NotEncodableError(Exception):
@@ -22,10 +21,9 @@ class NotEncodableError(Exception):
 
 
 class Encoding(NamedTuple):
-    """The encoding of a file. `guessed`: the encoding is unknown, and Latin-1 preserves every byte, but characters
-    above 127 may be wrong."""
+    """UTF-8, with or without a byte order mark. `guessed`: the encoding is unknown, and Latin-1 preserves every byte,
+    but characters above 127 may be wrong."""
 
-    name: str = "utf-8"
     mark: bytes = b""
     guessed: bool = False
 
@@ -34,9 +32,7 @@ class Encoding(NamedTuple):
         """For people and models; empty for plain UTF-8."""
         if self.guessed:
             return "encoding unknown, shown as Latin-1"
-        if self.name == "utf-8":
-            return "UTF-8 with byte order mark" if self.mark else ""
-        return f"{self.name.upper()}: binary for git, so the gate may withhold a change"
+        return "UTF-8 with byte order mark" if self.mark else ""
 
 
 class Text(NamedTuple):
@@ -46,25 +42,16 @@ class Text(NamedTuple):
     encoding: Encoding = Encoding()
 
 
-def is_binary(head: bytes) -> bool:
-    """Whether a file that begins with `head` is not text: a NUL in its first 8 KiB, as git tells it."""
-    name, _ = marked_encoding(head)
-    return name == "utf-8" and b"\0" in head[:SNIFF]
-
-
 def decode(data: bytes) -> Text:
-    """The text of `data`. `encode` gives the same bytes back. Raises `NotTextError`."""
-    if is_binary(data):
+    """The text of `data`. `encode` gives the same bytes back. Raises `NotTextError` as git tells it: for a NUL in the
+    first 8 KiB, and so for UTF-16."""
+    if b"\0" in data[:SNIFF] or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise NotTextError("it is a binary file")
-    name, mark = marked_encoding(data)
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     try:
-        return Text(data[len(mark) :].decode(name), Encoding(name, mark))
-    except UnicodeDecodeError as error:
-        if mark:
-            raise NotTextError(
-                f"it begins with the mark of {name.upper()} but is not: {error.reason}"
-            ) from None
-        return Text(data.decode("latin-1"), Encoding("latin-1", guessed=True))
+        return Text(data[len(mark) :].decode(), Encoding(mark))
+    except UnicodeDecodeError:
+        return Text(data.decode("latin-1"), Encoding(guessed=True))
 
 
 def encode(text: Text, known: str = "") -> bytes:
@@ -74,15 +61,11 @@ def encode(text: Text, known: str = "") -> bytes:
     file) may be written: for any other character the right bytes are not known.
     """
     encoding = text.encoding
-    if encoding.guessed:
-        strange = sorted({c for c in text.content if c > "\x7f"} - set(known))
-        if strange:
-            raise NotEncodableError(f'the file is not UTF-8 and nothing says how it writes "{strange[0]}"')
-    try:
-        return encoding.mark + text.content.encode(encoding.name)
-    except UnicodeEncodeError as error:
-        strange_one = ascii(error.object[error.start])
-        raise NotEncodableError(f"{strange_one} cannot be written in {encoding.name.upper()}") from None
+    if not encoding.guessed:
+        return encoding.mark + text.content.encode()
+    if strange := sorted({c for c in text.content if c > "\x7f"} - set(known)):
+        raise NotEncodableError(f'the file is not UTF-8 and nothing says how it writes "{strange[0]}"')
+    return text.content.encode("latin-1")
 
 
 class LineEnds(NamedTuple):

@@ -136,10 +136,6 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
         update("a.py", "@@\n def f(self):\n-      return 1\n+      return 2"),
         "Closest is line 2\n2|    def f(self):",
     ),
-    "UTF-16": (
-        {"a.txt": "größe\nzwei\n".encode("utf-16")}, update("a.txt", "@@\n-größe\n+länge"),
-        {"a.txt": "länge\nzwei\n".encode("utf-16")},
-    ),
     "a last line without an end that gets a line after it": (
         {"a.txt": b"one\ntwo"}, update("a.txt", "@@\n two\n+three"), {"a.txt": b"one\ntwo\nthree\n"},
     ),
