@@ -22,9 +22,6 @@ from bot.toolhost.working_folder import FolderNote
 _LONGEST = 6 * 3600
 """Seconds, the maximum for the supervisor's own commands: setup and checks."""
 
-_LONGEST_SHOWN = 1000
-"""Characters of the path of a missing folder."""
-
 _ECHO_PAUSE = 1.0
 """Seconds between two lines that are sent while a command runs."""
 
@@ -68,9 +65,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
     mention_files(context, cwd, command, outcome.content)
     notes = _carry_over(cwd, folder_note.take(), context)
     content = "\n".join([outcome.content, *(f"[{note}]" for note in notes)])
-    outside = context.cwd is not None and not inside(str(context.cwd), context.real_root)
-    metadata = {**outcome.metadata, "command": command, **({"outside": True} if outside else {})}
-    return ToolOutcome(content, outcome.is_error, metadata)
+    return ToolOutcome(content, outcome.is_error, {**outcome.metadata, "command": command})
 
 
 def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:
@@ -128,14 +123,13 @@ def _carry_over(before: Path, left: str | None, context: Context) -> list[str]:
     """Store the shell's last folder; return a note if it changed. `left` is the result of `FolderNote.take`."""
     if left is None and os.path.isdir(before):
         return [f"the working folder is still {before}"]
-    folder = Path(left or before)
-    if left and os.path.isdir(folder):
-        if folder == before:
+    if left and os.path.isdir(left):
+        if Path(left) == before:
             return []
-        context.cwd = folder
-        outside = "" if inside(str(folder), context.real_root) else ", outside the repository"
-        return [f"working folder is now {folder}{outside}"]
+        context.cwd = Path(left)
+        outside = "" if inside(left, context.real_root) else ", outside the repository"
+        return [f"working folder is now {left}{outside}"]
     if not os.path.isdir(before):
         context.cwd = None
-    where = folder if left != "" and len(str(folder)) < _LONGEST_SHOWN else "in which it ended"
-    return [f"the working folder {where} is gone; the next command runs in {context.cwd or context.root}"]
+    next_folder = context.cwd or context.root
+    return [f"the working folder in which it ended is gone; the next command runs in {next_folder}"]
