@@ -289,12 +289,6 @@ def test_one_question_covers_the_whole_plan_in_its_order(bench: Bench) -> None:
         assert piece in diff
 
 
-def test_a_denial_leaves_every_file_and_makes_no_folder(bench: Bench) -> None:
-    fill(bench, TREE)
-    bench.answer = lambda: Answer(False, "rule 3 denies c.txt")
-    assert refuse(bench, *OPERATIONS) == "rule 3 denies c.txt"
-
-
 def test_a_change_during_the_question_is_overwritten_in_no_file(bench: Bench) -> None:
     fill(bench, TREE)
 

@@ -132,12 +132,6 @@ def test_what_a_command_left_ends_with_it(shell: Shell, style: str, mark: str) -
     assert ended.swept >= 1
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_what_a_command_left_ends_with_its_time(shell: Shell, style: str, mark: str) -> None:
-    assert shell.run(f"{STYLES[style].format(mark)}\nsleep 3600", timeout=0.3).timed_out
-    assert sleeping(mark) == []
-
-
 def test_last_words_do_not_hide_how_long_it_was_silent_before(shell: Shell) -> None:
     """A hint that it hangs is of use with editors above all, and those say something when they are told to end."""
     ended = shell.run("trap 'echo bye; exit' TERM; sleep 3600 & wait", timeout=1)

@@ -119,14 +119,6 @@ def test_what_a_command_put_in_the_place_of_the_file_is_not_written(planted: str
     assert target.read_text() == "untouched"
 
 
-def test_the_file_holds_what_a_terminal_would_show(tmp_path: Path) -> None:
-    with Spill(tmp_path, 1) as spill:
-        spill(b"\x1b[31mFAILED\x1b[0m a\n10%\r99%\r1")
-        spill(b"00%\nlast")
-        spill.finish()
-    assert spill.path.read_bytes() == b"FAILED a\n100%\nlast"
-
-
 def test_binary_output_is_kept_as_it_is(tmp_path: Path) -> None:
     raw = b"\x7fELF\0\x1b[31m\r\n" * 100
     with Spill(tmp_path, 1) as spill:

