@@ -1,4 +1,4 @@
-"""Where a language server is searched for a file: its folder and those above it, within the tree."""
+"""Where a language server or a checker is searched: a folder and those above it, within the tree."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from bot.ecosystems.checkers import has_settings, uses_checker
 
-_ENVIRONMENTS = (".venv", "venv")
+_ENVIRONMENTS = (".venv", "venv", "env")
 _SMALL_FILE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`folder` is that of the file. `environment` is that of commands, `programs` are bundled ones by name,
-    `bins` the folders of a project with installed programs. `configured` is the policy's command, which stands for
-    every program."""
+    """`folder` is that of the file, or of the project. `environment` is that of commands, `programs` are bundled ones
+    by name, `bins` the folders of a project with installed programs. `configured` is the policy's command, which stands
+    for every program."""
 
     root: Path
     folder: Path

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.checker_output import FormError
+from bot.ecosystems.place import Place
 from bot.ecosystems.registry import checking, ecosystems, form
 from bot.toolhost import shell
 from bot.toolhost.context import Context
@@ -43,14 +44,6 @@ class _CheckerRun(NamedTuple):
     words: str
 
 
-class _ProjectLocation(NamedTuple):
-    """Where a checker runs: `around` are its folder and those above it, up to the repository's."""
-
-    folder: str
-    around: Sequence[Path]
-    environment: Mapping[str, str]
-
-
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     """`metadata["state"]` is complete, timed_out or unavailable; `rows` are the problems of a complete run. Their paths
     are the repository's, also where the checker ran in a `folder` of it."""
@@ -58,14 +51,15 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     checker = arguments["checker"]
     deadline = began + float(arguments["timeout"])
     folder = str(arguments.get("folder", ""))
-    around = folders(context.root, folder)
-    python = python_environment(around, context.environment)
+    programs = {**context.programs, "python-of-the-host": sys.executable}
+    bins = tuple(one for ecosystem in ecosystems() for one in ecosystem.bins)
+    place = Place(context.root, context.root / folder, context.environment, programs, bins)
+    python = next(map(str, place.environments()), "")
     # A checker in a folder searches an environment there only, and several projects may share the one above them.
     shared = {"VIRTUAL_ENV": python} if folder and python else {}
-    location = _ProjectLocation(
-        folder, around, {**context.environment, **shared, **dict(checker.get("environment", ()))}
-    )
-    result = _check(checker, [f"./{path}" for path in arguments["files"]], deadline, context, location)
+    environment = {**context.environment, **shared, **dict(checker.get("environment", ()))}
+    files = [f"./{path}" for path in arguments["files"]]
+    result = _check(checker, files, deadline, context, replace(place, environment=environment))
     return ToolOutcome(str(result.get("note", "")), metadata=result | {"python": bool(python)})
 
 
@@ -74,26 +68,27 @@ def _check(
     files: Sequence[str],
     deadline: float,
     context: Context,
-    location: _ProjectLocation,
+    place: Place,
 ) -> dict[str, Any]:
     name = str(checker["program"])
-    if not location.around[0].is_dir():
-        return _none("unavailable", f"there is no folder {one_line(location.folder, _NOTE)}")
-    ours = {**context.programs, "python-of-the-host": sys.executable}
-    program = find(name, checker["where"], location.around, ours, location.environment)
+    folder = str(place.folder.relative_to(place.root))
+    if not place.folder.is_dir():
+        return _none("unavailable", f"there is no folder {one_line(folder, _NOTE)}")
+    searches = {"ours": place.bundled, "project": place.in_project, "path": place.on_path}
+    program = next(filter(None, (searches[where](name) for where in checker["where"])), "")
     if not program:
         own = ": the project has none of its own" if list(checker["where"]) == ["project"] else ""
         return _none("unavailable", f"{name} is not installed{own}")
     version = ""
     if checker["version"]:
         limit = min(deadline, time.monotonic() + _PROBE_LIMIT)
-        probe = _run([program, *checker["version"]], limit, context, location)
+        probe = _run([program, *checker["version"]], limit, context, place)
         version = one_line(probe.output.decode("utf-8", "replace"), 60)
         if probe.ended.stopped or probe.ended.exit_code or not version:
             return _none("unavailable", f"{name} does not run here{_because(probe, context)}")
     argv = [program, *(str(word).replace("{tmp}", str(context.tmp)) for word in checker["arguments"]), *files]
-    ran = _run(argv, deadline, context, location, together=checker["together"])
-    return {"version": version, **_result_of(checker, ran, context, location.folder)}
+    ran = _run(argv, deadline, context, place, together=checker["together"])
+    return {"version": version, **_result_of(checker, ran, context, folder)}
 
 
 def _result_of(checker: Mapping[str, Any], ran: _CheckerRun, context: Context, folder: str) -> dict[str, Any]:
@@ -127,7 +122,7 @@ def _run(
     argv: Sequence[str],
     deadline: float,
     context: Context,
-    location: _ProjectLocation,
+    place: Place,
     *,
     together: bool = False,
 ) -> _CheckerRun:
@@ -140,11 +135,11 @@ def _run(
 
     words = _Words(context.tmp / f".words-{context.seq}")
     script = _TOGETHER if together else _APART
-    environment = {**location.environment, **checking(str(context.tmp)), "LC_ALL": "C.UTF-8"}
+    environment = {**place.environment, **checking(str(context.tmp)), "LC_ALL": "C.UTF-8"}
     try:
         whole = ["bash", "-c", script, "bash", words.path, str(max(os.sched_getaffinity(0))), *argv]
         ended = shell.run_command(
-            Command(whole, location.around[0], environment, max(deadline - time.monotonic(), 0.1)),
+            Command(whole, place.folder, environment, max(deadline - time.monotonic(), 0.1)),
             take,
             cancelled=context.cancelled,
             monitor=context.monitor,
@@ -188,46 +183,3 @@ def _because(ran: _CheckerRun, context: Context) -> str:
 
 def _none(state: str, note: str) -> dict[str, Any]:
     return {"state": state, "note": note, "rows": [], "outside": 0}
-
-
-_ENVIRONMENTS = (".venv", "venv", "env")
-
-
-def folders(root: Path, folder: str) -> list[Path]:
-    """`folder` and its parents, up to the repository's root."""
-    here = root / folder
-    return [here, *(above for above in here.parents if above.is_relative_to(root))] if folder else [root]
-
-
-def find(
-    name: str,
-    where: Sequence[str],
-    around: Sequence[Path],
-    ours: Mapping[str, str],
-    environment: Mapping[str, str],
-) -> str:
-    """The program `name`, searched in the order of `where` (`ours`, `project`, `path`); empty if there is none.
-    `around` are the folders of the project."""
-    for source in where:
-        if source == "ours" and (own := ours.get(name)) and _runs(own):
-            return own
-        if source == "project":
-            bins = [place for one in ecosystems() for place in one.bins]
-            for program in (str(folder / place / name) for folder in around for place in bins):
-                if _runs(program):
-                    return program
-        if source == "path" and (path := shutil.which(name, path=environment.get("PATH", ""))):
-            return path
-    return ""
-
-
-def python_environment(around: Sequence[Path], environment: Mapping[str, str]) -> str:
-    """The Python environment of the project: the active one, or its nearest own one; empty if there is none."""
-    own = (folder / name for folder in around for name in _ENVIRONMENTS)
-    return environment.get("VIRTUAL_ENV") or next(
-        (str(env) for env in own if (env / "pyvenv.cfg").is_file()), ""
-    )
-
-
-def _runs(program: str) -> bool:
-    return os.path.isfile(program) and os.access(program, os.X_OK)
