@@ -46,9 +46,9 @@ from bot.session.workspaces.start import AgentStarter, AgentWorkspace, Workspace
 from bot.session.workspaces.trees import Trees
 from bot.verbs.record import REPORT_FINDING, Profile
 from bot.workspace.dependencies.folders import environment_folders
-from bot.workspace.environment import resolve
+from bot.workspace.sandbox import toolchains
 from bot.workspace.sandbox.confinement import EnvironmentFolder
-from bot.workspace.sandbox.toolchains import Toolchains, missing_versions, pin_files
+from bot.workspace.sandbox.toolchains import Toolchains
 
 _NOT_PREPARED = (
     "What the checks need was not installed, since the sandbox of this run ({}) has no network. Leave the "
@@ -170,14 +170,16 @@ def _possible_setup(run: Run, setup: Sequence[SetupStep]) -> tuple[tuple[SetupSt
 
 def _tools(run: Run) -> Toolchains:
     """What the user's shell leads to, before the first command, with notes on what is missing."""
-    tools = resolve(
+    tools = toolchains.find(
         run.environment,
         run.checkout.tree,
         _package_folders(run),
         severs=run.confinement.severs,
     )
-    pins = GitTrees(run.checkout).texts(sorted(pin_files()))
-    return tools._replace(notes=(*tools.notes, *missing_versions(run.environment, tools.path, pins)))
+    pins = GitTrees(run.checkout).texts(sorted(toolchains.pin_files()))
+    return tools._replace(
+        notes=(*tools.notes, *toolchains.missing_versions(run.environment, tools.path, pins))
+    )
 
 
 def _package_folders(run: Run) -> tuple[EnvironmentFolder, ...]:

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from bot.ecosystems.registry import ecosystems
 from bot.workspace.sandbox import toolchains
-from bot.workspace.sandbox.confinement import Dependencies, EnvironmentFolder
+from bot.workspace.sandbox.confinement import Dependencies
 from bot.workspace.sandbox.toolchains import Toolchains
 
 _FROM_HOST = ("LANG", "LC_ALL", "LC_CTYPE", "TZ")
@@ -32,7 +31,7 @@ _ALWAYS = {
 
 
 def build(source: Mapping[str, str], home: Path, temporary: Path, tools: Toolchains) -> dict[str, str]:
-    """The variables for commands; `tools` are what `resolve` returns."""
+    """The variables for commands; `tools` are what `toolchains.find` returns."""
     needed = (name for one in ecosystems() for name in one.passed)
     names = (*_FROM_HOST, *needed, *toolchains.selections())
     variables = {name: source[name] for name in names if name in source}
@@ -48,25 +47,6 @@ def build(source: Mapping[str, str], home: Path, temporary: Path, tools: Toolcha
         "TMPDIR": str(temporary),
     }
     return variables
-
-
-def resolve(
-    source: Mapping[str, str],
-    tree: Path | None = None,
-    environments: Sequence[EnvironmentFolder] = (),
-    *,
-    severs: bool = False,
-) -> Toolchains:
-    """What the user's shell and the environments of the checkout lead to; see `toolchains.find`. To be called before
-    the first command of a run."""
-    return toolchains.find(
-        source.get("PATH", ""),
-        source=source,
-        leave_out=_own_tools(),
-        tree=tree,
-        environments=environments,
-        severs=severs,
-    )
 
 
 def of_use(temporary: Path, *, checks: bool) -> dict[str, str]:
@@ -104,8 +84,3 @@ def of_tree(tree: Path, root: str, path: str) -> dict[str, str]:
     if folder.is_symlink() or not (folder / "bin").is_dir():
         return {}
     return {"PATH": f"{root}/.venv/bin:{path}", "VIRTUAL_ENV": f"{root}/.venv"}
-
-
-def _own_tools() -> tuple[Path, ...]:
-    """The `bin` of our own virtual environment, which a repository's commands must not use."""
-    return (Path(sys.prefix) / "bin",) if sys.prefix != sys.base_prefix else ()

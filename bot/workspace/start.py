@@ -21,6 +21,7 @@ from bot.workspace import canaries, environment, frames
 from bot.workspace.dependencies.placement import place_folders
 from bot.workspace.frames import Channel, Facts
 from bot.workspace.process import HostProcess, WorkspaceError
+from bot.workspace.sandbox import toolchains
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies, Mounts
 from bot.workspace.sandbox.toolchains import Toolchains
@@ -125,7 +126,7 @@ def plan_start(
 ) -> tuple[Mounts, dict[str, Any]]:
     """What exists inside, and the start message of a host in `folders`."""
     tree, moves = options.tree, confinement.moves
-    tools = options.tools or environment.resolve(
+    tools = options.tools or toolchains.find(
         options.environment, tree, options.dependencies.folders, severs=confinement.severs
     )
     tmp = Path(TMP) if moves else folders.tmp

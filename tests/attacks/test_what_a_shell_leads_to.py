@@ -232,7 +232,7 @@ def test_a118_a_folder_that_holds_one_is_not_shown_and_that_is_said(home: Path, 
     )
     path = f"{home}/tools/bin:{home}/fine/bin"
     for severs in (False, True):
-        found = toolchains.find(path, source={"HOME": str(home)}, environments=environments, severs=severs)
+        found = toolchains.find({"PATH": path, "HOME": str(home)}, environments=environments, severs=severs)
         assert (home / "fine/bin" in found.folders, environments[1] in found.environments) == (True, True)
         assert (home / "tools/bin" in found.folders, home / ".nvm" in found.folders) == (severs, severs)
         assert (environments[0] in found.environments, bool(found.caches)) == (severs, severs)

@@ -8,6 +8,7 @@ import pytest
 
 from bot.workspace import environment
 from bot.workspace.client import Workspace
+from bot.workspace.sandbox import toolchains
 from tests.support.workspaces import Bench, bash
 
 HOME, TMP = Path("/run-folder/tmp/home"), Path("/run-folder/tmp")
@@ -23,7 +24,7 @@ SECRETS = {
 
 
 def built(source: dict[str, str]) -> dict[str, str]:
-    return environment.build(source, HOME, TMP, environment.resolve(source))
+    return environment.build(source, HOME, TMP, toolchains.find(source))
 
 
 def test_nothing_is_inherited_that_was_not_named() -> None:

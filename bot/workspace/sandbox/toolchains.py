@@ -6,6 +6,7 @@ import grp
 import os
 import re
 import stat
+import sys
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -49,27 +50,25 @@ class Toolchains(NamedTuple):
 
 
 def find(
-    path: str,
-    *,
-    source: Mapping[str, str] | None = None,
-    leave_out: tuple[Path, ...] = (),
+    source: Mapping[str, str],
     tree: Path | None = None,
     environments: Sequence[EnvironmentFolder] = (),
+    *,
     severs: bool = False,
 ) -> Toolchains:
-    """The entries of the host's PATH that can be visible inside, the tools that `source` names or that are in the home,
-    and those of `environments` that were there before the run. Left out are relative entries, folders that are missing,
-    private or in memory, those in `leave_out` (the agent's own virtual environment) and those beneath `NEVER`. Commands
-    may have written what is in `tree`, where it is visible anyway: nothing is mounted for it. `severs` is that of the
-    `Confinement`: else a folder that holds a socket, a FIFO or a device is not shown."""
-    source = source or {}
+    """The entries of the host's PATH that can be visible inside, the tools that `source`, the user's environment, names
+    or that are in the home, and those of `environments` that were there before the run. Called before the first command
+    of a run. Left out are relative entries, folders that are missing, private or in memory, the agent's own virtual
+    environment and those beneath `NEVER`. Commands may have written what is in `tree`, where it is visible anyway:
+    nothing is mounted for it. `severs` is that of the `Confinement`: else a folder that holds a socket, a FIFO or a
+    device is not shown."""
     entries: list[str] = []
     written = (str(tree),) if tree else ()
     never = (*NEVER, *written)
-    excluded = {os.path.realpath(folder) for folder in leave_out}
+    excluded = {os.path.realpath(folder) for folder in _own_tools()}
     # A runner has one user, and no command ran yet.
     doorkeeper = _Doorkeeper(is_runner="RUNNER_TEMP" in source, severs=severs)
-    for entry in path.split(":"):
+    for entry in source.get("PATH", "").split(":"):
         real = os.path.realpath(entry)
         if not os.path.isabs(entry) or not os.path.isdir(entry) or real in excluded:
             continue
@@ -99,6 +98,11 @@ def find(
     variables = _variables(folders)
     variables |= {name: value for name, (value, folder) in settings.items() if doorkeeper.lets(folder)}
     return Toolchains(path, folders, variables, caches, tuple(doorkeeper.notes), with_refusals)
+
+
+def _own_tools() -> tuple[Path, ...]:
+    """The `bin` of our own virtual environment, which a repository's commands must not use."""
+    return (Path(sys.prefix) / "bin",) if sys.prefix != sys.base_prefix else ()
 
 
 class _Doorkeeper:

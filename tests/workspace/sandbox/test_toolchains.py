@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def test_an_entry_of_path_shows_the_installation_that_it_belongs_to(
     for folder in ((home / files).parent, home / entry):
         folder.mkdir(parents=True, exist_ok=True)
     (home / files).touch()
-    found = toolchains.find(f"{home / entry}:/usr/bin")
+    found = toolchains.find({"PATH": f"{home / entry}:/usr/bin"})
     assert found.folders == tuple(home / one for one in shown)
     assert found.path.startswith(f"{home / entry}:/usr/bin:" if shown else "/usr/bin:")
     assert {"/bin", "/usr/local/bin"} <= set(found.path.split(":"))
@@ -63,20 +64,20 @@ def test_a_virtual_environment_brings_the_python_that_it_was_made_with_and_no_ot
     made(home / "python/lib/python3.12").joinpath("os.py").touch()
     environment = made(home / "project/.venv")
     (environment / "pyvenv.cfg").write_text(f"home = {made(home / base)}\nversion = 3.12.1\n")
-    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)})
+    found = toolchains.find({"VIRTUAL_ENV": str(environment)})
     assert found.folders == (environment, *([home / "python"] if base == "python/bin" else []))
 
 
 def test_cargo_brings_rustup_and_the_variable_to_find_it(home: Path) -> None:
     made(home / ".rustup")
-    found = toolchains.find(str(made(home / ".cargo/bin")))
+    found = toolchains.find({"PATH": str(made(home / ".cargo/bin"))})
     assert found.folders == (home / ".cargo", home / ".rustup")
     assert found.variables == {"RUSTUP_HOME": str(home / ".rustup")}
 
 
 def test_the_pythons_of_uv_are_shown(home: Path) -> None:
     folder = made(home / ".local/share/uv/python")
-    assert toolchains.find("", source={"HOME": str(home)}).folders == (folder,)
+    assert toolchains.find({"HOME": str(home)}).folders == (folder,)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_a_link_on_path_shows_the_smallest_installation_behind_it(
     if "venvs" in target or "tools" in target:
         (home / shown / "pyvenv.cfg").touch()
     (entry / "program").symlink_to(program)
-    assert toolchains.find(str(entry)).folders == (entry, home / shown)
+    assert toolchains.find({"PATH": str(entry)}).folders == (entry, home / shown)
 
 
 def test_a117_a_link_shows_neither_the_home_nor_its_secrets(home: Path) -> None:
@@ -110,7 +111,7 @@ def test_a117_a_link_shows_neither_the_home_nor_its_secrets(home: Path) -> None:
     (entry / "home").symlink_to(home)
     (entry / "keys").symlink_to(home / ".ssh")
     (entry / "gone").symlink_to(home / "nowhere")
-    assert toolchains.find(str(entry)).folders == (entry,)
+    assert toolchains.find({"PATH": str(entry)}).folders == (entry,)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775])
@@ -120,10 +121,10 @@ def test_a114_a_folder_that_others_can_write_in_is_not_shown_and_that_is_said(
     monkeypatch.setattr(toolchains, "_has_others", lambda group: True)
     entry = made(home / "shared/tools/bin")
     (home / "shared").chmod(mode)
-    found = toolchains.find(str(entry))
+    found = toolchains.find({"PATH": str(entry)})
     assert found.folders == ()
     assert found.notes == (f"{entry} of PATH is not shown to commands: others can write in {home}/shared.",)
-    assert toolchains.find(str(entry), source={"RUNNER_TEMP": "/x"}).folders == (entry,)
+    assert toolchains.find({"PATH": str(entry), "RUNNER_TEMP": "/x"}).folders == (entry,)
 
 
 def test_a114_nor_what_a_link_a_variable_or_a_cache_leads_to(home: Path) -> None:
@@ -134,7 +135,7 @@ def test_a114_nor_what_a_link_a_variable_or_a_cache_leads_to(home: Path) -> None
     for folder in (shared, gems):
         folder.chmod(0o777)
     source = {"HOME": str(home), "VIRTUAL_ENV": str(venv)}
-    found = toolchains.find(str(home / "bin"), source=source)
+    found = toolchains.find({"PATH": str(home / "bin"), **source})
     assert found.folders == (home / "bin",)
     assert found.caches == ()
     assert len(found.notes) == 3
@@ -146,7 +147,7 @@ def test_a114_nor_an_environment_that_only_the_checkout_leads_to(home: Path) -> 
     own = made(home / "tree/node_modules")
     (home / "shared").chmod(0o777)
     outside, inside = EnvironmentFolder(shared, "", "bin"), EnvironmentFolder(own, "node_modules", ".bin")
-    found = toolchains.find("", environments=(outside, inside))
+    found = toolchains.find({}, environments=(outside, inside))
     assert [one.unshown for one in found.environments] == [f"others can write in {home}/shared", ""]
     assert (found.environments[1], found.folders) == (inside, ())
 
@@ -171,27 +172,22 @@ def test_downloads_of_the_home_are_found_and_settings_beside_them_are_not(home: 
     made(home / ".m2/wrapper")
     made(home / ".gem/ruby")
     (home / ".m2/settings.xml").write_text("<password>x</password>")
-    found = toolchains.find("", source={"HOME": str(home)})
+    found = toolchains.find({"HOME": str(home)})
     assert found.caches == ((home / ".m2/wrapper", ".m2/wrapper"), (home / ".gem/ruby", ".gem/ruby"))
 
 
 def test_packages_installed_for_the_user_are_found(home: Path) -> None:
     packages = made(home / ".local/lib/python3.12/site-packages")
-    found = toolchains.find(str(made(home / ".local/bin")))
+    found = toolchains.find({"PATH": str(made(home / ".local/bin"))})
     assert found.folders == (home / ".local/bin", packages)
     assert found.variables == {"PYTHONUSERBASE": str(home / ".local")}
 
 
 @pytest.mark.parametrize("entry", ["bin", ".", "", "/", "/tmp", "/var/tmp", "/proc/self", "/no/such/folder"])
 def test_entries_that_are_relative_missing_or_private_are_dropped(entry: str) -> None:
-    found = toolchains.find(f"{entry}:/usr/bin")
+    found = toolchains.find({"PATH": f"{entry}:/usr/bin"})
     assert found.folders == ()
     assert found.path.startswith("/usr/bin:")
-
-
-def test_what_is_left_out_is_left_out(home: Path) -> None:
-    entry = made(home / "agent/bin")
-    assert toolchains.find(str(entry), leave_out=(entry,)).folders == ()
 
 
 def masked(command: list[str]) -> set[str]:
@@ -227,36 +223,39 @@ def test_a_toolchain_that_was_removed_meanwhile_is_left_out(home: Path) -> None:
 @pytest.mark.parametrize("name", ["RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV"])
 def test_a_folder_of_tools_that_a_variable_names_is_shown(home: Path, name: str) -> None:
     folder = made(home / "tools")
-    assert toolchains.find("", source={name: str(folder)}).folders == (folder,)
+    assert toolchains.find({name: str(folder)}).folders == (folder,)
 
 
 @pytest.mark.parametrize("value", ["", "tools", "/no/such/folder", "/", "/tmp"])
 def test_a_variable_that_names_no_folder_of_tools_shows_nothing(value: str) -> None:
-    assert toolchains.find("", source={"VIRTUAL_ENV": value}).folders == ()
+    assert toolchains.find({"VIRTUAL_ENV": value}).folders == ()
 
 
-def test_the_agent_s_own_virtual_environment_is_not_shown_by_its_variable(home: Path) -> None:
+def test_the_agent_s_own_virtual_environment_is_not_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = made(home / "own/bin")
-    assert toolchains.find("", source={"VIRTUAL_ENV": str(own.parent)}, leave_out=(own,)).folders == ()
+    monkeypatch.setattr(sys, "prefix", str(own.parent))
+    assert toolchains.find({"VIRTUAL_ENV": str(own.parent), "PATH": str(own)}).folders == ()
 
 
 def test_version_managers_in_the_home_are_shown_without_path(home: Path) -> None:
     for name in (".cargo", ".rustup", ".nvm", "go", "other"):
         made(home / name)
-    found = toolchains.find("", source={"HOME": str(home)})
+    found = toolchains.find({"HOME": str(home)})
     assert {folder.name for folder in found.folders} == {".cargo", ".rustup", ".nvm"}
     assert found.variables["NVM_DIR"] == str(home / ".nvm")
 
 
 def test_a_version_manager_that_is_a_link_is_not_followed(home: Path) -> None:
     (home / ".nvm").symlink_to(made(home / "elsewhere"))
-    assert toolchains.find("", source={"HOME": str(home)}).folders == ()
+    assert toolchains.find({"HOME": str(home)}).folders == ()
 
 
 def test_what_was_downloaded_before_is_found_and_what_is_new_is_written_elsewhere(home: Path) -> None:
     made(home / ".cargo/registry")
     downloads = made(home / "go/pkg/mod/cache/download")
-    variables = toolchains.find("", source={"HOME": str(home)}).variables
+    variables = toolchains.find({"HOME": str(home)}).variables
     assert variables["CARGO_HOME"] == str(home / ".cargo")
     assert variables["GOPROXY"].startswith(f"file://{downloads},")
     assert not {"GOMODCACHE", "GOPATH", "GOCACHE"} & variables.keys()
@@ -267,7 +266,7 @@ def test_of_gradle_s_cache_neither_locks_nor_marks_of_its_clean_up_are_shown(hom
     made(modules / "metadata-2.107")
     for name in ("modules-2.lock", "gc.properties"):
         (modules / name).touch()
-    found = toolchains.find("", source={"HOME": str(home)})
+    found = toolchains.find({"HOME": str(home)})
     assert found.folders == (modules / "files-2.1", modules / "metadata-2.107")
     assert found.variables == {"GRADLE_RO_DEP_CACHE": str(home / ".gradle/caches")}
 
@@ -275,7 +274,7 @@ def test_of_gradle_s_cache_neither_locks_nor_marks_of_its_clean_up_are_shown(hom
 def test_a_variable_names_no_cache_that_is_not_shown(home: Path) -> None:
     made(home / "go/pkg/mod/cache/download").chmod(0o777)
     made(home / ".cache/composer/files")
-    found = toolchains.find("", source={"HOME": str(home)})
+    found = toolchains.find({"HOME": str(home)})
     assert found.folders == ()
     assert found.caches == ((home / ".cache/composer/files", ".cache/composer/files"),)
     assert found.variables == {"COMPOSER_CACHE_READ_ONLY": "1"}
@@ -338,5 +337,5 @@ def test_a88_an_environment_in_the_work_tree_leads_to_no_other(home: Path, varia
         (venv / "pyvenv.cfg").write_text(f"home = {other}/bin\n")
     value = f"{venv}/bin" if variable == "PATH" else str(venv)
     path = value if variable == "PATH" else ""
-    found = toolchains.find(path, source={variable: value}, tree=home / "tree")
+    found = toolchains.find({"PATH": path, variable: value}, tree=home / "tree")
     assert found.folders == ()
