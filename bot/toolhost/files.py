@@ -9,7 +9,7 @@ import re
 import stat
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bot.contracts.plain_text import printable_name
 from bot.contracts.regular_files import read_regular
@@ -174,13 +174,9 @@ def load(context: Context, path: Path, raw_path: str) -> LoadedFile:
     return LoadedFile(path, name, data, sha256(data), text, to_lf(text.content))
 
 
-def view_call(name: str, offset: int = 1, limit: int = 0) -> str:
+def view_call(name: str, offset: int = 1) -> str:
     """The call to `view` that the model should make next, ready to copy."""
-    arguments: dict[str, Any] = {"path": name}
-    if offset > 1 or limit:
-        arguments["offset"] = offset
-    if limit:
-        arguments["limit"] = limit
+    arguments = {"path": name} if offset == 1 else {"path": name, "offset": offset}
     return f"view {json.dumps(arguments, ensure_ascii=False)}"
 
 
