@@ -19,7 +19,6 @@ from bot.contracts.journal import (
     BudgetChanged,
     ModelChanged,
     ProviderRetry,
-    RecalledMessage,
     RequestSent,
     Response,
     ResponseFailed,
@@ -34,10 +33,6 @@ MAX_REMINDERS = 2
 EMPTY_RESPONSE = (
     "Your last answer held neither text nor a tool call. If the work is done, say so in a sentence; "
     "if it is not, go on with the next tool call."
-)
-
-CONTINUED_INSTRUCTION = (
-    "## Asked last, word for word\nThe task at the top came first; this later request continued its run."
 )
 
 
@@ -57,12 +52,11 @@ class Conversation:
         self._provider = context.provider
         self._long_cache = False
         self._max_output = max_response(context.provider.info)
-        self._fixed = fixed_tokens(context.system, context.specs)
+        self._fixed = fixed_tokens(context.system, context.toolbox.specs)
         self._size = ConversationSize()
         self._size.reset(self._fixed)
         self._overflow = ""  # the API's refusal of a conversation that is too long
         self._mask: Mask | None = None
-        self._continued_instruction: tuple[str, ...] = ()
         self._calls = CallRunner(context, self.session_usage)
 
     @property
@@ -79,20 +73,10 @@ class Conversation:
             else (self.session_usage.usage, self.session_usage.cost)
         )
 
-    def restore(self) -> None:
-        """Add the messages of the continued run."""
-        for message in self.context.before:
-            added = self._history.add(message)
-            self._size.add(added)
-            self.context.journal.write(RecalledMessage(added.role, added.parts))
-
     def add_user_text(
         self, text: str, origin: Literal["task", "host", "added"], images: Sequence[Image] = ()
     ) -> None:
-        """Append a user message. The instruction of a continued run is kept over every compaction, as the first
-        task is."""
-        if origin == "task" and self.context.before:
-            self._continued_instruction = (f"{CONTINUED_INSTRUCTION}\n\n{text}",)
+        """Append a user message."""
         self._size.add(self._history.add_user(text, images))
         self.context.journal.write(UserText(self.turn, text, origin, tuple(images)))
 
@@ -118,7 +102,7 @@ class Conversation:
             return None
         overflow, self._overflow = self._overflow, ""
         messages = self._history.view()
-        verbatim = (*self._continued_instruction, *self.context.hooks.verbatim_texts())
+        verbatim = tuple(self.context.hooks.verbatim_texts())
         state = CompactionInput(turn, before, messages, self.files, verbatim, self._calls.repeatable)
         record, unavailable = compaction.shorten(state, self.context.cancel)
         self._add_usage(record.usage, record.cost)
@@ -203,7 +187,7 @@ class Conversation:
         context, mask = self.context, self._mask
         return ModelRequest(
             context.system,
-            context.specs,
+            context.toolbox.specs,
             messages,
             tool_choice=_choice(mask),
             allowed=mask.allowed if mask and mask.allowed else None,
@@ -224,8 +208,7 @@ class Conversation:
             )
             if limit is not None
         ]
-        first = self.turn == 0 and not context.before
-        return RequestState(min(limits) if limits else None, first, context.hooks.has_result())
+        return RequestState(min(limits) if limits else None, self.turn == 0, context.hooks.has_result())
 
     def record_response(self, response: Complete | Failed) -> Message:
         """Append the response, complete or partial, and add its usage."""

@@ -13,11 +13,10 @@ from bot.agent.masking import Masking, RequestState, no_mask
 from bot.agent.toolbox import Toolbox
 from bot.agent.usage import LimitShare, SessionUsage
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import Message, ToolCall, ToolResult, Usage
+from bot.contracts.messages import ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo, Provider, Retrying
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
-from bot.contracts.tools import ToolSpec
 
 
 class TurnInfo(NamedTuple):
@@ -72,7 +71,6 @@ class ConversationContext(NamedTuple):
     cache key. `shared_usage` is shared with other conversations, `own_turn_limit` is a limit for this one alone;
     `start_time` is the start of the time limit by `clock`, if it is not the conversation's start. One with
     `is_subagent` reports its own usage, others the shared usage. `masking` says which tools may be called now.
-    `before` are the messages of a continued run, and `tools` its tool specifications, byte for byte.
     `fallback(reason)` returns the provider that replaces an unavailable one for the rest of the run, `None` if there
     is none. `effort` is the wanted one of `bot.contracts.model.EFFORTS`, empty for the model's own. `slow_checks()`:
     the checks take so long that a cached prefix expires meanwhile.
@@ -95,16 +93,9 @@ class ConversationContext(NamedTuple):
     start_time: float | None = None
     is_subagent: bool = False
     masking: Masking = no_mask
-    before: Sequence[Message] = ()
-    tools: tuple[ToolSpec, ...] | None = None
     fallback: Callable[[str], Provider | None] = lambda reason: None
     effort: str = ""
     slow_checks: Callable[[], bool] = lambda: False
-
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model sees them. The toolbox executes the calls."""
-        return self.toolbox.specs if self.tools is None else self.tools
 
 
 class LoopEnd(NamedTuple):

@@ -48,7 +48,8 @@ class TaskFacts(NamedTuple):
 
 class LastRun(NamedTuple):
     """The continued run. `ending` says how it ended, `message` is what it handed over, `question` its question;
-    `files` are those of its change that are already in the work tree, `todo` is its list of steps."""
+    `files` are those of its change that are already in the work tree, `todo` is its list of steps, `transcript` the
+    path of its whole conversation as text."""
 
     instruction: str
     ending: str
@@ -56,6 +57,7 @@ class LastRun(NamedTuple):
     question: str = ""
     files: tuple[str, ...] = ()
     todo: str = ""
+    transcript: str = ""
 
 
 def first_message(request: Request, facts: TaskFacts, marker: str, last: LastRun | None = None) -> str:
@@ -194,6 +196,8 @@ def _last_text(last: LastRun) -> str:
         parts.append(f"Its list, which is yours now:\n{last.todo}")
     if last.question:
         parts.append(f"It asked:\n{last.question.strip()}")
+    if last.transcript:
+        parts.append(f"The transcript of its conversation, to be searched or viewed: {last.transcript}")
     return "\n\n".join(parts)
 
 

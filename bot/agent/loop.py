@@ -28,8 +28,8 @@ __all__ = [
 
 
 def run_loop(context: ConversationContext, first: str, images: Sequence[Image] = ()) -> LoopEnd:
-    """Run the conversation that `first` starts or continues until the model is done or something stops it.
-    `images` go with `first`. The journal is that of one conversation."""
+    """Run the conversation that `first` starts until the model is done or something stops it. `images` go with `first`.
+    The journal is that of one conversation."""
     conversation = Conversation(context)
     try:
         stop = _run_turns(conversation, first, images)
@@ -48,7 +48,6 @@ def run_loop(context: ConversationContext, first: str, images: Sequence[Image] =
 
 
 def _run_turns(conversation: Conversation, first: str, images: Sequence[Image]) -> Stop:
-    conversation.restore()
     conversation.add_user_text(first, "task", images)
     while True:
         if stop := conversation.stop_before_request() or conversation.compact_if_due():

@@ -29,11 +29,6 @@ class MessageHistory:
     def __len__(self) -> int:
         return len(self._messages)
 
-    @property
-    def open_calls(self) -> tuple[ToolCall, ...]:
-        """The calls of the last message that have no result yet."""
-        return self._open
-
     def add_user(self, text: str, images: Sequence[Image] = ()) -> Message:
         self._refuse_open("a user message")
         message = Message("user", (Text(text), *images))
@@ -52,16 +47,6 @@ class MessageHistory:
         self._messages.append(added)
         self._open = added.calls
         return added
-
-    def add(self, message: Message) -> Message:
-        """Add a message of an earlier history, and return it as stored."""
-        if message.role == "assistant":
-            return self.add_assistant(message, 0)
-        if message.role == "tool":
-            return self.add_results([part for part in message.parts if isinstance(part, ToolResult)])
-        self._refuse_open("a user message")
-        self._messages.append(message)
-        return message
 
     def add_results(self, results: Sequence[ToolResult]) -> Message:
         """Add the one message with the results of all open calls, in the order of the calls, and return it."""
@@ -106,7 +91,7 @@ class MessageHistory:
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
                 if not part.id or part.id in self._ids:
-                    # A continued conversation may have that name already.
+                    # The reader of a response without ids makes such names too.
                     name = f"call_{turn}_{index}"
                     part = replace(part, id=f"{name}_{len(self._ids)}" if name in self._ids else name)
                 self._ids.add(part.id)

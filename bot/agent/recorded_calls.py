@@ -1,4 +1,4 @@
-"""The tool calls that a journal recorded, each with its result, and the messages that its run continued from."""
+"""The tool calls that a journal recorded, each with its result, and the transcript of its conversation."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from bot.agent.handover import ANSWER
 from bot.agent.journal_file import JournalFile
-from bot.contracts.journal import RecalledMessage, Response, Result
-from bot.contracts.messages import Message, ToolCall
+from bot.agent.summary import transcript_text
+from bot.contracts.journal import Response, ResponseFailed, Result, UserText
+from bot.contracts.messages import Message, Text, ToolCall, ToolResult
 
 
 class RecordedCall(NamedTuple):
@@ -33,6 +34,17 @@ def recorded_calls(journal: JournalFile) -> Iterator[RecordedCall]:
                 yield RecordedCall(response.turn, part, results.get((response.turn, part.id)))
 
 
-def recalled_messages(journal: JournalFile) -> tuple[Message, ...]:
-    """Return the messages that the recorded run continued from."""
-    return tuple(Message(line.role, line.parts) for line in journal.records(RecalledMessage))
+def recorded_transcript(journal: JournalFile) -> str:
+    """Return the conversation of the run itself as plain text, without its first message."""
+    return transcript_text(list(_messages(journal))[1:])
+
+
+def _messages(journal: JournalFile) -> Iterator[Message]:
+    for line in journal.lines:
+        match line.record:
+            case UserText(text=text):
+                yield Message("user", (Text(text),))
+            case Response(parts=parts) | ResponseFailed(parts=parts):
+                yield Message("assistant", parts)
+            case Result(call_id=call_id, name=name, content=content, is_error=is_error):
+                yield Message("tool", (ToolResult(call_id, name, content, is_error),))

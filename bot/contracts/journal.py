@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from bot.contracts.evidence import CheckerComparison, Coverage, Problem, ServerUse, TestCounts
-from bot.contracts.messages import Image, Part, Role, Usage
+from bot.contracts.messages import Image, Part, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun
 from bot.contracts.request import Request, RunLimits
@@ -59,13 +59,6 @@ class UserText(NamedTuple):
     text: str
     origin: Literal["task", "host", "added"] = "task"
     images: tuple[Image, ...] = ()
-
-
-class RecalledMessage(NamedTuple):
-    """A message of the continued run, as this run's history has it before its first request."""
-
-    role: Role
-    parts: tuple[Part, ...]
 
 
 class RequestSent(NamedTuple):
@@ -326,7 +319,6 @@ class RunEnded(NamedTuple):
 Record = (
     Header
     | UserText
-    | RecalledMessage
     | RequestSent
     | ProviderRetry
     | Response
@@ -353,7 +345,6 @@ Record = (
 RECORDS: Mapping[str, type[Record]] = {
     "header": Header,
     "user": UserText,
-    "recalled": RecalledMessage,
     "request": RequestSent,
     "retry": ProviderRetry,
     "response": Response,

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from bot.agent.journal_file import JournalFile, JournalLine
-from bot.agent.summary import transcript_text
 from bot.agent.versions import Version, Versions, changed_files, versions
 from bot.contracts.formatting import count_of
 from bot.contracts.journal import (
@@ -24,7 +23,6 @@ from bot.contracts.journal import (
     PermissionDecision,
     ProviderRetry,
     Question,
-    RecalledMessage,
     RequestSent,
     Response,
     ResponseFailed,
@@ -46,8 +44,6 @@ _LISTED = 20
 def build_timeline(journal: JournalFile) -> Timeline:
     """Return the timeline of a journal, with those of subagents below the calls that started them."""
     builder = _TimelineBuilder()
-    if recalled := [Message(line.role, line.parts) for line in journal.records(RecalledMessage)]:
-        builder.add_entry(TextEntry(0.0, "recalled", transcript_text(recalled), tuple(_images(recalled))))
     for line in journal.lines:
         builder.add_record(line.record, line.at)
     builders = {"": builder}

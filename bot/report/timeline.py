@@ -142,8 +142,8 @@ class Agent:
 
 @dataclass(slots=True)
 class TextEntry:
-    """A user message of the history or, by its `origin`, a "note" for readers, the "recalled" conversation that the run
-    continued, or the "summary" that replaces a part of the conversation."""
+    """A user message of the history or, by its `origin`, a "note" for readers, or the "summary" that replaces a
+    part of the conversation."""
 
     at: float
     origin: str

@@ -9,34 +9,27 @@ from bot import __version__
 from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.first_message import LastRun, TaskFacts, first_message
+from bot.agent.journal_file import read_journal
 from bot.agent.prompt import new_marker, system_prompt
+from bot.agent.recorded_calls import recorded_transcript
 from bot.agent.todo import render_list
 from bot.agent.usage import SessionUsage
 from bot.contracts import journal as lines
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import Image
 from bot.contracts.request import RunLimits
-from bot.contracts.tools import ToolSpec
 from bot.contracts.workspace_tools import SHELL
 from bot.providers.models import cost
 from bot.publish.bundle.write import JOURNAL
 from bot.run.loop_hooks import loop_hooks
 from bot.run.parts import Parts
-from bot.run.resume import (
-    RESUMPTION,
-    EarlierConversation,
-    NewRun,
-    Resumed,
-    earlier_conversation,
-    last_todo,
-    read_recording,
-)
+from bot.run.resume import Resumed
 from bot.session.context.attachments import Attachments, has_attachments
 from bot.session.context.git_trees import pull_diff
 from bot.session.context.instructions import instructions, paths_of
 from bot.session.context.profiles import masking_of
 from bot.session.context.run import Run
-from bot.session.tools.result_tools import ResultTools
+from bot.session.tools.result_tools import ResultTools, repeat_calls
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.subagents import RunSubagents
 from bot.session.tools.toolbox import CallTracker, RunToolbox
@@ -59,13 +52,9 @@ def new_conversation(
         person=parts.gatekeeper.approvals.answer,
     )
     toolbox = RunToolbox(parts.workspace, parts.gatekeeper, profile, results.of(profile), calls)
-    system, tools = system_prompt(profile.prompt, toolbox.specs), toolbox.specs
-    earlier, notes = _earlier(run, results, provider.info.name, system, tools)
-    if earlier is not None:
-        system, tools = earlier.system, earlier.tools
     conversation = ConversationContext(
         provider,
-        system,
+        system_prompt(profile.prompt, toolbox.specs),
         toolbox,
         run.journal,
         _limits(run),
@@ -78,15 +67,13 @@ def new_conversation(
         shared_usage=SessionUsage(),
         start_time=time.monotonic(),
         masking=masking_of(profile),
-        before=earlier.messages if earlier else (),
-        tools=tools,
         fallback=model.fall_back,
         effort=models.effort,
         slow_checks=lambda: parts.rounds.are_slow,
     )
     subagents.parent = conversation
     _begin_journal(run, parts, conversation)
-    for note in (*notes, *parts.skills.notes, *models.notes):
+    for note in (*parts.skills.notes, *models.notes):
         run.journal.write(lines.Note(note))
     if resumed and resumed.files:
         change = lines.FilesChanged(0, resumed.files, note="the change of the run before this one")
@@ -103,22 +90,21 @@ def _limits(run: Run) -> RunLimits:
     return RunLimits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
 
 
-def _earlier(
-    run: Run, results: ResultTools, model: str, system: str, tools: tuple[ToolSpec, ...]
-) -> tuple[EarlierConversation | None, tuple[str, ...]]:
-    """The conversation of the last run if this one continues it, and notes for the journal."""
-    if run.last is None or run.resume is None:
-        return None, ()
-    earlier: EarlierConversation | None = None
+def _with_record(last: LastRun, run: Run, parts: Parts, results: ResultTools) -> LastRun:
+    """`last` with the model's list, which goes on, and the transcript, from the journal of the last run."""
+    if run.last is None:
+        return last
     try:
-        recorded = read_recording(run.resume / JOURNAL)
-        results.todo.items = last_todo(recorded)
-        earlier = earlier_conversation(recorded, NewRun(run.request, model, system, tools))
-        notes = earlier.notes
+        recorded = read_journal(run.last.folder / JOURNAL)
     except UsageError as error:
-        notes = (f"The last run's conversation is not continued. {error}",)
-    run.note(*notes)
-    return earlier, notes
+        note = f"The model has no transcript of the last run. {error}"
+        run.note(note)
+        run.journal.write(lines.Note(note))
+        return last
+    repeat_calls(results.todo, recorded)
+    listed = render_list(results.todo.items) if results.todo.items else ""
+    text = recorded_transcript(recorded)
+    return last._replace(todo=listed, transcript=parts.archive(text) if text else "")
 
 
 def _begin_journal(run: Run, parts: Parts, conversation: ConversationContext) -> None:
@@ -132,7 +118,7 @@ def _begin_journal(run: Run, parts: Parts, conversation: ConversationContext) ->
         base_sha=checkout.base_sha,
         request=run.request,
         system=conversation.system,
-        tools=conversation.specs,
+        tools=conversation.toolbox.specs,
         limits=conversation.limits,
         sandbox=run.confinement.name,
         policy_sha="" if checkout.policy_sha == checkout.base_sha else checkout.policy_sha,
@@ -159,17 +145,13 @@ def opening(
     attached = Attachments(run.for_model)
     if run.load_attachments is not None and has_attachments(run.for_model):
         attached = run.load_attachments(run, conversation.provider.info.vision)
-    attached = attached.without_shown(conversation.before)
     for note in (*attached.image_notes, *attached.omitted):
         run.journal.write(lines.Note(note))
     for file in attached.files:
         run.journal.write(file)
-    facts = _facts(run, parts, attached)
-    if conversation.before:
-        facts = facts._replace(notes=(*facts.notes, RESUMPTION))
-    elif last and results.todo.items:
-        last = last._replace(todo=render_list(results.todo.items))
-    message = first_message(attached.request, facts, new_marker(), last)
+    if last:
+        last = _with_record(last, run, parts, results)
+    message = first_message(attached.request, _facts(run, parts, attached), new_marker(), last)
     return "\n\n".join([message, *parts.skills.named()]), attached.images
 
 

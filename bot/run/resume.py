@@ -1,4 +1,4 @@
-"""`continue`: put the change of an earlier run into the new work tree, and decide whether its conversation is reused.
+"""`continue`: put the change of an earlier run into the new work tree.
 
 A bundle is an artifact, and so hostile: it is read as publishing reads it, and its patch passes the gate before a byte
 of it is written.
@@ -13,29 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from bot import __version__
-from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.first_message import LastRun
-from bot.agent.journal_file import MAX_JOURNAL, JournalFile, parse_journal
-from bot.agent.prompt import system_prompt
-from bot.agent.recorded_calls import recalled_messages
-from bot.agent.repair import RebuiltConversation, rebuild_conversation
-from bot.agent.todo import Item, Todo
 from bot.checkout import remote
 from bot.checkout.clone import Checkout, Source
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import GitError
 from bot.checkout.objects import blobs_at
 from bot.contracts import journal as lines
-from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import GateError, UsageError
 from bot.contracts.formatting import sentence
-from bot.contracts.journal import Header
-from bot.contracts.messages import Message
 from bot.contracts.outcome import ChangedFile, Outcome
-from bot.contracts.regular_files import read_regular
-from bot.contracts.request import Request, Tier
-from bot.contracts.tools import ToolSpec
+from bot.contracts.request import Request
 from bot.gate.judge import judge_patch, refuse_bombs
 from bot.gate.objects import scratch
 from bot.gate.verdict import Verdict
@@ -43,7 +31,6 @@ from bot.gate.withheld import MayWrite
 from bot.maintenance.due_tasks import TaskPull
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
-from bot.session.context.profiles import recorded_profile
 from bot.session.context.run import Run
 
 _LINK = "120000"
@@ -217,93 +204,8 @@ def _last_run(outcome: Outcome) -> LastRun:
     )
 
 
-RESUMPTION = (
-    "Continue the conversation above in a new workspace. No process of it is running, and its files outside the "
-    "repository are gone. View a file again before you edit it."
-)
-
-
-class NewRun(NamedTuple):
-    """The header of the new run without an earlier conversation."""
-
-    request: Request
-    model: str
-    system: str
-    tools: tuple[ToolSpec, ...]
-
-
-class EarlierConversation(NamedTuple):
-    """An earlier conversation with its own system text and tools. `notes` are for people."""
-
-    messages: tuple[Message, ...]
-    system: str
-    tools: tuple[ToolSpec, ...]
-    notes: tuple[str, ...] = ()
-
-
-def read_recording(path: Path) -> JournalFile:
-    """The journal at `path`. Raises `UsageError`."""
-    try:
-        # By a short name: where the file is on this machine tells a reader nothing.
-        return parse_journal(read_regular(path, MAX_JOURNAL + 1), "Its journal")
-    except OSError as error:
-        raise UsageError(f"Its journal cannot be read: {error.strerror}.") from error
-
-
-def earlier_conversation(recorded: JournalFile, now: NewRun) -> EarlierConversation:
-    """The conversation of a journal. Raises `UsageError` with a sentence on why it cannot be continued."""
-    if reason := _mismatch(recorded.header, now):
-        raise UsageError(f"{reason}.")
-    earlier = rebuild_conversation(recorded)
-    if not earlier.messages:
-        raise UsageError("It ended before it began.")
-    return EarlierConversation(
-        earlier.messages, recorded.header.system, recorded.header.tools, _notes(recorded, earlier, now)
-    )
-
-
-def last_todo(recorded: JournalFile) -> tuple[Item, ...]:
-    """The model's todo list at the end of a recorded run, empty if there is none."""
-    todo = Todo()
-    for message in (*recalled_messages(recorded), *(response.message for response in recorded.responses())):
-        for call in message.calls:
-            if call.name == todo.spec.name:
-                with suppress(BadArgumentsError):
-                    todo(parse_arguments(call.arguments, todo.spec.parameters).values, CancelToken())
-    return todo.items
-
-
-def _mismatch(header: Header, now: NewRun) -> str:
-    was = header.request
-    if header.version != __version__:
-        return f"It was recorded by Slash Agent {header.version}, and this is {__version__}"
-    if header.model != now.model:
-        return f"It used {header.model}, and this run uses {now.model}"
-    if _thread_of(was) != _thread_of(now.request):
-        return "It belongs to another thread"
-    if {tool.name for tool in header.tools} != {tool.name for tool in now.tools}:
-        return "It had other tools"
-    # A journal from another machine is hostile: what it says of system text and tools must be what we write ourselves.
-    if now.request.actor.tier is not Tier.LOCAL:
-        own = system_prompt(recorded_profile(header).prompt, now.tools)
-        if (header.system, header.tools) != (own, now.tools):
-            return "Its system text or its tools are not those of this program"
-    return ""
-
-
 def _thread_of(request: Request) -> tuple[str, int]:
     # A run in a checkout may or may not be for its repository on GitHub.
     is_local = os.path.isabs(request.clone_url)
     where = request.clone_url if is_local else request.repository.lower()
     return where, request.thread.number if request.thread else 0
-
-
-def _notes(recorded: JournalFile, earlier: RebuiltConversation, now: NewRun) -> tuple[str, ...]:
-    header = recorded.header
-    mended = f" Repaired in it: {', '.join(earlier.repairs)}." if earlier.repairs else ""
-    notes = [f"The run goes on with the last run's conversation of {len(earlier.messages)} messages.{mended}"]
-    if header.tools != now.tools:
-        notes.append(
-            "What the model is shown of its tools is what that conversation began with, not what this program says now."
-        )
-    return tuple(notes)

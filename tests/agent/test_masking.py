@@ -18,7 +18,6 @@ from bot.agent.masking import (
 )
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Result
-from bot.contracts.messages import Message, Text
 from bot.contracts.model import Complete, Failed, ModelRequest, OnRetry, unreported
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
@@ -110,13 +109,6 @@ def test_the_first_request_asks_to_look_and_a_result_in_its_response_is_refused(
     assert [name for name, _ in here.ran] == ["todo", "hand_over"]
     refused = "hand_over is not available now: look at the code first. Allowed: echo."
     assert here.results()[0].content == refused
-
-
-def test_a_run_that_goes_on_has_looked_before(tmp_path: Path) -> None:
-    here = bench(tmp_path, LOOKING, None, says("Done."))
-    here.before = (Message("user", (Text("Look."),)), Message("assistant", (Text("I did."),)))
-    here.run()
-    assert asked_for(here) == [("auto", None)]
 
 
 @pytest.mark.parametrize(("handed_over", "choice"), [(False, "required"), (True, "auto")])

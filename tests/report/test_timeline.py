@@ -10,7 +10,6 @@ from bot.contracts.journal import (
     CompactionRecord,
     FilesChanged,
     FileVersion,
-    RecalledMessage,
     RequestSent,
     Response,
     Result,
@@ -102,19 +101,14 @@ def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Pat
     assert "<b>it" not in page
 
 
-def test_a_conversation_that_was_gone_on_with_and_made_shorter_is_shown(tmp_path: Path) -> None:
+def test_a_conversation_that_was_made_shorter_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     with Journal(path, lambda text: text) as journal:
         journal.write(header())
-        journal.write(RecalledMessage("user", (Text("what was asked <i>first</i>"),)))
-        journal.write(RecalledMessage("assistant", (Text("half of it"),)))
         journal.write(UserText(0, "go on", "task"))
         journal.write(CompactionRecord(1, "the summary", 2, 9000, 1000, Usage(5, 0, 0, 1), 0.125))
         journal.write(CompactionRecord(2, failure="It does not fit."))
     page = render_page(path)
-    assert "The conversation that this run went on with" in page
-    assert "what was asked &lt;i&gt;first&lt;/i&gt;" in page
-    assert "half of it" in page
     assert "9,000 tokens became 1,000" in page
     assert "the summary" in page
     assert "The conversation could not be made shorter. It does not fit." in page

@@ -17,9 +17,7 @@ from typing import Any
 import pytest
 
 from bot.agent.journal import read_journal
-from bot.agent.repair import rebuild_conversation
 from bot.contracts.journal import AttachedFile, Note, UserText
-from bot.contracts.messages import Image
 from bot.contracts.request import Request, Thread
 from bot.session.context.github_env import read_github_environment
 from bot.session.event.attachments import github_attachments
@@ -105,23 +103,11 @@ def test_the_model_reads_an_attached_log_that_was_unpacked_for_it(explained: Exp
 
 def test_the_journal_in_the_bundle_brings_the_same_message_back(explained: Explained) -> None:
     journal = read_journal(explained.bundle / "journal.jsonl")
-    first = rebuild_conversation(journal).messages[0]
-    [image] = [part for part in first.parts if isinstance(part, Image)]
+    [image] = next(journal.records(UserText)).images
     assert base64.b64encode(image.data).decode() == explained.first[1]["source"]["data"]
-    assert next(journal.records(UserText)).images == (image,)
     notes = [note.text for note in journal.records(Note)]
     assert "picture 1, in the issue, 1568 × 39" in notes
     assert "An image in the issue is not shown to the model: it is broken or cut off." in notes
-
-
-def test_a_run_that_goes_on_has_it_from_the_journal(explained: Explained, tmp_path: Path) -> None:
-    stage, bundle = explained.stage, explained.bundle
-    later = replace(explained.request, verb="continue", instruction="and now?")
-    came = run(stage, later, [Say("The same.")], resume=bundle)
-    assert first_of(came, 0) == explained.first
-    now = came.model_requests[0]["messages"][-1]["content"]
-    assert [part["type"] for part in now] == ["text"]
-    assert "1568 × 39, shown above already" in now[0]["text"]
 
 
 def test_nothing_of_the_decoding_is_left(explained: Explained) -> None:

@@ -64,7 +64,6 @@ class Bench:
     compaction: Callable[[ScriptedProvider], SummaryCompaction] | None = None
     model: Callable[[Sequence[Turn]], ScriptedProvider] = ScriptedProvider
     masking: Masking = no_mask
-    before: Sequence[Message] = ()
     writing: Sequence[str] = ()
     start_time: float | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
@@ -93,7 +92,6 @@ class Bench:
                 clock=self.clock,
                 compaction=self.compaction(self.provider) if self.compaction else None,
                 masking=self.masking,
-                before=self.before,
                 start_time=self.start_time,
                 **self.more,
             )

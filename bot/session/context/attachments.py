@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from bot.contracts.journal import AttachedFile
-from bot.contracts.messages import Image, Message
+from bot.contracts.messages import Image
 from bot.contracts.request import Request
 
 _ATTACHMENT = re.compile(r"!\[|<img\b|/files/[0-9]", re.IGNORECASE)
@@ -23,16 +23,6 @@ class Attachments(NamedTuple):
     omitted: tuple[str, ...] = ()
     files: tuple[AttachedFile, ...] = ()
     file_notes: tuple[str, ...] = ()
-
-    def without_shown(self, before: Iterable[Message]) -> Attachments:
-        """Without the images that a message `before` shows already: an image costs tokens each time."""
-        seen = {part.data for message in before for part in message.parts if isinstance(part, Image)}
-        notes = (
-            f"{line}, shown above already" if image.data in seen else line
-            for line, image in zip(self.image_notes, self.images, strict=True)
-        )
-        new = tuple(image for image in self.images if image.data not in seen)
-        return self._replace(images=new, image_notes=tuple(notes))
 
 
 def has_attachments(request: Request) -> bool:

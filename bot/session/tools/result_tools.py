@@ -86,11 +86,16 @@ class ResultTools:
 
     def restore(self, recorded: JournalFile) -> None:
         """Take over the submissions of a recorded run."""
-        for call in recorded_calls(recorded):
-            tool = self._tools.get(call.call.name)
-            if tool is not None and call.handed_over:
-                with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
-                    tool(parse_arguments(call.call.arguments, tool.spec.parameters).values, CancelToken())
+        for tool in self._tools.values():
+            repeat_calls(tool, recorded)
+
+
+def repeat_calls(tool: ResultTool, recorded: JournalFile) -> None:
+    """Give `tool` what it was given in a recorded run."""
+    for call in recorded_calls(recorded):
+        if call.call.name == tool.spec.name and call.handed_over:
+            with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
+                tool(parse_arguments(call.call.arguments, tool.spec.parameters).values, CancelToken())
 
 
 class Archive:

@@ -78,8 +78,6 @@ class RunSubagents:
             own_turn_limit=kind.turns,
             is_subagent=True,
             masking=first_and_last_mask(()),
-            before=(),
-            tools=None,
             fallback=model.fall_back,
             slow_checks=lambda: False,
         )
