@@ -19,7 +19,7 @@ from bot.agent.summary import carry_over_sections, transcript_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord
 from bot.contracts.messages import Message, Text, ToolResult, Usage
-from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Provider
+from bot.contracts.model import Complete, Failed, ModelRequest, Provider
 from bot.contracts.plain_text import quoted_names
 
 RECENT_TOKENS = 20_000
@@ -77,19 +77,16 @@ class SummaryError(Exception):
 
 class SummaryCompaction:
     """When and how a conversation is compacted: by the session's own model, or by a `small` one whose window the text
-    fits. `archive(text)` stores the transcript and returns where the model finds it; `price` is a response's cost in
-    USD."""
+    fits. `archive(text)` stores the transcript and returns where the model finds it."""
 
     def __init__(
         self,
         provider: Provider,
         archive: Callable[[str], str] = lambda text: "",
-        price: Callable[[Usage, ModelInfo], float] = lambda usage, info: info.cost(usage),
         small: Callable[[], Provider | None] = lambda: None,
     ) -> None:
         self._small = small
         self._archive = archive
-        self._price = price
         self._turns: list[int] = []
         self._overflowed_at = 0
         self._usage, self._cost = Usage(), 0.0
@@ -195,7 +192,7 @@ class SummaryCompaction:
         response = receive(provider, request, cancel)
         usage = response.usage + response.discarded
         self._usage += usage
-        self._cost += self._price(usage, provider.info)
+        self._cost += provider.info.cost(usage)
         return response.message.text.strip() if isinstance(response, Complete) else response
 
 

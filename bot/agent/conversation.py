@@ -160,7 +160,7 @@ class Conversation:
     def _withdraw(self, response: Failed, model: ModelInfo) -> None:
         """Record a request to `model` that is sent again in another form."""
         usage = response.usage + response.discarded
-        cost = self.context.price(usage, model)
+        cost = model.cost(usage)
         self._add_usage(usage, cost)
         self.context.journal.write(_response_record(self.turn, response, Message("assistant", ()), cost))
         self.turn -= 1
@@ -213,7 +213,7 @@ class Conversation:
     def record_response(self, response: Complete | Failed) -> Message:
         """Append the response, complete or partial, and add its usage."""
         usage = response.usage + response.discarded
-        cost = self.context.price(usage, self._provider.info)
+        cost = self._provider.info.cost(usage)
         partial = response.message if isinstance(response, Complete) else response.partial
         message = self._history.add_assistant(partial or Message("assistant", ()), self.turn)
         self._size.set_counted(response.usage.total, message)

@@ -14,7 +14,7 @@ from bot.agent.toolbox import Toolbox
 from bot.agent.usage import LimitShare, SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall, ToolResult, Usage
-from bot.contracts.model import ModelInfo, Provider, Retrying
+from bot.contracts.model import Provider, Retrying
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 
@@ -66,11 +66,11 @@ class ConversationContext(NamedTuple):
     """Everything one conversation needs, injected.
 
     `journal` has its header already; `system` and the tools are frozen for the whole conversation.
-    `stop_on_denial` is the policy's `on_deny: stop`; `price` returns the cost of a response in USD. Without
-    `compaction` the conversation ends when it no longer fits the model's window. `identity` is the vendor's
-    cache key. `shared_usage` is shared with other conversations, `own_turn_limit` is a limit for this one alone;
-    `start_time` is the start of the time limit by `clock`, if it is not the conversation's start. One with
-    `is_subagent` reports its own usage, others the shared usage. `masking` says which tools may be called now.
+    `stop_on_denial` is the policy's `on_deny: stop`. Without `compaction` the conversation ends when it no longer fits
+    the model's window. `identity` is the vendor's cache key. `shared_usage` is shared with other conversations,
+    `own_turn_limit` is a limit for this one alone; `start_time` is the start of the time limit by `clock`, if it is not
+    the conversation's start. One with `is_subagent` reports its own usage, others the shared usage. `masking` says
+    which tools may be called now.
     `fallback(reason)` returns the provider that replaces an unavailable one for the rest of the run, `None` if there
     is none. `effort` is the wanted one of `bot.contracts.model.EFFORTS`, empty for the model's own. `slow_checks()`:
     the checks take so long that a cached prefix expires meanwhile.
@@ -84,7 +84,6 @@ class ConversationContext(NamedTuple):
     cancel: CancelToken
     hooks: Hooks = Hooks()
     stop_on_denial: bool = False
-    price: Callable[[Usage, ModelInfo], float] = lambda usage, info: info.cost(usage)
     clock: Callable[[], float] = time.monotonic
     compaction: SummaryCompaction | None = None
     identity: str = ""

@@ -47,7 +47,7 @@ def title_change(
     token = with_timeout(context.cancel, seconds)
     response = receive(provider, _request(instruction, end), token)
     token.fire("time")  # ends the timer's work, too
-    usage, cost = end.usage + response.usage, end.cost + context.price(response.usage, provider.info)
+    usage, cost = end.usage + response.usage, end.cost + provider.info.cost(response.usage)
     context.journal.write(BudgetChanged(end.turns, usage, cost))
     title = ""
     if isinstance(response, Complete) and response.finish is FinishReason.END_TURN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Usage
@@ -13,6 +13,14 @@ from bot.contracts.tools import ToolSpec
 ThinkingKind = Literal["off", "adaptive", "budget", "effort"]
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Levels of effort of all models, from low to high."""
+
+
+class LongPrompts(NamedTuple):
+    """A higher price for requests with a prompt over `above` tokens, as factors of the listed one."""
+
+    above: int
+    input: float
+    output: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +52,21 @@ class ModelInfo:
     efforts: tuple[str, ...] = ()
     hour_cache: bool = False
     output_capped: bool = False
+    long_prompts: LongPrompts | None = None
 
     def cost(self, usage: Usage) -> float:
-        """Return the cost of `usage` in USD."""
-        return (
+        """Return the cost of one response in USD."""
+        prompt = (
             usage.input * self.input_price
             + usage.cache_read * self.cache_read_price
             + (usage.cache_write - usage.hour_write) * self.cache_write_price
             + usage.hour_write * max(2 * self.input_price, self.cache_write_price)
-            + usage.output * self.output_price
-        ) / 1_000_000
+        )
+        answer = usage.output * self.output_price
+        long = self.long_prompts
+        if long is not None and usage.input + usage.cache_read + usage.cache_write > long.above:
+            prompt, answer = prompt * long.input, answer * long.output
+        return (prompt + answer) / 1_000_000
 
 
 ModelOverride = Mapping[str, Any]

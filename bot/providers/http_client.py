@@ -3,7 +3,6 @@ environment, a limit on what a server may send, and a socket that another thread
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
 import threading
@@ -22,9 +21,6 @@ MAX_RESPONSE = 128 * 2**20
 
 _MAX_ERROR = 2**20
 _CONNECT, _SEND, _KEEPALIVE = 10.0, 60.0, 90.0
-_DONE = (b"[DONE]\n\n", b"[DONE]\r\n\r\n", b"[DONE]")
-_LINGER = 0.5
-"""Seconds that a server may take to end its response after that."""
 # The packages add telemetry, and whatever their own environment variables name.
 _PASSED = frozenset({"connection", "accept", "content-type", "content-length"})
 
@@ -32,24 +28,22 @@ _PASSED = frozenset({"connection", "accept", "content-type", "content-length"})
 class ActiveConnection:
     """The connection in use. Another thread can cut it, which ends a blocked read at once.
 
-    Holds a duplicate of the socket's descriptor: the original moves into the TLS layer during the handshake.
+    Holds a duplicate of the socket: the original moves into the TLS layer during the handshake.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
+        self._socket = socket.socket()
         self._is_cut = False
 
     def trace(self, name: str, info: Mapping[str, Any]) -> None:
         """The HTTP client's trace callback."""
-        if not name.endswith("connect_tcp.complete"):
-            return
-        original = info["return_value"].get_extra_info("socket")
-        with self._lock:
-            self._release()
-            self._socket = socket.socket(fileno=os.dup(original.fileno()))
-            if self._is_cut:
-                self._shut()
+        if name.endswith("connect_tcp.complete"):
+            with self._lock:
+                self._socket.close()
+                self._socket = info["return_value"].get_extra_info("socket").dup()
+                if self._is_cut:
+                    self._shut()
 
     def arm(self) -> None:
         """Reset an earlier cut for a new stream."""
@@ -64,41 +58,21 @@ class ActiveConnection:
 
     def close(self) -> None:
         with self._lock:
-            self._release()
+            self._socket.close()
 
     def _shut(self) -> None:
-        if self._socket is not None:
-            try:
-                self._socket.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                self._release()  # the server was faster: the connection is over, which is all that is wanted
-
-    def _release(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        with suppress(OSError):  # there is no connection any more
+            self._socket.shutdown(socket.SHUT_RDWR)
 
 
 class _Limited(httpx2.SyncByteStream):
-    """A response's bytes, up to `MAX_RESPONSE`, and the beginning of an error's.
+    """A response's bytes, up to `MAX_RESPONSE`, and the beginning of an error's."""
 
-    The openai package leaves a stream at `[DONE]`. Read to its end, the connection serves the next request too."""
-
-    def __init__(
-        self, stream: httpx2.SyncByteStream, connection: ActiveConnection, *, is_error: bool
-    ) -> None:
+    def __init__(self, stream: httpx2.SyncByteStream, *, is_error: bool) -> None:
         self._stream = stream
-        self._connection = connection
         self._is_error = is_error
-        self._pieces = self._limited()
-        self._last = b""
 
     def __iter__(self) -> Iterator[bytes]:
-        for piece in self._pieces:
-            self._last = piece
-            yield piece
-
-    def _limited(self) -> Iterator[bytes]:
         left = _MAX_ERROR if self._is_error else MAX_RESPONSE
         for piece in self._stream:
             left -= len(piece)
@@ -109,12 +83,6 @@ class _Limited(httpx2.SyncByteStream):
             yield piece
 
     def close(self) -> None:
-        if self._last.endswith(_DONE):
-            limit = threading.Timer(_LINGER, self._connection.cut)
-            limit.start()
-            with suppress(httpx2.HTTPError, AnswerTooLong):
-                next(self._pieces, None)
-            limit.cancel()
         self._stream.close()
 
 
@@ -135,14 +103,9 @@ def open_client(
 
     def before(request: httpx2.Request) -> None:
         if headers is not None:
-            for name in [name for name in request.headers if name not in _PASSED]:
-                del request.headers[name]
-            own = {
-                "Host": request.url.netloc.decode(),
-                "User-Agent": "slash-agent",
-                "Accept-Encoding": "identity",
-            }
-            request.headers.update({**own, **headers})
+            passed = {name: value for name, value in request.headers.items() if name in _PASSED}
+            own = {"User-Agent": "slash-agent", "Accept-Encoding": "identity", **headers}
+            request.headers = httpx2.Headers({"Host": request.url.netloc.decode(), **passed, **own})
         request.extensions["trace"] = connection.trace
         request.extensions["timeout"]["read"] = patience()
 
@@ -152,7 +115,7 @@ def open_client(
         # None was asked for, and a megabyte may unpack to any number.
         response.headers.pop("content-encoding", None)
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = _Limited(response.stream, connection, is_error=not response.is_success)
+        response.stream = _Limited(response.stream, is_error=not response.is_success)
 
     transport = httpx2.HTTPTransport(
         verify=_tls(endpoint),

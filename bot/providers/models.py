@@ -9,20 +9,10 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import replace
-from typing import NamedTuple
 
-from bot.contracts.messages import Usage
-from bot.contracts.model import EFFORTS, ModelInfo, ModelOverride, ThinkingKind
+from bot.contracts.model import EFFORTS, LongPrompts, ModelInfo, ModelOverride, ThinkingKind
 
 _THOUSAND = 1_000
-
-
-class LongPrompts(NamedTuple):
-    """A higher price for requests with a prompt over `above` tokens, as factors of the listed one."""
-
-    above: int
-    input: float
-    output: float
 
 
 # name: context window and longest output in thousands; input, output, cache read, cache write (5 minutes)
@@ -161,6 +151,7 @@ def _with_abilities(info: ModelInfo, listed: str) -> ModelInfo:
         forced_choice=not is_claude,
         efforts=_EFFORTS.get(listed, _ALL if thinking == "adaptive" else ()),
         hour_cache=is_claude,
+        long_prompts=_LONG.get(listed),
     )
 
 
@@ -218,20 +209,6 @@ def guess_notes(info: ModelInfo) -> tuple[str, ...]:
         "The policy's `models:` can set them."
     )
     return (note,)
-
-
-def cost(usage: Usage, info: ModelInfo) -> float:
-    """Return the cost of one response in USD."""
-    long_rate = _LONG.get(listed_name(info.name))
-    if long_rate is not None and usage.input + usage.cache_read + usage.cache_write > long_rate.above:
-        info = replace(
-            info,
-            input_price=info.input_price * long_rate.input,
-            cache_read_price=info.cache_read_price * long_rate.input,
-            cache_write_price=info.cache_write_price * long_rate.input,
-            output_price=info.output_price * long_rate.output,
-        )
-    return info.cost(usage)
 
 
 def listed_name(name: str) -> str:

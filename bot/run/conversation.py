@@ -19,7 +19,6 @@ from bot.contracts.errors import UsageError
 from bot.contracts.messages import Image
 from bot.contracts.request import RunLimits
 from bot.contracts.workspace_tools import SHELL
-from bot.providers.models import cost
 from bot.publish.bundle.write import JOURNAL
 from bot.run.loop_hooks import loop_hooks
 from bot.run.parts import Parts
@@ -61,8 +60,7 @@ def new_conversation(
         run.cancel,
         loop_hooks(run, parts, results, calls),
         stop_on_denial=run.policy.on_deny == "stop",
-        price=cost,
-        compaction=SummaryCompaction(provider, parts.archive, cost, model.small),
+        compaction=SummaryCompaction(provider, parts.archive, model.small),
         identity=new_marker(),
         shared_usage=SessionUsage(),
         start_time=time.monotonic(),

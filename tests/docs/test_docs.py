@@ -123,14 +123,14 @@ def test_every_recipe_is_a_policy_a_workflow_or_a_task() -> None:
 
 def test_what_a_run_costs_is_what_the_recording_costs_at_the_prices_of_the_table() -> None:
     from bot.agent.journal_file import read_journal
-    from bot.providers.models import DEFAULTS, cost, model_info
+    from bot.providers.models import DEFAULTS, model_info
     from bot.session.demo.demo import RECORDING
 
     page = (ROOT / "README.md").read_text()
     rows = re.findall(r"^\| `(\w+)/(\S+)`(.*?) \| (.*?) \|$", page, re.MULTILINE)
     answers = read_journal(RECORDING).responses()
     for provider, name, note, said in rows:
-        usd = sum(cost(answer.usage, model_info(name)) for answer in answers)
+        usd = sum(model_info(name).cost(answer.usage) for answer in answers)
         assert said == ("under $0.01" if usd < 0.005 else f"${usd:.2f}"), name
         assert ("the default" in note) == (DEFAULTS[provider] == name)
     assert len(rows) == 5

@@ -19,7 +19,7 @@ from bot.providers import http_client
 from bot.providers.connect import connect, default_model
 from bot.providers.endpoint import read_endpoint
 from bot.providers.http_client import ActiveConnection, open_client
-from bot.providers.models import DEFAULTS, cost, model_info
+from bot.providers.models import DEFAULTS, model_info
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Say, Turn
 from tests.support.model_server import ModelServer
@@ -265,19 +265,19 @@ def test_one_vendors_package_is_imported_and_neither_the_other_nor_github_nor_gi
 def test_an_unknown_model_on_the_own_machine_costs_nothing() -> None:
     for url in ("http://localhost:11434/v1", "http://127.0.0.1:8000/v1", "http://192.168.1.7/v1"):
         provider = connect("openai/qwen", {"OPENAI_BASE_URL": url})
-        assert cost(Usage(1000, 0, 0, 1000), provider.info) == 0.0
+        assert provider.info.cost(Usage(1000, 0, 0, 1000)) == 0.0
         provider.close()
 
 
 def test_cost_counts_each_kind_of_token_at_its_price() -> None:
     info = model_info("claude-sonnet-5-5")
     usage = Usage(input=1_000, cache_read=10_000, cache_write=2_000, output=500, reasoning=400)
-    assert cost(usage, info) == pytest.approx((1_000 * 2 + 10_000 * 0.1 + 2_000 * 2.5 + 500 * 10) / 1_000_000)
+    assert info.cost(usage) == pytest.approx((1_000 * 2 + 10_000 * 0.1 + 2_000 * 2.5 + 500 * 10) / 1_000_000)
 
 
 @pytest.mark.parametrize(("model", "input", "output"), [("gpt-6.2-sol", 2, 10), ("gpt-5.4", 2.5, 15)])
 def test_long_prompts_cost_more_where_the_vendor_says_so(model: str, input: float, output: float) -> None:
     info = model_info(model)
     short, long = Usage(input=272_000, output=100), Usage(input=272_001, output=100)
-    assert cost(short, info) == pytest.approx((272_000 * input + 100 * output) / 1_000_000)
-    assert cost(long, info) == pytest.approx((272_001 * input * 2 + 100 * output * 1.5) / 1_000_000)
+    assert info.cost(short) == pytest.approx((272_000 * input + 100 * output) / 1_000_000)
+    assert info.cost(long) == pytest.approx((272_001 * input * 2 + 100 * output * 1.5) / 1_000_000)

@@ -11,7 +11,7 @@ import pytest
 from bot.contracts.messages import FinishReason, Usage
 from bot.contracts.model import EFFORTS, Complete, ModelRequest
 from bot.providers.connect import connect
-from bot.providers.models import cost, effort_notes, effort_of, model_info
+from bot.providers.models import effort_notes, effort_of, model_info
 from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Hangup, Raw, Say, Status, Think, Turn
 from tests.support.provider_runs import MODELS, ask, chunk, completed, failed, run, sse
@@ -132,10 +132,10 @@ def test_where_an_hour_is_not_known_to_be_taken_the_marks_stay_as_they_are(model
 
 def test_what_is_cached_for_an_hour_costs_twice_the_input() -> None:
     info = model_info("claude-sonnet-5-5")
-    assert cost(Usage(cache_write=1_000_000), info) == pytest.approx(2.5)
-    assert cost(Usage(cache_write=1_000_000, hour_write=1_000_000), info) == pytest.approx(4.0)
+    assert info.cost(Usage(cache_write=1_000_000)) == pytest.approx(2.5)
+    assert info.cost(Usage(cache_write=1_000_000, hour_write=1_000_000)) == pytest.approx(4.0)
     haiku = model_info("claude-haiku-5-5")
-    assert cost(Usage(cache_write=1_000_000, hour_write=1_000_000), haiku) == pytest.approx(1.0)
+    assert haiku.cost(Usage(cache_write=1_000_000, hour_write=1_000_000)) == pytest.approx(1.0)
 
 
 def messages_end(delta: dict[str, Any], usage: dict[str, Any]) -> Raw:

@@ -9,7 +9,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Usage
 from bot.providers.connect import connect
-from bot.providers.models import DEFAULTS, apply_override, cost, guess_notes, model_info
+from bot.providers.models import DEFAULTS, apply_override, guess_notes, model_info
 from bot.providers.replay import ReplayProvider
 from bot.providers.streaming import apply_overrides
 from tests.support.model_script import Say
@@ -75,7 +75,7 @@ def test_whoever_gives_window_and_prices_knows_the_model() -> None:
         guess, {"context_window": 9, "input_price": 1.0, "output_price": 2.0, "cache_read_price": 0.5}
     )
     assert guess_notes(known) == ()
-    assert cost(Usage(1_000_000, 1_000_000, 0, 1_000_000), known) == pytest.approx(3.5)
+    assert known.cost(Usage(1_000_000, 1_000_000, 0, 1_000_000)) == pytest.approx(3.5)
 
 
 def test_what_the_policy_says_reaches_the_wire() -> None:

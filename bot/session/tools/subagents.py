@@ -15,7 +15,6 @@ from bot.agent.usage import LimitReminder
 from bot.contracts.cancel import CancelToken
 from bot.contracts.model import Retrying
 from bot.contracts.workspace_tools import TOOL_SPECS
-from bot.providers.models import cost
 from bot.session.context.run import Run
 from bot.session.progress.reporter import WatchedProvider
 from bot.session.tools.result_tools import Archive, ResultTool
@@ -48,7 +47,7 @@ class RunSubagents:
         self.tool = Subagents(types, self._prepare, self.calls.turn_and_id, self.archive)
 
     def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> ConversationContext:
-        """The parent's limits, usage, clock and price, with tools, model, journal and hooks of its own."""
+        """The parent's limits, usage and clock, with tools, model, journal and hooks of its own."""
         run, skills, todo, calls = self.run, RunSkills(self.run), Todo(), CallTracker(name)
         profile = narrowed(run.profile, kind)
         if not kind.read_only:
@@ -73,7 +72,7 @@ class RunSubagents:
             journal=journal,
             cancel=cancel,
             hooks=conversation_hooks(run, calls, todo, skills),
-            compaction=SummaryCompaction(model.provider, self.archive, cost, model.small),
+            compaction=SummaryCompaction(model.provider, self.archive, model.small),
             identity=f"{self.parent.identity}-{name}",
             own_turn_limit=kind.turns,
             is_subagent=True,
