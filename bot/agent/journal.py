@@ -18,19 +18,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from bot.agent.journal_file import JournalFile, JournalLine, parse_journal, read_journal
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import RECORDS, Header, Record
 from bot.contracts.messages import PARTS
-
-__all__ = [
-    "Journal",
-    "JournalError",
-    "JournalFile",
-    "JournalLine",
-    "parse_journal",
-    "read_journal",
-]
 
 _MAX_DEPTH = 40
 _TAGS: Mapping[type, str] = {cls: tag for tags in (RECORDS, PARTS) for tag, cls in tags.items()}

@@ -8,7 +8,7 @@ script.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.contracts.formatting import count_of, duration, exit_text, money
-from bot.contracts.journal import SCHEMA_VERSION, RunEnded
+from bot.contracts.journal import RunEnded
 from bot.contracts.messages import Image
 from bot.contracts.regular_files import read_regular
 from bot.contracts.request import RunLimits
@@ -45,7 +45,6 @@ _PARTS = (
     ("about", "About the run"),
     ("given", "What the model received"),
 )
-_NAMED = 10
 LARGEST = 10_000_000
 """Bytes of a page."""
 
@@ -69,12 +68,12 @@ _DETAILS = (
 
 
 def render_page(journal_path: Path, patch: bytes | None = None) -> str:
-    """Return the page for a journal, also that of a killed run, and that of a newer version as far as it is understood.
+    """Return the page for a journal, also that of a killed run.
 
     `patch` is the published change; without it `changes.patch` beside the journal is used if its hash is in the
     journal. Raises `UsageError` if the file is not a journal.
     """
-    journal = read_journal(journal_path, lenient=True)
+    journal = read_journal(journal_path)
     return render(journal, patch if patch is not None else _patch_beside(journal, journal_path))
 
 
@@ -122,7 +121,7 @@ def _render(
         handover=handover,
         first_screen=first_screen,
         detail=detail,
-        notices=list(_notices(journal)),
+        notices=[journal.damage] if journal.damage else [],
         parts=[(anchor, name) for anchor, name in _PARTS if sections.get(anchor, True)],
         view=first_screen.view,
         points=list(zip(turns, costs_so_far(turns), strict=True)),
@@ -195,22 +194,6 @@ def limit_words(limits: RunLimits) -> Sequence[str]:
         (limits.output and limits.output / (1 << 20), "{:,.4g} MiB of output"),
     )
     return [phrase.format(value) for value, phrase in named if value is not None]
-
-
-def _notices(journal: JournalFile) -> Iterator[str]:
-    """Yield notes on the journal itself."""
-    header = journal.header
-    if header.schema > SCHEMA_VERSION:
-        yield (
-            f"This journal was written by Slash Agent {header.version} in journal schema {header.schema}; this program "
-            f"reads up to {SCHEMA_VERSION}. What it understands is below; install a newer one for the rest."
-        )
-    if unread := journal.unread:
-        more = f" and {len(unread) - _NAMED:,} more" if len(unread) > _NAMED else ""
-        numbers = ", ".join(map(str, unread[:_NAMED]))
-        yield f"{count_of(unread, 'line')} of the journal could not be understood and left out here: {numbers}{more}."
-    if journal.cut:
-        yield journal.cut
 
 
 MAX_PICTURE = 400_000

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import tempfile
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import __version__
-from bot.agent.journal_file import MAX_JOURNAL, JournalFile, parse_journal, read_journal
+from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import LoopEnd
-from bot.checkout.clone import Checkout, Source, check_out
+from bot.checkout.clone import Checkout
 from bot.checkout.git import Git, GitError
 from bot.checkout.pull import recorded_pull_base
 from bot.contracts import journal as lines
-from bot.contracts.errors import AgentError, UsageError
-from bot.contracts.formatting import count_of
+from bot.contracts.errors import UsageError
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import SCHEMA_VERSION, Denial, Outcome, Status, StopReason
 from bot.contracts.plain_text import utf8
-from bot.contracts.regular_files import read_regular
 from bot.evidence.recorded import recorded_evidence
 from bot.gate.disguised_secrets import Detector
 from bot.gate.judge import judge_tree
@@ -62,7 +56,7 @@ def newest_run(environment: Mapping[str, str], repo: Path | None = None) -> Path
 
 def _continues_in(folder: RunFolder, repo: Path) -> bool:
     try:
-        request = parse_journal(_readable(folder.facts), "").header.request
+        request = read_journal(folder.facts).header.request
     except UsageError:
         return False
     verb = VERBS.get(request.verb)
@@ -87,7 +81,7 @@ def salvage(
 def _salvage(
     folder: RunFolder, environment: Mapping[str, str], out: Path | None, allow_deletions: bool
 ) -> RunResult:
-    recording, damage = _journal(folder)
+    recording = read_journal(folder.journal)
     checkout = _checkout(folder, recording)
     request = recording.header.request
     with Parser() as parser:
@@ -108,7 +102,7 @@ def _salvage(
         )
     )
     profile = recorded_profile(recording.header)
-    notes = tuple(filter(None, (recording.cut, damage, record_damage)))
+    notes = tuple(filter(None, (recording.damage, record_damage)))
     if profile.read_only:
         verdict, discarded = without_changes(verdict, checkout)
         notes = (*notes, *discarded)
@@ -132,62 +126,14 @@ def _salvage(
         review=submission.review,
         writes=submission.writes,
     )
-    if out is None and os.path.lexists(folder.bundle) and not _has_only_files(folder.bundle):
-        folder.bundle.rename(folder.root / f"bundle.damaged-{os.urandom(4).hex()}")
     write_run_bundle(folder, result)
     return result
-
-
-def _has_only_files(folder: Path) -> bool:
-    return stat.S_ISDIR(folder.lstat().st_mode) and all(
-        stat.S_ISREG(path.lstat().st_mode) for path in folder.iterdir()
-    )
-
-
-def _journal(folder: RunFolder) -> tuple[JournalFile, str]:
-    """Return the journal, cut before any damage, and a note on the damage. The damaged file is renamed. Raises
-    `UsageError` if no header is readable."""
-    try:
-        return read_journal(folder.journal), ""
-    except UsageError as error:
-        damage = error
-    data = _readable(folder.journal)
-    first, *rest = data.rstrip(b"\n").split(b"\n")
-    copy = _readable(folder.facts).rstrip()
-    header = next((row for row in (first, copy) if _reads([row])), None)
-    if header is None:
-        raise damage
-    rows = [header, *rest]
-    readable = bisect_left(range(1, len(rows) + 1), True, key=lambda count: not _reads(rows[:count]))
-    damaged_path = folder.root / "journal.damaged.jsonl"
-    repaired = folder.root / "journal.repaired.jsonl"
-    repaired.write_bytes(b"\n".join(rows[:readable]) + b"\n")  # first: the disk may be full
-    if os.path.lexists(folder.journal):
-        folder.journal.rename(damaged_path)
-    repaired.rename(folder.journal)
-    summary = f"{count_of(readable, 'line')} of {len(rows)} could be read; the damaged file is {damaged_path}"
-    return read_journal(folder.journal), f"The run's journal was damaged: {damage} {summary}."
-
-
-def _readable(file: Path) -> bytes:
-    try:
-        return read_regular(file, MAX_JOURNAL)
-    except OSError:
-        return b""
-
-
-def _reads(rows: Sequence[bytes]) -> bool:
-    try:
-        parse_journal(b"\n".join(rows) + b"\n", "")
-    except UsageError:
-        return False
-    return True
 
 
 def _checkout(folder: RunFolder, recording: JournalFile) -> Checkout:
     for root in (folder.history, folder.root):
         if RunFolder(root).has_tree:
-            git = _trusted(root, folder, recording)
+            git = _trusted(root, recording)
             ends = recorded_pull_base(git)
             return Checkout(
                 git,
@@ -203,32 +149,17 @@ def _checkout(folder: RunFolder, recording: JournalFile) -> Checkout:
     raise UsageError(f"The work tree of the run in {folder.root} is gone{bundle_note}.")
 
 
-def _trusted(root: Path, folder: RunFolder, recording: JournalFile) -> Git:
-    """Return the run's git directory, or a new clone of its source if it is gone or damaged."""
-    base, url = recording.header.base_sha, recording.header.request.clone_url
-    trusted = root / "trusted.git"
+def _trusted(root: Path, recording: JournalFile) -> Git:
+    """Return the run's git directory. Raises `UsageError` if it is gone or damaged."""
+    git, base = Git(root / "trusted.git"), recording.header.base_sha
     try:
-        if odd := next((path for path in (trusted, *trusted.rglob("*")) if not _is_plain(path)), None):
-            raise OSError(f"{odd} is not a regular file")
-        git = Git(trusted)
         git.run("rev-list", "--objects", "--quiet", "--max-count=1", base)
-        return git
-    except (OSError, GitError) as error:
-        damage = error
-    try:
-        clone_folder = Path(tempfile.mkdtemp(prefix="again-", dir=folder.root))
-        return check_out(Source(url, base), clone_folder).git
-    except (OSError, AgentError) as error:
+    except GitError as error:
         raise UsageError(
-            f"The git directory of the run in {folder.root} is gone or damaged ({damage}), and commit {base[:12]} "
-            f"cannot be had from {url} again ({error}). The run's work tree is whole: {root / 'tree'}"
+            f"The git directory of the run in {root} is gone or damaged ({error.detail}). Its work tree is "
+            f"whole: {root / 'tree'}"
         ) from error
-
-
-def _is_plain(path: Path) -> bool:
-    """Whether it is a regular file or a folder: git waits for a fifo, and follows links."""
-    mode = path.lstat().st_mode
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return git
 
 
 def _known(recording: JournalFile, end: LoopEnd, ended_at: str, notes: tuple[str, ...]) -> Outcome:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.agent.journal import Journal, JournalError, parse_journal, read_journal
+from bot.agent.journal import Journal, JournalError
+from bot.agent.journal_file import parse_journal, read_journal
 from bot.contracts import journal as lines
 from bot.contracts.errors import UsageError
 from bot.contracts.messages import (
@@ -66,7 +67,7 @@ def test_every_kind_of_line_comes_back_as_it_was_written(
     assert file.header == header()
     assert [line.record for line in file.lines] == kept
     assert [type(line.record) for line in file.lines] == [type(record) for record in kept]
-    assert [line.number for line in file.lines] == list(range(2, len(kept) + 2))
+    assert not file.unread
 
 
 def test_every_kind_of_part_has_a_name() -> None:
@@ -96,7 +97,6 @@ def test_secrets_are_masked_in_every_string_and_the_line_says_so(tmp_path: Path)
     assert "s3cret" not in (tmp_path / "j").read_text()
     assert [row.get("masked") for row in rows] == [None, True, True, None]
     assert rows[1]["content"] == 'quote " and [masked]'
-    assert [line.masked for line in read_journal(tmp_path / "j").lines] == [True, True, False]
 
 
 def test_secrets_are_masked_in_file_contents_also_where_these_are_no_text(tmp_path: Path) -> None:
@@ -133,14 +133,13 @@ def test_a_cut_last_line_is_left_out_and_named(tmp_path: Path, missing: int) -> 
     data = (tmp_path / "j").read_bytes()
     file = parse_journal(data[: -1 - missing], "run.jsonl")
     assert [line.record for line in file.lines] == [lines.Note("one")]
-    assert "run.jsonl" in file.cut
-    assert "line 3" in file.cut
+    assert file.damage == "1 line of the journal could not be read and left out: 3."
 
 
 def test_a_journal_without_its_last_newline_is_whole(tmp_path: Path) -> None:
     written(tmp_path / "j", lines.Note("one"))
     file = parse_journal((tmp_path / "j").read_bytes()[:-1], "run.jsonl")
-    assert (len(file.lines), file.cut) == (1, "")
+    assert (len(file.lines), file.unread) == (1, ())
 
 
 def test_a_newer_schema_is_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -151,31 +150,39 @@ def test_a_newer_schema_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("first", "said"),
     [
-        (b"", "holds no journal"),
-        (b"not json\n", "line 1 is not JSON"),
-        (b"[1]\n", "line 1 is no header"),
-        (b'{"type": "note", "text": "x"}\n', "line 1 is no header"),
-        (b'{"type": "header"}\n', "schema"),
-        (b"HEADER\nnot json\n{}\n", "line 2 is not JSON"),
-        (b'HEADER\n{"type": "magic"}\n', "line 2 is not a line of a journal"),
-        (b'HEADER\n{"type": ["note"]}\n', "line 2 is not a line of a journal"),
-        (b'HEADER\n{"type": "note", "at": "soon", "text": "x"}\n', "line 2 is not a line of a journal"),
-        (b'HEADER\n{"type": "note"}\n', "line 2: text"),
-        (b'HEADER\n{"type": "note", "text": "x", "more": 1}\n', "line 2: more"),
-        (b'HEADER\n{"type": "response", "turn": 1, "finish": "x", "raw_reason": "", "parts": [{"type": "img"}]}\n',
-         "no message part 'img'"),
-        (b'HEADER\n{"type": "files", "turn": 1, "files": [{"path": "x", "content": {"base64": "?"}}]}\n',
-         "neither text nor base64"),
-        (b"HEADER\n" + b"[" * 100_000 + b"\n", "line 2 is not JSON"),
+        (b"", "is not JSON"),
+        (b"not json", "is not JSON"),
+        (b"[1]", "no type"),
+        (b'{"type": "note", "text": "x"}', "is no header"),
+        (b'{"type": "header"}', "schema"),
     ],
-)  # fmt: skip
-def test_what_is_not_a_journal_is_refused_with_its_line(tmp_path: Path, rows: bytes, said: str) -> None:
-    written(tmp_path / "j")
-    whole = rows.replace(b"HEADER\n", (tmp_path / "j").read_bytes())
+)
+def test_a_file_without_a_header_is_refused(first: bytes, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        parse_journal(whole, "run.jsonl")
+        parse_journal(first, "run.jsonl")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b"not json",
+        b"[1]",
+        b'{"type": "magic"}',
+        b'{"type": ["note"]}',
+        b'{"type": "note", "at": "soon", "text": "x"}',
+        b'{"type": "note"}',
+        b'{"type": "note", "text": "x", "more": 1}',
+        b'{"type": "response", "turn": 1, "finish": "x", "raw_reason": "", "parts": [{"type": "img"}]}',
+        b'{"type": "files", "turn": 1, "files": [{"path": "x", "content": {"base64": "?"}}]}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_line_that_cannot_be_read_is_left_out_and_counted(tmp_path: Path, row: bytes) -> None:
+    written(tmp_path / "j", lines.Note("one"))
+    file = parse_journal((tmp_path / "j").read_bytes() + row + b"\n", "run.jsonl")
+    assert ([line.record for line in file.lines], file.unread) == ([lines.Note("one")], (3,))
 
 
 def test_a_missing_journal_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from bot.agent.journal import read_journal
+from bot.agent.journal_file import read_journal
 from bot.agent.todo import Todo
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import BudgetChanged

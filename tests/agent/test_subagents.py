@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from bot.agent.journal import Journal, JournalFile, read_journal
+from bot.agent.journal import Journal
+from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import ConversationContext, Hooks, LoopEnd, run_loop
 from bot.agent.subagents import MAX_REPORT, TYPES, AgentType, Subagents
 from bot.agent.toolbox import Handler, Permission, Toolbox

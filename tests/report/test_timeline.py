@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.agent.journal import Journal, read_journal
+from bot.agent.journal import Journal
+from bot.agent.journal_file import read_journal
 from bot.contracts.journal import (
     AgentStarted,
     CompactionRecord,
