@@ -3,16 +3,16 @@
 Not a wire format: adapters in `bot/providers` translate. A message never changes once it is in the history, so
 a request is always a byte prefix of the next one.
 
-`extra` of a part is JSON that only the adapter which wrote it reads: its name, and what the vendor wants back
-with the part (an item's id, a signature). All other code passes it through.
+`extra` of a part is what the vendor wants back with it (an item's id, a signature), plain JSON. Only the adapter that
+wrote it reads it, by the `writer` of the message. All other code passes it through.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Text:
     """Text by the user or the model."""
 
     text: str
-    extra: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Thinking:
     text: str
     signature: str | None = None
     redacted: str | None = None
-    extra: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class ToolCall:
     name: str
     arguments: str
     complete: bool = True
-    extra: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,12 @@ PARTS: Mapping[str, type[Part]] = {
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The parts of one turn. All results of one assistant message are in one `tool` message."""
+    """The parts of one turn. All results of one assistant message are in one `tool` message. `writer` names the wire
+    format and the model that wrote it: their thinking and `extra` are refused or misread by every other one."""
 
     role: Role
     parts: tuple[Part, ...]
+    writer: str = ""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

@@ -35,7 +35,6 @@ from bot.providers.encoding import (
     field,
     fitting_id,
     image_note,
-    is_foreign,
     plain,
     string,
 )
@@ -128,7 +127,10 @@ class AnthropicMessages(Wire):
         return merged
 
     def _blocks(self, message: Message) -> list[dict[str, Any]]:
-        return [block for part in message.parts if (block := self._block(part)) is not None]
+        parts = message.parts
+        if not self.wrote(message):
+            parts = tuple(part for part in parts if not isinstance(part, Thinking))
+        return [block for part in parts if (block := self._block(part)) is not None]
 
     def _tool(self, spec: ToolSpec) -> dict[str, Any]:
         tool = {
@@ -140,11 +142,11 @@ class AnthropicMessages(Wire):
 
     def _block(self, part: Part) -> dict[str, Any] | None:
         """Return a content block, or `None` for what the API refuses: blank text, thinking without its
-        signature, thinking of another model."""
+        signature."""
         if isinstance(part, Text):
             return {"type": "text", "text": clean(part.text)} if part.text.strip() else None
         if isinstance(part, Thinking):
-            return _own_thinking(part) if not is_foreign(part.extra, self.writer) else None
+            return _own_thinking(part)
         if isinstance(part, Image):
             return self._image(part)
         if isinstance(part, ToolCall):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import Complete
-from bot.providers.encoding import argument_object, clean, encode_extra
+from bot.providers.encoding import argument_object, clean
 from bot.providers.failures import AnswerTooLong
 
 MAX_ANSWER = 16 * 2**20
@@ -150,7 +150,7 @@ class Reader(ABC):
         parts: list[Part] = []
         for block in self._blocks:
             parts += self._part(block, suspicious=truncated and block is self._blocks[-1])
-        return Message("assistant", tuple(parts))
+        return Message("assistant", tuple(parts), self._writer)
 
     def complete(self, word: str, refusal: str = "") -> Complete:
         """Return the terminal event for the vendor's word for the end. `refusal` is that of `Complete`.
@@ -171,15 +171,13 @@ class Reader(ABC):
 
     def _part(self, block: Block, *, suspicious: bool) -> list[Part]:
         text = clean("".join(block.pieces))
-        extra = encode_extra(self._writer, block.extra) if block.extra else ""
         if block.kind == "text":
-            return [Text(text, extra)] if text else []
+            return [Text(text, block.extra)] if text else []
         if block.kind == "thinking":
             if not (text or block.signature or block.redacted is not None or block.extra):
                 return []
-            extra = extra or (encode_extra(self._writer) if self._writer else "")
-            return [Thinking(text, block.signature or None, block.redacted, extra)]
+            return [Thinking(text, block.signature or None, block.redacted, block.extra)]
         complete = block.ended
         if suspicious:
             complete = complete and bool(text.strip()) and argument_object(text) is not None
-        return [ToolCall(block.id, block.name, text, complete, extra)]
+        return [ToolCall(block.id, block.name, text, complete, block.extra)]

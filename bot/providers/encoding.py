@@ -1,8 +1,4 @@
-"""Encode requests and read responses: text that vendors accept, and the vendor's data in a part's `extra`.
-
-Item ids, encrypted reasoning and signatures are valid for one model behind one wire format; every other one
-refuses or misreads them. `extra` names its writer, and a part of another writer is sent without it.
-"""
+"""Encode requests and read responses: text that vendors accept."""
 
 from __future__ import annotations
 
@@ -148,34 +144,3 @@ def count(value: Any, otherwise: int = 0) -> int:
 
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
-
-
-_NOTHING: Mapping[str, Any] = {}
-
-
-def encode_extra(writer: str, values: Mapping[str, Any] = _NOTHING) -> str:
-    """Return `values` of `writer` as an `extra`. Values that JSON cannot encode are left out."""
-    try:
-        return json.dumps(
-            {"by": writer, **values}, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-        )
-    except (ValueError, RecursionError):
-        return json.dumps({"by": writer}, separators=(",", ":"))
-
-
-def decode_extra(extra: str, writer: str) -> Mapping[str, Any]:
-    """Return the values that `writer` put into `extra`; empty if it has another writer or is invalid."""
-    if not extra:
-        return _NOTHING
-    try:
-        value = json.loads(extra)
-    except (ValueError, RecursionError):
-        return _NOTHING
-    if not isinstance(value, dict) or value.get("by") != writer:
-        return _NOTHING
-    return cast("Mapping[str, Any]", value)
-
-
-def is_foreign(extra: str, writer: str) -> bool:
-    """Whether another writer than `writer` wrote the part. A part without a writer is our own."""
-    return bool(extra) and not decode_extra(extra, writer)

@@ -28,7 +28,6 @@ from bot.providers.encoding import (
     clean,
     count,
     data_url,
-    decode_extra,
     dumps_or_empty,
     field,
     filter_words,
@@ -121,28 +120,28 @@ class OpenAIChat(OpenAIWire):
 
     def _assistant(self, message: Message) -> list[dict[str, Any]]:
         text = clean(message.text)
-        calls = [self._call(part) for part in message.calls]
+        own = self.wrote(message)
+        calls = [_call(part, own=own) for part in message.calls]
         if not calls and not text.strip():
             return []
         if calls and self._call_signature and not any("extra_content" in call for call in calls):
             calls[0]["extra_content"] = {"google": {"thought_signature": self._call_signature}}
         row: dict[str, Any] = {"role": "assistant", "content": text or None}
         for part in message.parts:
-            if isinstance(part, Thinking):
-                own = decode_extra(part.extra, self.writer)
-                if details := own.get("reasoning_details"):
+            if isinstance(part, Thinking) and own:
+                if details := part.extra.get("reasoning_details"):
                     row.setdefault("reasoning_details", []).extend(details)
-                elif self._dialect.returns_reasoning and (name := own.get("field")) in REASONING:
+                elif self._dialect.returns_reasoning and (name := part.extra.get("field")):
                     row[name] = row.get(name, "") + clean(part.text)
         if calls:
             row["tool_calls"] = calls
         return [row]
 
-    def _call(self, call: ToolCall) -> dict[str, Any]:
-        function = {"name": clean(call.name), "arguments": sendable_arguments(call.arguments)}
-        row = {"id": fitting_id(call.id, _ID), "type": "function", "function": function}
-        own = decode_extra(call.extra, self.writer).get("extra_content")
-        return {**row, "extra_content": own} if own else row
+
+def _call(call: ToolCall, *, own: bool) -> dict[str, Any]:
+    function = {"name": clean(call.name), "arguments": sendable_arguments(call.arguments)}
+    row = {"id": fitting_id(call.id, _ID), "type": "function", "function": function}
+    return {**row, **call.extra} if own else row
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
@@ -230,9 +229,10 @@ class ChatReader(Reader):
         if call is None:
             call = self.add(Block("call", id, name))
         self._calls[key] = call
-        if content := mapping(plain(field(piece, "extra_content"))):
+        content = mapping(plain(field(piece, "extra_content")))
+        if content and (text := dumps_or_empty(content)):
             # Gemini's signature, without which it refuses its own call.
-            self.grow(len(dumps_or_empty(content)))
+            self.grow(len(text))
             call.extra["extra_content"] = content
         self.append(call, _as_text(field(piece, "function", "arguments")))
 

@@ -32,12 +32,10 @@ from bot.providers.encoding import (
     clean,
     count,
     data_url,
-    decode_extra,
     dumps_or_empty,
     field,
     fitting_id,
     image_note,
-    is_foreign,
     mapping,
     plain,
     result_text,
@@ -88,7 +86,7 @@ class OpenAIResponses(OpenAIWire):
     def _items(self, message: Message) -> list[dict[str, Any]]:
         """Return the input items of a message; empty if nothing is left."""
         if message.role == "assistant":
-            return self._assistant(message.parts)
+            return _assistant(message.parts, own=self.wrote(message))
         items = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
         images = [image for part in message.parts if isinstance(part, ToolResult) for image in part.images]
         content = [item for part in (*images, *message.parts) if (item := self._content(part)) is not None]
@@ -105,46 +103,42 @@ class OpenAIResponses(OpenAIWire):
             return {"type": "input_text", "text": clean(part.text)}
         return None
 
-    def _assistant(self, parts: tuple[Part, ...]) -> list[dict[str, Any]]:
-        """Return the model's own items. Reasoning is refused without the item it led to, so it is held until
-        that."""
-        items: list[dict[str, Any]] = []
-        pending: list[dict[str, Any]] = []
-        for part in parts:
-            if isinstance(part, Thinking):
-                pending += self._reasoning(part)
-            elif (item := self._item(part)) is not None:
-                items += [*pending, item]
-                pending = []
-        return items
 
-    def _reasoning(self, part: Thinking) -> list[dict[str, Any]]:
-        """Return the item unchanged, if this model wrote it and its content is included."""
-        if part.signature is None or is_foreign(part.extra, self.writer):
-            return []
-        try:
-            item = json.loads(part.signature)
-        except (ValueError, RecursionError):
-            return []
-        complete = mapping(item).get("type") == "reasoning" and mapping(item).get("encrypted_content")
-        return [item] if complete else []
+def _assistant(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:
+    """Return the model's own items. Reasoning is refused without the item it led to, so it is held until that."""
+    items: list[dict[str, Any]] = []
+    pending: list[dict[str, Any]] = []
+    for part in parts:
+        if isinstance(part, Thinking):
+            pending += _reasoning(part) if own else ()
+        elif isinstance(part, Text | ToolCall) and (item := _item(part)) is not None:
+            items += [*pending, {**item, **part.extra} if own else item]
+            pending = []
+    return items
 
-    def _item(self, part: Part) -> dict[str, Any] | None:
-        if isinstance(part, Text) and part.text.strip():
-            known = decode_extra(part.extra, self.writer)
-            content = [{"type": "output_text", "text": clean(part.text), "annotations": []}]
-            item: dict[str, Any] = {"type": "message", "role": "assistant", "content": content}
-            return {**item, **{name: known[name] for name in ("id", "status", "phase") if known.get(name)}}
-        if isinstance(part, ToolCall):
-            known = decode_extra(part.extra, self.writer)
-            call = {
-                "type": "function_call",
-                "call_id": fitting_id(part.id, _ID),
-                "name": clean(part.name),
-                "arguments": sendable_arguments(part.arguments),
-            }
-            return {**call, **({"id": known["id"]} if known.get("id") else {})}
+
+def _reasoning(part: Thinking) -> list[dict[str, Any]]:
+    """Return the item unchanged, if its content is included."""
+    try:
+        item = json.loads(part.signature or "")
+    except (ValueError, RecursionError):
+        return []
+    complete = mapping(item).get("type") == "reasoning" and mapping(item).get("encrypted_content")
+    return [item] if complete else []
+
+
+def _item(part: Text | ToolCall) -> dict[str, Any] | None:
+    if isinstance(part, ToolCall):
+        return {
+            "type": "function_call",
+            "call_id": fitting_id(part.id, _ID),
+            "name": clean(part.name),
+            "arguments": sendable_arguments(part.arguments),
+        }
+    if not part.text.strip():
         return None
+    content = [{"type": "output_text", "text": clean(part.text), "annotations": []}]
+    return {"type": "message", "role": "assistant", "content": content}
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
@@ -233,7 +227,8 @@ class ResponsesReader(Reader):
         if block is None or block.kind != _KINDS.get(string(item.get("type"))):
             return
         if block.kind == "text":
-            block.extra.update({name: item[name] for name in ("id", "status", "phase") if item.get(name)})
+            names = ("id", "status", "phase")
+            block.extra.update({name: text for name in names if (text := string(item.get(name)))})
             self.set_final_text(block, self._message_text(item))
         elif block.kind == "thinking":
             signature = dumps_or_empty({name: value for name, value in item.items() if value is not None})

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 
 from bot.contracts.errors import UsageError
+from bot.contracts.messages import Message
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.assembly import Reader
 from bot.providers.endpoint import Endpoint
@@ -29,8 +30,7 @@ Stream = Any
 
 
 class Wire(ABC):
-    """An adapter. `writer` names the format and the model, whose own data only these two can read; `errors` are what
-    sending and reading raise."""
+    """An adapter. `writer` is that of its messages; `errors` are what sending and reading raise."""
 
     format: ClassVar[str]
     idle: ClassVar[float]
@@ -76,6 +76,10 @@ class Wire(ABC):
     @abstractmethod
     def reader(self, turn: int) -> Reader:
         """Return the reader of one response; `turn` is as in `Reader`."""
+
+    def wrote(self, message: Message) -> bool:
+        """Whether thinking and `extra` of `message` may be sent."""
+        return message.writer in ("", self.writer)
 
     def close(self) -> None:
         self.http.close()

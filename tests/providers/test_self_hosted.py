@@ -144,19 +144,6 @@ def test_its_reasoning_goes_back_under_its_own_name(name: str) -> None:
     assert [call["function"]["name"] for call in row["tool_calls"]] == ["bash", "ls"]
 
 
-@pytest.mark.parametrize("field", ["role", "content", "name"])
-def test_a_recorded_part_cannot_name_another_field_of_the_message(field: str) -> None:
-    """A journal from an artifact is hostile."""
-    answered = completed(answer("vllm", stream_of(SERVERS["vllm"]))).message
-    thinking, *calls = answered.parts
-    assert isinstance(thinking, Thinking)
-    assert '"field":"reasoning"' in thinking.extra
-    hostile = replace(thinking, extra=thinking.extra.replace('"field":"reasoning"', f'"field":"{field}"'))
-    results = Message("tool", tuple(ToolResult(call.id, call.name, "hi") for call in answered.calls))
-    row = sent("vllm", ask(user("q"), replace(answered, parts=(hostile, *calls)), results))["messages"][2]
-    assert (row["role"], row["content"], row.get("name")) == ("assistant", None, None)
-
-
 def test_no_other_server_or_model_gets_reasoning_that_it_did_not_write() -> None:
     said = completed(answer("vllm", stream_of(SERVERS["vllm"]))).message
     with ModelServer([Say("ok"), Say("ok")]) as server:

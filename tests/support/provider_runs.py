@@ -112,7 +112,7 @@ def provider_with_timeouts(
 def without_extras(message: Message) -> tuple[Part, ...]:
     """The parts without their vendor data."""
     return tuple(
-        replace(part, extra="") if isinstance(part, Text | Thinking | ToolCall) else part
+        replace(part, extra={}) if isinstance(part, Text | Thinking | ToolCall) else part
         for part in message.parts
     )
 
