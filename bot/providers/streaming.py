@@ -211,13 +211,3 @@ def apply_overrides(provider: Provider, overrides: Mapping[str, ModelOverride]) 
     if overrides and isinstance(provider, StreamingProvider) and provider.model in overrides:
         provider.adopt(apply_override(provider.info, overrides[provider.model]))
     return provider
-
-
-def share_model_info(provider: Provider, other: Provider) -> Provider:
-    """Return `provider` with the model info of `other`, if both were connected with the same name."""
-
-    if not isinstance(provider, StreamingProvider) or not isinstance(other, StreamingProvider):
-        return provider
-    if provider.model == other.model:
-        provider.adopt(other.info)
-    return provider

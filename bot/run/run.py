@@ -61,7 +61,7 @@ from bot.session.progress.interruption import (
 from bot.session.progress.reporter import ProgressReporter, WatchedProvider
 from bot.session.run_folder import lock_folder
 from bot.session.tools.result_tools import ResultTools
-from bot.session.tools.run_models import ConversationModel, RunModels
+from bot.session.tools.run_models import ConversationModel, RunModels, connect_model
 from bot.session.tools.skills import find_skills, with_skill_tool
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
@@ -99,7 +99,7 @@ def _begin(stop: CancelToken, spec: RunSpec) -> RunResult:
     if needs(spec.request.verb, Earlier.PLAN) and spec.request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
     require_git()
-    provider = spec.connecting or Background(spec.connect, "connect")
+    provider = spec.connecting or Background(partial(connect_model, spec.model, spec.environment), "connect")
     backends = candidates(spec.sandbox)
     last = last_bundle(spec.resume, spec.request) if spec.resume else None
     redactor = Redactor(known_secrets(spec.environment))

@@ -9,7 +9,6 @@ import pytest
 
 from bot.providers.connect import connect
 from bot.providers.probe import with_served_window
-from bot.providers.streaming import share_model_info
 from tests.support.loopback import Listener, Response
 
 
@@ -76,11 +75,3 @@ def test_a_small_window_bounds_the_answer() -> None:
     with serving({"/v1/models": {"data": rows}}) as server:
         made = with_served_window(connect("vllm/mine", {"VLLM_BASE_URL": f"{server.url}/v1"}))
     assert made.info.max_output == 4_096
-
-
-def test_a_subagents_provider_knows_what_the_runs_was_told() -> None:
-    environment = {"VLLM_BASE_URL": "http://127.0.0.1:9/v1"}
-    with serving({"/v1/models": {"data": [{"id": "mine", "max_model_len": 16_384}]}}) as server:
-        first = with_served_window(connect("vllm/mine", {"VLLM_BASE_URL": f"{server.url}/v1"}))
-    again = share_model_info(connect("vllm/mine", environment), first)
-    assert again.info.context_window == 16_384

@@ -287,9 +287,7 @@ def test_another_process_is_refused_until_the_first_is_dead_however_it_died(tmp_
 
 
 def test_a_run_in_a_folder_that_another_has_is_refused_before_it_begins(tmp_path: Path) -> None:
-    asked = RunSpec(
-        request=header().request, source=None, folder=RunFolder(tmp_path), connect=None, environment={}
-    )  # type: ignore[arg-type]  # it must not get so far as to need them
+    asked = RunSpec(request=header().request, source=None, folder=RunFolder(tmp_path), environment={})  # type: ignore[arg-type]  # it must not get so far as to need them
     (tmp_path / "kept").write_text("of the other run")
     with lock_folder(tmp_path), pytest.raises(FolderBusy):
         run_until(CancelToken(), asked)

@@ -86,19 +86,19 @@ def test_a_recorded_run_has_no_other_models(tmp_path: Path) -> None:
     assert (models.effort, models.fallback, models.small, models.notes) == ("", (), "", [])
 
 
-def test_conversations_at_once_go_along_one_list(tmp_path: Path) -> None:
+def test_conversations_at_once_go_along_one_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one of them found unavailable no later one asks again."""
     asked: list[str] = []
 
-    def connect(name: str) -> ScriptedProvider:
+    def connect(name: str, environment: object) -> ScriptedProvider:
         asked.append(name)
         return ScriptedProvider((), INFO)
 
     names = ("openai-chat/a", "openai-chat/b")
     environment = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
     policy = f"model_settings: {{fallback: [{', '.join(names)}]}}"
-    own = {"model": "x/y", "connect": lambda: connect("own"), "connect_named": connect}
-    run = make_run(tmp_path, policy=policy, environment=environment, **own)
+    monkeypatch.setattr("bot.session.tools.run_models.connect_model", connect)
+    run = make_run(tmp_path, policy=policy, environment=environment, model="x/y")
     models = RunModels(run, ScriptedProvider(()))
     main = ConversationModel(models, lambda provider: provider, ScriptedProvider(()))
     early = ConversationModel(models, lambda provider: provider)
@@ -109,7 +109,7 @@ def test_conversations_at_once_go_along_one_list(tmp_path: Path) -> None:
     assert late.fall_back("down") is None
     # The list is at its end, and a later conversation still has a model to ask.
     ConversationModel(models, lambda provider: provider)
-    assert asked == ["own", names[0], names[0], names[0], names[1], names[1]]
+    assert asked == ["x/y", names[0], names[0], names[0], names[1], names[1]]
 
 
 def titled(cli: Cli, repo: Path, small: Step, policy: str) -> tuple[Any, list[str]]:

@@ -28,6 +28,7 @@ from tests.skills.corpus import skill
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.runs import make_run
+from tests.support.scripted import ScriptedProvider
 from tests.support.stage import Stage
 from tests.support.verb_runs import VerbRun, fork_pull, request_in, request_on, run_verb
 
@@ -74,15 +75,19 @@ def test_a_subagent_makes_the_change(stage: Stage, tmp_path: Path) -> None:
     assert [file.path for line in own.records(FilesChanged) for file in line.files] == ["made.txt"]
 
 
-def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -> None:
+def test_subagents_share_usage_limits_and_clock_with_their_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unused: Any = None
+    provider = ScriptedProvider(())
+    monkeypatch.setattr("bot.session.tools.run_models.connect_model", lambda name, environment: provider)
     with Journal(tmp_path / "journal.jsonl", str) as journal:
         run = make_run(tmp_path, policy="model_settings: {effort: low}", journal=journal)
-        models = RunModels(run, run.connect())
+        models = RunModels(run, provider)
         gatekeeper = Gatekeeper(run.policy, run.tier, "", journal.write, run.profile)
         subagents = RunSubagents(run, models, unused, gatekeeper, unused, CallTracker())
         subagents.parent = ConversationContext(
-            *(run.connect(), "", unused, journal, RunLimits(turns=7), run.cancel),
+            *(provider, "", unused, journal, RunLimits(turns=7), run.cancel),
             stop_on_denial=True,
             identity="run",
             shared_usage=SessionUsage(),

@@ -13,13 +13,11 @@ from bot.contracts.cancel import CancelToken
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
-from bot.providers.replay import ReplayProvider
 from bot.session.context.profiles import profile_of
 from bot.session.context.run import Run
 from bot.session.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Off
 from tests.support.outcomes import REQUEST
-from tests.support.scripted import INFO
 
 
 def make_run(folder: Path, checkout: Checkout | None = None, policy: str | None = None, **more: Any) -> Run:
@@ -30,7 +28,6 @@ def make_run(folder: Path, checkout: Checkout | None = None, policy: str | None 
         "request": request,
         "source": Source("", ""),
         "folder": RunFolder(folder),
-        "connect": lambda: ReplayProvider((), INFO),
         "environment": {"PATH": os.environ["PATH"]},
         "stop": CancelToken(),
         "checkout": checkout or Checkout(cast(Git, None), folder / "tree", "", ()),

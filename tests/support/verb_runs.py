@@ -24,7 +24,6 @@ from bot.publish.bundle.write import Bundle
 from bot.run.run import run_until
 from bot.session.context.run import RunResult, RunSpec
 from bot.session.run_folder import RunFolder
-from bot.session.tools.run_models import connect_model
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Script, Step
 from tests.support.model_server import ModelServer
@@ -172,9 +171,7 @@ def run_verb(
                     head,
                 ),
                 folder=folder,
-                connect=lambda: connect_model(MODEL, environment),
                 model=MODEL,
-                connect_named=lambda name: connect_model(name, environment),
                 environment=environment,
                 resume=resume,
                 out=stage.bundle,

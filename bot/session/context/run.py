@@ -61,12 +61,11 @@ def now() -> str:
 class RunSpec:
     """What an entry point gives a run.
 
-    `connect` makes the provider of `model`, on a thread of its own, which may be `connecting` already;
-    `connect_named` makes that of another model, which a skill or the policy asks for. `origin` is the folder that the
-    work tree stands for: where `bring:` comes from and where commands see the tree. `out` is the folder for the
-    bundle, by default one in `folder`. `resume` is the folder of the bundle that a `continue` starts from,
-    `open_pull` the open pull request of a task, which the run continues; `notes` are sentences for the outcome,
-    `policy_text` is a policy that the person has not committed. A review is of `range`, else of the request's pull
+    The provider of `model` may be `connecting` already. `origin` is the folder that the work tree stands for: where
+    `bring:` comes from and where commands see the tree. `out` is the folder for the bundle, by default one in `folder`.
+    `resume` is the folder of the bundle that a `continue` starts from, `open_pull` the open pull request of a task,
+    which the run continues; `notes` are sentences for the outcome, `policy_text` is a policy that the person has not
+    committed. A review is of `range`, else of the request's pull
     request, of that only what `memory` does not have. `threads` reads those of a task, `subjects` those of the newest
     commits up to one, `load_attachments(run, vision)` loads those of the request; with `vision` the model takes
     images.
@@ -79,7 +78,6 @@ class RunSpec:
     request: Request
     source: Source
     folder: RunFolder
-    connect: Callable[[], Provider]
     environment: Mapping[str, str]
     sandbox: Setting = "auto"
     origin: Path | None = None
@@ -96,7 +94,6 @@ class RunSpec:
     load_attachments: Callable[[Run, bool], Attachments] | None = None
     model: str = ""
     connecting: Background[Provider] | None = None
-    connect_named: Callable[[str], Provider] | None = None
     watch: Callable[[TurnInfo], None] = lambda info: None
     say: Callable[[str], None] = lambda line: None
     asking: Callable[[], None] = _nothing

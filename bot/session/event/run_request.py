@@ -41,7 +41,6 @@ from bot.session.event.progress_comment import ProgressComment, RunReport
 from bot.session.event.quota import check_quota, usd_left
 from bot.session.event.triage import gather
 from bot.session.run_folder import new_folder
-from bot.session.tools.run_models import connect_model
 from bot.verbs.record import Earlier
 from bot.verbs.registry import VERBS, needs
 
@@ -175,9 +174,7 @@ def _spec(
         request=request,
         source=source,
         folder=folder,
-        connect=lambda: connect_model(model, environment),
         model=model,
-        connect_named=lambda name: connect_model(name, environment),
         environment=environment,
         sandbox=options.sandbox,
         origin=options.workspace,

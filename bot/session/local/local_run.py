@@ -40,8 +40,7 @@ def local_spec(
 ) -> RunSpec:
     """The spec of a run of `request` at `revision` of `repo`, with a note if the policy is not committed.
     Begins to connect the model, since an import takes longer than all that comes before the first request."""
-    connect = partial(connect_model, model, environment)
-    connecting = Background(connect, "connect")
+    connecting = Background(partial(connect_model, model, environment), "connect")
     is_local = request.actor.tier is Tier.LOCAL  # else the base branch's policy applies
     policy_text, note = uncommitted_policy(repo) if is_local else (None, "")
     if note:
@@ -50,10 +49,8 @@ def local_spec(
         request=request,
         source=Source(str(repo), revision),
         folder=folder,
-        connect=connect,
         connecting=connecting,
         model=model,
-        connect_named=lambda name: connect_model(name, environment),
         environment=environment,
         origin=repo,
         notes=(note,) if note else (),

@@ -12,8 +12,7 @@ from pathlib import Path
 from bot.agent.journal import Journal
 from bot.checkout.clone import Source, check_out
 from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import AgentError, UsageError
-from bot.contracts.model import Provider
+from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.environment.detection import Detection
 from bot.evidence.check import Check
@@ -77,10 +76,6 @@ def try_checks(
         folder.drop()
 
 
-def _no_model() -> Provider:
-    raise UsageError("No model takes part in trying the checks.")
-
-
 def _run(
     repo: Path,
     policy: Policy,
@@ -94,7 +89,6 @@ def _run(
         request=local_request(DEFAULT, None, repo),
         source=Source(str(repo), "HEAD"),
         folder=folder,
-        connect=_no_model,
         environment=environment,
         origin=repo,
     )

@@ -14,7 +14,7 @@ from bot.policy.model_settings import ModelSettings
 from bot.providers.connect import check_model, connect
 from bot.providers.models import effort_notes
 from bot.providers.replay import RECORDED, ReplayProvider
-from bot.providers.streaming import apply_overrides, share_model_info
+from bot.providers.streaming import apply_overrides
 from bot.session.context.run import Run
 
 Wrap = Callable[[Provider], Provider]
@@ -28,7 +28,6 @@ class RunModels:
         """`first` is the provider of the run's model."""
         self.notes: list[str] = []
         self._run = run
-        self._first = first
         self._lock = threading.Lock()
         self._opened: list[Provider] = []
         settings = run.policy.model_settings.of(run.request.verb, run.tier, run.task.name if run.task else "")
@@ -44,9 +43,7 @@ class RunModels:
         """Return a new provider of the model that answers now."""
         with self._lock:
             position = self.position
-        if position:
-            return self.open(self.fallback[position - 1])
-        return share_model_info(apply_overrides(self._run.connect(), self._run.policy.models), self._first)
+        return self.open(self.fallback[position - 1] if position else self._run.model)
 
     def next_after(self, position: int, reason: str) -> tuple[int, Provider | None]:
         """Return the provider that replaces the model at `position`, which is unavailable for `reason`, and its own
@@ -83,7 +80,7 @@ class RunModels:
         own = run.model.partition("/")[0]
         for name in names:
             try:
-                if run.connect_named is None or name.startswith(RECORDED):
+                if name.startswith(RECORDED):
                     raise UsageError("there is no such model here")
                 if run.tier is Tier.LOCAL and name.partition("/")[0] != own:
                     raise UsageError(
@@ -99,8 +96,7 @@ class RunModels:
 
     def open(self, name: str) -> Provider:
         """Return a new provider, which `close` closes."""
-        assert self._run.connect_named is not None
-        provider = apply_overrides(self._run.connect_named(name), self._run.policy.models)
+        provider = apply_overrides(connect_model(name, self._run.environment), self._run.policy.models)
         with self._lock:
             self._opened.append(provider)
         return provider
