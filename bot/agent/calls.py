@@ -57,17 +57,11 @@ class CallRunner:
         self._denials = 0
         self._read: dict[str, None] = {}
         self._changed: dict[str, None] = {}
-        self._repeatable: set[str] = set()
 
     @property
     def files(self) -> Files:
         """Files that tools reported as read or changed."""
         return Files(tuple(self._read), tuple(self._changed))
-
-    @property
-    def repeatable(self) -> frozenset[str]:
-        """Calls whose results the model can request again: views, searches, and the output of edits."""
-        return frozenset(self._repeatable)
 
     def run(self, turn: int, calls: Sequence[ToolCall], mask: Mask | None) -> CallResults:
         """Run the calls in order; after the first stop, answer the rest without running them."""
@@ -132,8 +126,6 @@ class CallRunner:
             )
         self._record_result(result, executed, duration)
         metadata = executed.outcome.metadata
-        if executed.ran and not result.is_error and ("path" in metadata or "files" in metadata):
-            self._repeatable.add(call.id)
         self._record_files(metadata)
         self._count_command(metadata)
         self._failed |= result.is_error or bool(metadata.get("exit_code"))

@@ -1,9 +1,8 @@
 """Compact a conversation that is about to fill the model's window (S-167, S-168).
 
-First without the model: old results that it can request again, such as views of files and the output of edits,
-are removed. If that is not enough, the task and the newest turns stay word for word, and one message replaces
-the rest: the model's summary, the decisions of earlier summaries, and facts from the program: files read and
-changed, the open list, the path of the whole transcript. A call is never separated from its result.
+The task and the newest turns stay word for word, and one message replaces the rest: the model's summary, and facts from
+the program: files read and changed, the open list, the path of the whole transcript. A call is never separated from its
+result.
 """
 
 from __future__ import annotations
@@ -12,13 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from bot.agent.context_budget import tokens_of, tokens_of_text, usable_tokens
-from bot.agent.message_history import REMOVED_RESULT
 from bot.agent.prompt import new_marker, render
 from bot.agent.receive import receive, with_timeout
-from bot.agent.summary import carry_over_sections, transcript_text
+from bot.agent.transcript import transcript_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord
-from bot.contracts.messages import Message, Text, ToolResult, Usage
+from bot.contracts.messages import Message, Text, Usage
 from bot.contracts.model import Complete, Failed, ModelRequest, Provider
 from bot.contracts.plain_text import quoted_names
 
@@ -26,16 +24,6 @@ RECENT_TOKENS = 20_000
 MAX_PART = 2_000
 MAX_SUMMARY = 4_096
 """Tokens."""
-
-MAX_SHARE_AFTER = 0.7
-"""A conversation that fills more of the window than this after a compaction cannot continue."""
-
-MAX_OLD_RESULT = 1_000
-"""Characters. Shorter old results are not removed."""
-
-TARGET_SHARE = 0.6
-"""Removing old results must reduce the conversation below this share of its capacity; otherwise it would soon
-be due again."""
 
 SMALL_SECONDS = 60.0
 """How long the small model may take for a summary."""
@@ -45,7 +33,6 @@ TRIES_WINDOW = 3
 """After `TRIES` compactions within this many turns the conversation makes no progress."""
 
 _MAX_NAMES = 40
-_SUMMARY_START, _FACTS_HEADING = "(The conversation before this was long", "\n## Known for sure\n"
 
 
 class Files(NamedTuple):
@@ -56,15 +43,13 @@ class Files(NamedTuple):
 
 
 class CompactionInput(NamedTuple):
-    """`tokens` is the size of the conversation, `verbatim` are texts to keep word for word, `repeatable` the
-    ids of calls whose results the model can request again."""
+    """`tokens` is the size of the conversation, `verbatim` are texts to keep word for word."""
 
     turn: int
     tokens: int
     messages: Sequence[Message]
     files: Files
     verbatim: tuple[str, ...]
-    repeatable: frozenset[str] = frozenset()
 
 
 class SummaryError(Exception):
@@ -123,9 +108,6 @@ class SummaryCompaction:
     def _shortened(self, state: CompactionInput, cancel: CancelToken) -> CompactionRecord:
         first_kept = split_index(state.messages, self._keep(state))
         old = state.messages[1:first_kept]
-        dropped, freed = old_results(old, state.repeatable)
-        if state.tokens - freed <= TARGET_SHARE * self._capacity:
-            return CompactionRecord(state.turn, dropped=dropped)
         recent = [turn for turn in self._turns if state.turn - turn < TRIES_WINDOW]
         if len(recent) + 1 >= TRIES:
             raise SummaryError(
@@ -139,15 +121,8 @@ class SummaryCompaction:
             )
         summary = self._summary(old, cancel)
         transcript = self._archive(transcript_text(state.messages[:first_kept]))
-        text = compose_summary(carry_over_sections(summary, _last_summary(state.messages)), state, transcript)
-        messages = [state.messages[0], Message("user", (Text(text),)), *state.messages[first_kept:]]
-        tokens = sum(map(tokens_of, messages))
-        if tokens > MAX_SHARE_AFTER * self._provider.info.context_window:
-            raise SummaryError(
-                f"The conversation still holds about {tokens} tokens after it was summed up, too much for a window of "
-                f"{self._provider.info.context_window}. Ask for less at once."
-            )
         self._turns.append(state.turn)
+        text = compose_summary(summary, state, transcript)
         return CompactionRecord(state.turn, text, first_kept, transcript=transcript)
 
     def _keep(self, state: CompactionInput) -> int:
@@ -221,19 +196,6 @@ def split_index(messages: Sequence[Message], keep: int) -> int:
     return first
 
 
-def old_results(messages: Sequence[Message], repeatable: frozenset[str]) -> tuple[tuple[str, ...], int]:
-    """Return the calls among `repeatable` with long results in `messages`, and an estimate of the tokens that
-    removing them frees."""
-    results = [
-        part
-        for message in messages
-        for part in message.parts
-        if isinstance(part, ToolResult) and part.call_id in repeatable and len(part.content) > MAX_OLD_RESULT
-    ]
-    freed = sum(tokens_of_text(part.content) - tokens_of_text(REMOVED_RESULT) for part in results)
-    return tuple(part.call_id for part in results), freed
-
-
 def compose_summary(summary: str, state: CompactionInput, transcript: str) -> str:
     """Return the message that replaces the removed ones."""
     facts = [
@@ -246,13 +208,6 @@ def compose_summary(summary: str, state: CompactionInput, transcript: str) -> st
     return render(
         "compacted", summary=summary, known="\n".join(f"- {line}" for line in facts), verbatim=verbatim
     ).rstrip()
-
-
-def _last_summary(messages: Sequence[Message]) -> str:
-    """Return the summary of the last compaction; empty for none."""
-    text = messages[1].text if len(messages) > 1 and messages[1].role == "user" else ""
-    before, mark, _ = text.partition(_FACTS_HEADING)
-    return before if mark and text.startswith(_SUMMARY_START) else ""
 
 
 def _names(paths: Iterable[str]) -> str:

@@ -103,7 +103,7 @@ class Conversation:
         overflow, self._overflow = self._overflow, ""
         messages = self._history.view()
         verbatim = tuple(self.context.hooks.verbatim_texts())
-        state = CompactionInput(turn, before, messages, self.files, verbatim, self._calls.repeatable)
+        state = CompactionInput(turn, before, messages, self.files, verbatim)
         record, unavailable = compaction.shorten(state, self.context.cancel)
         self._add_usage(record.usage, record.cost)
         if record.failure:
@@ -114,10 +114,7 @@ class Conversation:
                 return self.compact_if_due()
             refusal = f" The model's API said: {overflow}." if overflow else ""
             return Stop(StopReason.MAX_TOKENS, record.failure + refusal)
-        if record.dropped:
-            self._history.drop(record.dropped)
-        else:
-            self._history.shorten(record.text, record.first_kept)
+        self._history.shorten(record.text, record.first_kept)
         self._size.reset(self._fixed + sum(map(tokens_of, self._history.view())))
         self.context.journal.write(record._replace(after=self._size.tokens))
         return None

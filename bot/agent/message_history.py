@@ -7,10 +7,6 @@ from dataclasses import replace
 
 from bot.contracts.messages import Image, Message, Part, Text, ToolCall, ToolResult
 
-REMOVED_RESULT = (
-    "(The call succeeded. Its result was left out to make room: ask again for what you still need of it.)"
-)
-
 
 class HistoryError(Exception):
     """A call would have no result, two, or one out of order: a bug of ours, never the model's."""
@@ -64,15 +60,7 @@ class MessageHistory:
         recent = self._messages[first_kept:]
         if not 1 < first_kept <= len(self._messages) or (recent and recent[0].role != "assistant"):
             raise HistoryError(f"message {first_kept} is not where an answer of the model begins")
-        self._replace([self._messages[0], Message("user", (Text(text),)), *recent])
-
-    def drop(self, calls: Sequence[str]) -> None:
-        """Replace the results of `calls` by `REMOVED_RESULT`."""
-        self._refuse_open("a shorter history")
-        self._replace([_without_results(message, frozenset(calls)) for message in self._messages])
-
-    def _replace(self, messages: Sequence[Message]) -> None:
-        self._messages = list(messages)
+        self._messages = [self._messages[0], Message("user", (Text(text),)), *recent]
         self.moved = len(self._messages)
 
     def view(self) -> tuple[Message, ...]:
@@ -97,15 +85,3 @@ class MessageHistory:
                 self._ids.add(part.id)
             parts.append(part)
         return replace(message, parts=tuple(parts))
-
-
-def _without_results(message: Message, calls: frozenset[str]) -> Message:
-    if message.role != "tool":
-        return message
-    parts = (
-        replace(part, content=REMOVED_RESULT)
-        if isinstance(part, ToolResult) and part.call_id in calls
-        else part
-        for part in message.parts
-    )
-    return replace(message, parts=tuple(parts))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bot.agent.handover import ANSWER
 from bot.agent.journal_file import JournalFile
-from bot.agent.summary import transcript_text
+from bot.agent.transcript import transcript_text
 from bot.contracts.journal import Response, ResponseFailed, Result, UserText
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult
 

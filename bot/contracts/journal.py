@@ -225,8 +225,7 @@ class Evidence(NamedTuple):
 class CompactionRecord(NamedTuple):
     """The conversation was compacted before the request of `turn`: `text` replaces all messages between the
     first one and number `first_kept`. `before` and `after` are tokens; `transcript` is the path of the full
-    text. A `failure` is one sentence: nothing was changed. `cost` is in USD. With `dropped`, only the results
-    of these calls were removed, and there is no summary."""
+    text. A `failure` is one sentence: nothing was changed. `cost` is in USD."""
 
     turn: int
     text: str = ""
@@ -237,7 +236,6 @@ class CompactionRecord(NamedTuple):
     cost: float = 0.0
     transcript: str = ""
     failure: str = ""
-    dropped: tuple[str, ...] = ()
 
 
 class ModelChanged(NamedTuple):

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bot.agent.journal_file import JournalFile, JournalLine
 from bot.agent.versions import Version, Versions, changed_files, versions
-from bot.contracts.formatting import count_of
 from bot.contracts.journal import (
     AgentStarted,
     AttachedFile,
@@ -171,11 +170,6 @@ class _TimelineBuilder:
             self.add_entry(
                 TextEntry(at, "note", f"The conversation could not be made shorter. {record.failure}")
             )
-            return
-        if record.dropped and not record.text:
-            results = count_of(len(record.dropped), "old result")
-            note = f"{results} left the conversation to make room: {record.before:,} tokens are {record.after:,} now."
-            self.add_entry(TextEntry(at, "note", note))
             return
         summary = TextEntry(at, "summary", record.text, (), record.before, record.after, record.cost)
         summary.transcript = record.transcript

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 from bot.agent.compaction import TRIES, SummaryCompaction, split_index
 from bot.agent.context_budget import tokens_of, usable_tokens
 from bot.agent.loop import Hooks, LoopEnd
-from bot.agent.message_history import REMOVED_RESULT, HistoryError, MessageHistory
-from bot.agent.summary import MAX_SECTION, carry_over_sections
+from bot.agent.message_history import HistoryError, MessageHistory
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult, Usage
@@ -118,36 +116,6 @@ def test_only_what_is_new_is_summed_up_the_second_time(tmp_path: Path) -> None:
     assert "- Cents." in second
 
 
-def test_what_was_asked_later_and_decided_stays_word_for_word_over_every_summary(tmp_path: Path) -> None:
-    """Though the model forgets it in its second and third summary."""
-    summaries = [
-        says(
-            "## Asked and constrained\n- No new\n  dependency.\n## Decided\n- Cents, since\n  floats lie.\n## Done\nA."
-        ),
-        says("## Decided\n- Round half up.\n## Done\n- B."),
-        says("Nothing new."),
-    ]
-    here = bench(tmp_path, [*echoes(40), says("Done.")], summaries=summaries)
-    ran(here)
-    made = compactions(here)
-    assert len(made) >= 3
-    for one in made:
-        assert "## Asked and constrained\n- No new\n  dependency." in one.text
-        assert one.text.count("- Cents, since\n  floats lie.") == 1
-    assert "## Decided\n- Cents, since\n  floats lie.\n- Round half up." in made[2].text
-    assert "## Done\nA." not in made[1].text  # what was done is the newest summary's to say
-
-
-def test_decisions_without_end_are_kept_up_to_a_length() -> None:
-    earlier = "## Decided\n" + "\n".join(f"- {n} {'x' * 100}" for n in range(200))
-    text = carry_over_sections("## Decided\n- The newest.", earlier)
-    assert len(text) <= MAX_SECTION + 100
-    assert "- The newest." in text
-    assert "- 199 x" in text
-    assert "- 0 x" not in text
-    assert "(Older ones are in the transcript.)" in text
-
-
 def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Path) -> None:
     def touch(arguments: object, cancel: CancelToken) -> ToolOutcome:
         return ToolOutcome(BIG, metadata={"path": "a.py", "before_hash": "1", "after_hash": "2"})
@@ -166,27 +134,6 @@ def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Pa
     assert "- Files read: `b.py`" in text
     assert "- Files changed: `a.py`" in text
     assert "1. [ ] Cents" in text
-
-
-def view(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-    return ToolOutcome(f"view {BIG}", metadata={"path": "b.py"})
-
-
-def test_old_views_are_left_out_before_a_summary_is_asked_for(tmp_path: Path) -> None:
-    views = [says(call("view", f'{{"n": {n}}}', f"v{n}")) for n in range(20)]
-    here = bench(tmp_path, [*views, says(call("view", '{"n": 0}', "v20")), says("Done.")])
-    here.tools = {"view": view}
-    assert ran(here).stop is StopReason.END_TURN
-    assert isinstance(here.provider, Narrow)
-    assert here.provider.asked_to_sum_up == []
-    (made,) = compactions(here)
-    assert made.text == ""
-    assert made.dropped == tuple(f"v{n}" for n in range(len(made.dropped)))
-    assert made.after < made.before * 0.6
-    contents = [one.content for one in here.results()]
-    assert contents[: len(made.dropped)] == [REMOVED_RESULT] * len(made.dropped)
-    assert contents[len(made.dropped)].startswith("view x"), "the newest stay"
-    assert contents[-1].startswith("view x"), "what was left out is not called unchanged"
 
 
 def test_the_whole_transcript_is_kept_and_named(tmp_path: Path) -> None:

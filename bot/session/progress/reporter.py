@@ -12,7 +12,6 @@ from bot.agent.loop import TurnInfo
 from bot.contracts import journal as lines
 from bot.contracts import progress
 from bot.contracts.cancel import CancelToken
-from bot.contracts.formatting import count_of
 from bot.contracts.idle import IdleReporter
 from bot.contracts.messages import Text, ToolCall
 from bot.contracts.model import (
@@ -147,9 +146,6 @@ def _shortened(record: lines.CompactionRecord, agent: str) -> str:
     whose = f"{agent}'s conversation" if agent else "the conversation"
     if record.failure:
         return f"{whose} does not fit the model's window, and could not be summed up: {record.failure}"
-    if record.dropped:
-        results = count_of(len(record.dropped), "old result")
-        return f"{results} left {whose} to make room: about {record.before:,} tokens are {record.after:,} now"
     return f"{whose} was summed up to fit the model's window: about {record.before:,} tokens are {record.after:,} now"
 
 
