@@ -311,8 +311,7 @@ def _response_record(
 ) -> Response | ResponseFailed:
     usage = response.usage + response.discarded
     if isinstance(response, Complete):
-        finish, raw = response.finish.value, response.raw_reason
-        return Response(turn, message.parts, finish, raw, usage, cost, response.first_token)
+        return Response(turn, message.parts, response.finish.value, response.raw_reason, usage, cost)
     return ResponseFailed(
         turn, response.message, response.status, response.canceled, message.parts, usage, cost
     )

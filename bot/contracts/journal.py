@@ -78,7 +78,7 @@ class ProviderRetry(NamedTuple):
 
 
 class Response(NamedTuple):
-    """A whole response as it entered the history. `cost` is in USD, `first_token` in seconds, 0 if unknown."""
+    """A whole response as it entered the history. `cost` is in USD."""
 
     turn: int
     parts: tuple[Part, ...]
@@ -86,7 +86,6 @@ class Response(NamedTuple):
     raw_reason: str
     usage: Usage = Usage()
     cost: float = 0.0
-    first_token: float = 0.0
 
 
 class ResponseFailed(NamedTuple):

@@ -121,9 +121,8 @@ def unreported(event: Retrying) -> None:
 class Complete:
     """The whole assistant message, blocks in stream order, with its finish reason and the vendor's raw value.
 
-    `discarded` is the usage of interrupted responses to the same request. `first_token` is seconds from the
-    request to the first token, retry delays included; 0 if not measured. `refusal` is why the vendor refused to
-    answer, as a clause for people.
+    `discarded` is the usage of interrupted responses to the same request. `refusal` is why the vendor
+    refused to answer, as a clause for people.
     """
 
     message: Message
@@ -131,7 +130,6 @@ class Complete:
     raw_reason: str
     usage: Usage
     discarded: Usage = field(default_factory=Usage)
-    first_token: float = 0.0
     refusal: str = ""
 
 

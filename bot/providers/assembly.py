@@ -100,11 +100,6 @@ class Reader(ABC):
         return not self._blocks
 
     @property
-    def has_begun(self) -> bool:
-        """Whether the first piece of an answer has arrived."""
-        return any(block.pieces or block.kind == "call" for block in self._blocks)
-
-    @property
     def calls(self) -> list[Block]:
         return [block for block in self._blocks if block.kind == "call"]
 

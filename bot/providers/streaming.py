@@ -68,8 +68,6 @@ class StreamingProvider:
         self._policy = policy
         self._random_fraction = random_fraction
         self._clock = clock
-        self._first = 0.0
-        """When the first piece of the attempt's answer arrived, 0 before."""
 
     @property
     def info(self) -> ModelInfo:
@@ -103,16 +101,14 @@ class StreamingProvider:
         cancel: CancelToken,
         retrying: OnRetry,
     ) -> Complete | Failed:
-        attempt, interrupted, began = 1, 0, self._clock()
-        deadline = began + max(self._policy.deadline, self._wire.info.timeout)
+        attempt, interrupted = 1, 0
+        deadline = self._clock() + max(self._policy.deadline, self._wire.info.timeout)
         while True:
             reader = self._wire.reader(len(request.messages))
-            self._first = 0.0
             try:
                 complete = self._attempt(params, reader, cancel, deadline)
                 if complete is not None:
-                    first = round(self._first - began, 3) if self._first else 0.0
-                    return replace(complete, first_token=first)
+                    return complete
                 failure = FailedAttempt("the request was canceled")
             except self._errors as error:
                 failure = failure_of(error, self._wire.endpoint, self._wire.info.name)
@@ -155,8 +151,6 @@ class StreamingProvider:
                         raise self._too_long()
                     reader.grow(_EVENT)
                     reader.read(event)
-                    if not self._first and reader.has_begun:
-                        self._first = self._clock()
             except AnswerTooLong:
                 return reader.complete(TOO_LONG)
             except self._errors as error:

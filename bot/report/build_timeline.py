@@ -200,7 +200,6 @@ class _TimelineBuilder:
         if isinstance(record, ResponseFailed):
             turn.failure = record
         else:
-            turn.first_token = record.first_token
             turn.finish = record.finish if record.raw_reason in ("", record.finish) else _both(record)
         self._add_parts(turn, record.parts)
 

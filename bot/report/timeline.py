@@ -101,7 +101,6 @@ class Turn:
     files: list[ChangedPath] = field(default_factory=list)
     answered: float = 0.0
     ended: float = 0.0
-    first_token: float = 0.0
     key: str = ""
 
     @property

@@ -13,6 +13,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Text
 from bot.contracts.model import Retrying
+from bot.providers.assembly import Reader
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider, apply_overrides
@@ -179,7 +180,10 @@ def test_canceling_a_stalled_stream_ends_it_at_once(model: str, stall: int) -> N
     with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=stall)]) as server:
         provider = connect(model, server.environment())
         assert isinstance(provider, StreamingProvider)
-        fire_once(lambda: bool(provider._first if stall else server.requests), cancel)
+        begun: list[Reader] = []
+        make = provider._wire.reader
+        provider._wire.reader = lambda turn: begun.append(make(turn)) or begun[-1]  # type: ignore[method-assign, func-returns-value]
+        fire_once(lambda: bool(begun and not begun[0].is_empty) if stall else bool(server.requests), cancel)
         end = failed(provider.respond(ask(), cancel))
         provider.close()
     assert end.canceled

@@ -48,7 +48,6 @@ def without_thinking(message: Message) -> tuple[Part, ...]:
 
 def test_text(model: str, door: CaseServer) -> None:
     end = completed(played(door, model, "text"))
-    assert 0 < end.first_token < 60
     assert without_thinking(end.message) == (Text("Hello from here."),)
     assert end.finish is FinishReason.END_TURN
 

@@ -67,7 +67,6 @@ RUN: tuple[Record, ...] = (
         "tool_use",
         Usage(1200, 300, 40, 77),
         0.0123,
-        1.25,
     ),
     BudgetChanged(1, Usage(1200, 300, 40, 77), 0.0123),
     CallStarted(1, "c1", "edit"),
@@ -147,7 +146,7 @@ OF_RUN = [
     # Checks, usage and cost.
     "✓ python3 -m unittest fixed failed, exit 1, 0.4 s passed, exit 0, 0.3 s",
     "Output of python3 -m unittest before the change AssertionError: 6 != 2",
-    "1,617 tokens, 19 % of the input from cache, $0.0123, first token after 1.2 s",
+    "1,617 tokens, 19 % of the input from cache, $0.0123",
     "1,605 tokens, 93 % of the input from cache",
     "$0.0143, 2 turns",
     "1,300 tokens read, 1,800 from cache, 40 into cache, 82 written",
