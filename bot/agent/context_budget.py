@@ -58,33 +58,6 @@ def usable_tokens(info: ModelInfo) -> int:
     return max(info.context_window - free, info.context_window // 4)
 
 
-class ConversationSize:
-    """Tracks the size of the conversation in tokens."""
-
-    def __init__(self) -> None:
-        self._counted = 0
-        self._estimated = 0
-
-    @property
-    def tokens(self) -> int:
-        return self._counted + self._estimated
-
-    def add(self, message: Message) -> None:
-        """Add a message that no request has counted yet."""
-        self._estimated += tokens_of(message)
-
-    def set_counted(self, total: int, answer: Message | None) -> None:
-        """Set the vendor's count of the request and its response; 0 if it counts nothing."""
-        if total > 0:
-            self._counted, self._estimated = total, 0
-        elif answer is not None:
-            self.add(answer)
-
-    def reset(self, tokens: int) -> None:
-        """Set the estimated size after a compaction: older counts are void."""
-        self._counted, self._estimated = 0, tokens
-
-
 def _part_tokens(part: Part) -> int:
     if isinstance(part, Text):
         return tokens_of_text(part.text)

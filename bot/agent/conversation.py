@@ -8,7 +8,7 @@ from typing import Literal
 
 from bot.agent.calls import MAX_TRUNCATIONS, CallResults, CallRunner
 from bot.agent.compaction import CompactionInput, Files
-from bot.agent.context_budget import ConversationSize, fixed_tokens, max_response, tokens_of
+from bot.agent.context_budget import fixed_tokens, max_response
 from bot.agent.conversation_context import ConversationContext, TurnInfo
 from bot.agent.finish import Stop, cancel_stop, limit_stop
 from bot.agent.masking import Mask, RequestState
@@ -45,16 +45,13 @@ class Conversation:
         self.session_usage = context.shared_usage or SessionUsage()
         self.final_text = ""
         self._start_time = context.clock() if context.start_time is None else context.start_time
-        self._history = MessageHistory()
+        self._history = MessageHistory(fixed_tokens(context.system, context.toolbox.specs))
         self._truncations = 0
         self._reminders = 0
         self._empty_before = False
         self._provider = context.provider
         self._long_cache = False
         self._max_output = max_response(context.provider.info)
-        self._fixed = fixed_tokens(context.system, context.toolbox.specs)
-        self._size = ConversationSize()
-        self._size.reset(self._fixed)
         self._overflow = ""  # the API's refusal of a conversation that is too long
         self._mask: Mask | None = None
         self._calls = CallRunner(context, self.session_usage)
@@ -77,7 +74,7 @@ class Conversation:
         self, text: str, origin: Literal["task", "host", "added"], images: Sequence[Image] = ()
     ) -> None:
         """Append a user message."""
-        self._size.add(self._history.add_user(text, images))
+        self._history.add_user(text, images)
         self.context.journal.write(UserText(self.turn, text, origin, tuple(images)))
 
     def stop_before_request(self) -> Stop | None:
@@ -97,7 +94,7 @@ class Conversation:
         compaction = self.context.compaction
         if compaction is None:
             return None
-        turn, before = self.turn + 1, self._size.tokens
+        turn, before = self.turn + 1, self._history.tokens
         if not self._overflow and (self.context.hooks.has_result() or not compaction.due(turn, before)):
             return None
         overflow, self._overflow = self._overflow, ""
@@ -115,8 +112,7 @@ class Conversation:
             refusal = f" The model's API said: {overflow}." if overflow else ""
             return Stop(StopReason.MAX_TOKENS, record.failure + refusal)
         self._history.shorten(record.text, record.first_kept)
-        self._size.reset(self._fixed + sum(map(tokens_of, self._history.view())))
-        self.context.journal.write(record._replace(after=self._size.tokens))
+        self.context.journal.write(record._replace(after=self._history.tokens))
         return None
 
     def retry_after_overflow(self, response: Complete | Failed) -> bool:
@@ -125,7 +121,7 @@ class Conversation:
         compaction = self.context.compaction
         if not isinstance(response, Failed) or not response.overflow or compaction is None:
             return False
-        if not compaction.overflowed(self.turn, self._size.tokens):
+        if not compaction.overflowed(self.turn, self._history.tokens):
             return False
         self._withdraw(response, self._provider.info)
         self._overflow = response.message.rstrip(".")
@@ -212,8 +208,8 @@ class Conversation:
         usage = response.usage + response.discarded
         cost = self._provider.info.cost(usage)
         partial = response.message if isinstance(response, Complete) else response.partial
-        message = self._history.add_assistant(partial or Message("assistant", ()), self.turn)
-        self._size.set_counted(response.usage.total, message)
+        partial = partial or Message("assistant", ())
+        message = self._history.add_assistant(partial, self.turn, response.usage.total)
         self._add_usage(usage, cost)
         self.final_text = message.text.strip() or self.final_text
         truncated = isinstance(response, Complete) and response.finish is FinishReason.MAX_TOKENS
@@ -279,7 +275,7 @@ class Conversation:
     def _close_turn(self, message: Message, call_results: CallResults) -> TurnInfo:
         results = call_results.results
         if results:
-            self._size.add(self._history.add_results(results))
+            self._history.add_results(results)
         context, used = self.context, self.session_usage
         shares = limit_shares(context.limits, used, context.clock() - self._start_time)
         info = TurnInfo(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bot.agent.context_budget import tokens_of
 from bot.contracts.messages import Image, Message, Part, Text, ToolCall, ToolResult
 
 
@@ -13,46 +14,47 @@ class HistoryError(Exception):
 
 
 class MessageHistory:
-    """Messages, validated as they are added at a cost that does not grow with their number."""
+    """Messages, validated as they are added at a cost that does not grow with their number. `fixed` are the tokens of
+    every request beside them."""
 
-    def __init__(self) -> None:
+    def __init__(self, fixed: int = 0) -> None:
         self._messages: list[Message] = []
         self._open: tuple[ToolCall, ...] = ()
         self._ids: set[str] = set()
         # How many messages stand behind a summary that was not there when they were made.
         self.moved = 0
+        self._fixed = fixed
+        self.tokens = fixed
+        """The size of a request: the vendor's count of the last one, and an estimate of what was added since."""
 
     def __len__(self) -> int:
         return len(self._messages)
 
-    def add_user(self, text: str, images: Sequence[Image] = ()) -> Message:
+    def add_user(self, text: str, images: Sequence[Image] = ()) -> None:
         self._refuse_open("a user message")
-        message = Message("user", (Text(text), *images))
-        self._messages.append(message)
-        return message
+        self._append(Message("user", (Text(text), *images)))
 
-    def add_assistant(self, message: Message, turn: int) -> Message:
-        """Add the model's message and return it as stored. An empty message is not stored.
+    def add_assistant(self, message: Message, turn: int, counted: int = 0) -> Message:
+        """Add the model's message and return it as stored. An empty message is not stored. `counted` is the vendor's
+        count of the request and this message in tokens, 0 for none.
 
         A call with an empty or used id gets a new one, since vendors refuse duplicate ids.
         """
         self._refuse_open("an assistant message")
-        if not message.parts:
-            return message
         added = self._with_unique_ids(message, turn)
-        self._messages.append(added)
-        self._open = added.calls
+        if added.parts:
+            self._append(added)
+            self._open = added.calls
+        self.tokens = counted or self.tokens
         return added
 
-    def add_results(self, results: Sequence[ToolResult]) -> Message:
-        """Add the one message with the results of all open calls, in the order of the calls, and return it."""
+    def add_results(self, results: Sequence[ToolResult]) -> None:
+        """Add the one message with the results of all open calls, in the order of the calls."""
         expected, actual = [call.id for call in self._open], [result.call_id for result in results]
         if not expected or expected != actual:
             raise HistoryError(f"the calls {expected} were answered by {actual}")
-        message = Message("tool", tuple(results))
-        self._messages.append(message)
+        self._append(Message("tool", tuple(results)))
         self._open = ()
-        return message
 
     def shorten(self, text: str, first_kept: int) -> None:
         """Replace all messages between the first one and number `first_kept` by one user message."""
@@ -62,6 +64,11 @@ class MessageHistory:
             raise HistoryError(f"message {first_kept} is not where an answer of the model begins")
         self._messages = [self._messages[0], Message("user", (Text(text),)), *recent]
         self.moved = len(self._messages)
+        self.tokens = self._fixed + sum(map(tokens_of, self._messages))
+
+    def _append(self, message: Message) -> None:
+        self._messages.append(message)
+        self.tokens += tokens_of(message)
 
     def view(self) -> tuple[Message, ...]:
         """Return the messages of one request. They do not change when the history grows."""

@@ -7,7 +7,6 @@ sign with.
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from collections.abc import Mapping
 from typing import Any
@@ -20,11 +19,6 @@ from bot.contracts.model import ModelInfo
 from bot.providers.anthropic_messages import AnthropicMessages, Client
 from bot.providers.endpoint import Endpoint, read_endpoint
 
-_CLOUD_ERRORS = (
-    ("botocore.exceptions", "BotoCoreError"),
-    ("botocore.eventstream", "ParserError"),
-    ("google.auth.exceptions", "GoogleAuthError"),
-)
 # What the package may send beside the signature: it adds telemetry and whatever its own environment variables name.
 _HEADERS = frozenset(
     {
@@ -140,8 +134,6 @@ class _Cloud(AnthropicMessages):
     ) -> None:
         self._client = client
         self._credentials = credentials
-        # What finding and refreshing credentials may raise, beside the package's own errors.
-        self.errors = (*AnthropicMessages.errors, *_credential_errors(), RuntimeError)
         super().__init__(endpoint, info)
 
     def headers(self, endpoint: Endpoint) -> None:
@@ -150,14 +142,3 @@ class _Cloud(AnthropicMessages):
     def open(self, options: dict[str, Any]) -> Client:
         del options["api_key"]
         return self._client(**options, **self._credentials, open_telemetry=False)
-
-
-def _credential_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions of the clouds' libraries that are installed."""
-    errors: list[type[Exception]] = []
-    for module, name in _CLOUD_ERRORS:
-        try:
-            errors.append(getattr(importlib.import_module(module), name))
-        except ImportError:
-            continue
-    return tuple(errors)

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 import anthropic.resources.messages  # noqa: F401 - else the first request waits for it
-from anthropic import Anthropic, AnthropicBedrock, AnthropicError, AnthropicVertex
+from anthropic import Anthropic, AnthropicBedrock, AnthropicVertex
 
 from bot.contracts.messages import (
     Image,
@@ -61,7 +61,6 @@ class AnthropicMessages(Wire):
 
     format = "messages"
     idle = 90.0
-    errors = (*Wire.errors, AnthropicError)
 
     def headers(self, endpoint: Endpoint) -> Mapping[str, str] | None:
         return messages_headers(endpoint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from openai import OpenAI, OpenAIError
+from openai import OpenAI
 
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.encoding import clean
@@ -18,7 +18,6 @@ class OpenAIWire(Wire):
 
     # Longer than for the Messages API: there are no pings here, and a model that reasons is silent meanwhile.
     idle = 300.0
-    errors = (*Wire.errors, OpenAIError)
 
     def headers(self, endpoint: Endpoint) -> Mapping[str, str]:
         return key_headers(endpoint)

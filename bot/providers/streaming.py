@@ -64,7 +64,6 @@ class StreamingProvider:
         """`model` is the name it was connected with, `provider/name`."""
         self.model = model
         self._wire = wire
-        self._errors: tuple[type[Exception], ...] = (*wire.errors, StreamError, AttemptError)
         self._policy = policy
         self._random_fraction = random_fraction
         self._clock = clock
@@ -110,7 +109,7 @@ class StreamingProvider:
                 if complete is not None:
                     return complete
                 failure = FailedAttempt("the request was canceled")
-            except self._errors as error:
+            except Exception as error:  # noqa: BLE001  The border to the packages, which have errors of many libraries.
                 failure = failure_of(error, self._wire.endpoint, self._wire.info.name)
             if cancel.fired:
                 return _canceled(reader)
@@ -153,7 +152,7 @@ class StreamingProvider:
                     reader.read(event)
             except AnswerTooLong:
                 return reader.complete(TOO_LONG)
-            except self._errors as error:
+            except Exception as error:  # noqa: BLE001  as above
                 broken = error
             # The answer may be whole although the connection then broke, or was never ended.
             complete = reader.end()

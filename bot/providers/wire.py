@@ -30,12 +30,11 @@ Stream = Any
 
 
 class Wire(ABC):
-    """An adapter. `writer` is that of its messages; `errors` are what sending and reading raise."""
+    """An adapter. `writer` is that of its messages."""
 
     format: ClassVar[str]
     idle: ClassVar[float]
     """The longest pause in seconds inside an answer."""
-    errors: tuple[type[Exception], ...] = (httpx2.HTTPError, httpx2.StreamError, ValueError, RecursionError)
 
     client: Any
     """The package's client."""
@@ -71,7 +70,7 @@ class Wire(ABC):
 
     @abstractmethod
     def send(self, params: Params) -> Stream:
-        """Send the request once. Raises one of `errors` for anything but success."""
+        """Send the request once. Raises for anything but success."""
 
     @abstractmethod
     def reader(self, turn: int) -> Reader:

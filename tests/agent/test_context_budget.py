@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.context_budget import ConversationSize, max_response, tokens_of, tokens_of_text, usable_tokens
+from bot.agent.context_budget import max_response, tokens_of, tokens_of_text, usable_tokens
 from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import ModelInfo
 
@@ -44,26 +44,3 @@ def test_every_part_counts() -> None:
         ToolResult("i", "echo", "a" * 400), Image("image/png", b"x"),
     )  # fmt: skip
     assert tokens_of(Message("user", parts)) == 8 + 4 * 100 + 1 + 1_200
-
-
-def test_the_vendors_count_replaces_the_estimate_and_what_came_since_is_added() -> None:
-    size = ConversationSize()
-    size.add(Message("user", (Text("a" * 4_000),)))
-    assert size.tokens == 1_008
-    size.set_counted(5_000, Message("assistant", (Text("a" * 4_000),)))
-    assert size.tokens == 5_000
-    size.add(Message("tool", (ToolResult("i", "echo", "a" * 4_000),)))
-    assert size.tokens == 6_008
-
-
-def test_where_the_vendor_counts_nothing_the_answer_is_estimated() -> None:
-    size = ConversationSize()
-    size.set_counted(0, Message("assistant", (Text("a" * 4_000),)))
-    assert size.tokens == 1_008
-
-
-def test_after_it_was_made_shorter_an_older_count_means_nothing() -> None:
-    size = ConversationSize()
-    size.set_counted(150_000, None)
-    size.reset(9_000)
-    assert size.tokens == 9_000

@@ -60,3 +60,18 @@ def test_what_stands_behind_a_summary_counts_as_moved_and_what_comes_later_does_
     assert history.moved == 3
     history.add_user("more")
     assert history.moved == 3
+
+
+def test_the_size_is_the_vendors_count_and_an_estimate_of_what_came_since() -> None:
+    history = MessageHistory(100)
+    history.add_user("a" * 4_000)
+    assert history.tokens == 1_108
+    asked = Message("assistant", (Text("a" * 4_000), ToolCall("i", "ls", "{}")))
+    history.add_assistant(asked, 1, 5_000)
+    assert history.tokens == 5_000
+    history.add_results([ToolResult("i", "ls", "a" * 4_000)])
+    assert history.tokens == 6_008
+    history.add_assistant(Message("assistant", (Text("a" * 4_000),)), 2)
+    assert history.tokens == 7_016
+    history.shorten("a" * 4_000, 4)
+    assert history.tokens == 100 + 2 * 1_008, "an older count means nothing"
