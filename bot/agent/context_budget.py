@@ -62,9 +62,7 @@ def _part_tokens(part: Part) -> int:
     if isinstance(part, Text):
         return tokens_of_text(part.text)
     if isinstance(part, Thinking):
-        return (
-            tokens_of_text(part.text) + tokens_of_text(part.redacted or "") + tokens_of_text(str(part.extra))
-        )
+        return tokens_of_text(part.text) + tokens_of_text(f"{part.redacted or ''}{part.extra or ''}")
     if isinstance(part, ToolCall):
         return tokens_of_text(part.name) + tokens_of_text(part.arguments)
     if isinstance(part, ToolResult):

@@ -154,9 +154,9 @@ def _trusted(root: Path, recording: JournalFile) -> Git:
     git, base = Git(root / "trusted.git"), recording.header.base_sha
     try:
         git.run("rev-list", "--objects", "--quiet", "--max-count=1", base)
-    except GitError as error:
+    except (OSError, GitError) as error:
         raise UsageError(
-            f"The git directory of the run in {root} is gone or damaged ({error.detail}). Its work tree is "
+            f"The git directory of the run in {root} is gone or damaged ({error}). Its work tree is "
             f"whole: {root / 'tree'}"
         ) from error
     return git

@@ -19,6 +19,8 @@ from bot.contracts.errors import UsageError
 from bot.contracts.messages import (
     PARTS,
     Part,
+    Text,
+    Thinking,
     ToolCall,
 )
 from tests.support.sessions import header
@@ -33,6 +35,8 @@ plain = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
+for part in (Text, Thinking, ToolCall):
+    st.register_type_strategy(part, st.builds(part, extra=st.dictionaries(texts, plain, max_size=2)))
 made: dict[type, st.SearchStrategy[Any]] = {
     lines.Result: st.builds(lines.Result, metadata=st.dictionaries(texts, plain, max_size=3))
 }
