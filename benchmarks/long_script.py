@@ -81,12 +81,12 @@ class LongScript:
         replies: Mapping[int, Sequence[Part]] = {
             1: (Say("First a list."), _todo(turn, "in_progress")),
             3: (Call("skill", {"command": _SKILLS[turn // ROUND % len(_SKILLS)]}),),
-            5: (_task("explore", f"Group {turn}: Look 3 times."), _task("explore", f"Folder {turn}: Look 2 times.")),
+            5: (_task(f"Group {turn}: Look 3 times."), _task(f"Folder {turn}: Look 2 times.")),
             8: (Call("bash", {"command": f"seq {turn} 60000"}),),
             9: (_find_in_spill(last, turn),),
             12: tuple(Call("view", {"path": _shape(turn + at), "limit": 4}) for at in range(_AT_ONCE)),
-            20: (_task("explore", f"All shapes, {turn}: Look {ALL_OF_ITS_TURNS} times."),),
-            25: (_task("code", f"Note {turn}: Look 4 times."),),
+            20: (_task(f"All shapes, {turn}: Look {ALL_OF_ITS_TURNS} times."),),
+            25: (_task(f"Note {turn}: Look 4 times."),),
             30: (Call("bash", {"command": f"echo failing {turn} >&2; exit 3"}),),
             33: (Call("write", {"path": f"notes/turn_{turn // ROUND}.txt", "content": "one\ntwo\nthree\n"}),),
             35: (Call("edit", _edit(turn)),),
@@ -106,8 +106,6 @@ class LongScript:
         looked, prompt = len(request.results), first_words(request.body)
         if looked >= _looks(prompt):
             return (Say(f"{prompt} They are shapes."),)
-        if "write" in request.tools and looked == 0:
-            return (Call("write", {"path": f"notes/{_number(prompt)}.txt", "content": f"{prompt}\n"}),)
         return (Call("view", {"path": _shape(looked), "offset": looked + 1, "limit": 20}),)
 
 
@@ -130,18 +128,14 @@ def _looks(prompt: Any) -> int:
     return int(match[1]) if match else 0
 
 
-def _number(prompt: str) -> str:
-    return "".join(re.findall(r"\d+", prompt)[:1])
-
-
 def _todo(turn: int, status: str) -> Call:
     items = [{"text": f"list the shapes of turn {turn}", "status": status}]
     items += [{"text": f"note part {part}", "status": "completed"} for part in range(2)]
     return Call("todo", {"items": items})
 
 
-def _task(kind: str, prompt: str) -> Call:
-    return Call("task", {"description": "look at shapes", "prompt": prompt, "agent_type": kind})
+def _task(prompt: str) -> Call:
+    return Call("task", {"prompt": prompt})
 
 
 def _find_in_spill(last: Sequence[str], turn: int) -> Call:

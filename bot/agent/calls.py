@@ -140,8 +140,6 @@ class CallRunner:
 
     def _record_files(self, metadata: Mapping[str, Any]) -> None:
         """Record the files that a tool reported as read or changed."""
-        for path in metadata.get("changed", ()) if isinstance(metadata.get("changed"), list) else ():
-            self._changed[str(path)] = None
         reported = metadata.get("files")
         files = reported if isinstance(reported, list) else [metadata]
         for file in files:

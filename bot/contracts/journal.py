@@ -273,12 +273,11 @@ class AttachedFile(NamedTuple):
 
 
 class AgentStarted(NamedTuple):
-    """The call `call_id` started the subagent `name` of type `kind`. The subagent's own records carry its name."""
+    """The call `call_id` started the subagent `name`. The subagent's own records carry its name."""
 
     turn: int
     call_id: str
     name: str
-    kind: str
     system: str
     prompt: str
 

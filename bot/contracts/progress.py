@@ -111,7 +111,6 @@ class AgentEvent(NamedTuple):
     """A call started a subagent."""
 
     agent: str
-    kind: str
     turn: int
 
 

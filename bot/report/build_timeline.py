@@ -54,7 +54,7 @@ def build_timeline(journal: JournalFile) -> Timeline:
         for line in lines:
             own.add_record(line.record, line.at)
         own.finish()
-        agent = Agent(started.name, started.kind, started.system, started.prompt, own.timeline)
+        agent = Agent(started.name, started.system, started.prompt, own.timeline)
         builder.started(agent, started.turn, started.call_id)
     builder.finish()
     steps = {name: builder.steps for name, builder in builders.items()}

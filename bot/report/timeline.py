@@ -133,7 +133,6 @@ class Agent:
     """A subagent that a call started, with a timeline of its own."""
 
     name: str
-    kind: str
     system: str
     prompt: str
     timeline: Timeline

@@ -47,7 +47,7 @@ def _load_report() -> None:
 def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker) -> Hooks:
     """The callbacks of a run's loop. `calls` receives the number of each request."""
     stop_hook = StopHook(run, parts, results)
-    common = conversation_hooks(run, calls, results.todo, parts.skills, run.profile.results)
+    common = conversation_hooks(run, calls, run.profile.results)
     shares: list[LimitShare] = []
 
     def request_sent(turn: int) -> None:
@@ -62,6 +62,20 @@ def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker)
     def turn_done(info: TurnInfo) -> None:
         shares[:] = info.shares
         run.watch(info)
+
+    def after_results(info: TurnInfo) -> list[str]:
+        reminder = results.todo.reminder(info.calls)
+        texts = (
+            *parts.rounds.unable(),
+            *parts.skills.tool.after_results(),
+            *([reminder] if reminder else ()),
+        )
+        return [*texts, *common.after_results(info)]
+
+    def verbatim_texts() -> list[str]:
+        """The texts that a compacted conversation keeps."""
+        listed = [f"Your list:\n{render_list(results.todo.items)}"] if results.todo.items else []
+        return [*listed, *parts.skills.carried()]
 
     def before_end() -> str | None:
         parts.skills.end_turn()
@@ -85,7 +99,8 @@ def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker)
         before_end=before_end,
         stop_after_call=results.ask.stop,
         is_handover=is_handover,
-        after_results=lambda info: (*parts.rounds.unable(), *common.after_results(info)),
+        after_results=after_results,
+        verbatim_texts=verbatim_texts,
         has_result=has_result,
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 from bot.agent.handover import ASK_USER, DESCRIBE_CHANGE, SUBMIT_PLAN
 from bot.agent.prompt import PromptError, new_marker, prompt_text, render, system_prompt
-from bot.agent.subagents import TYPES, task_spec
+from bot.agent.subagents import TASK_SPEC
 from bot.agent.todo import TODO
 from bot.contracts.tools import ToolSpec
 from bot.contracts.workspace_tools import TOOL_SPECS
@@ -37,9 +37,6 @@ SESSIONS: dict[str, tuple[str, tuple[ToolSpec, ...]]] = {
     "explain_fork": ("explain", READING),
     "review": ("review", (*READING, BASH, TODO, FINDING)),
     "agent_explore": ("agent_explore", READING),
-    "agent_plan": ("agent_plan", READING),
-    "agent_code": ("agent_code", (*TOOL_SPECS, TODO)),
-    "agent_code_fork": ("agent_code", (*(t for t in TOOL_SPECS if t != BASH), TODO)),
     "review_fork": ("review", (*READING, TODO, FINDING)),
 }
 
@@ -88,7 +85,7 @@ def test_the_tools_of_a_fix_take_at_most_five_kilobytes() -> None:
     """They are in every request, as is the system text: together with a first message, nine at most."""
     own = (
         TODO,
-        task_spec(TYPES),
+        TASK_SPEC,
         skill_spec(choose_skills([bundled()]).skills),
         DESCRIBE_CHANGE,
     )

@@ -14,7 +14,7 @@ import pytest
 from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import ConversationContext, Hooks, LoopEnd, run_loop
-from bot.agent.subagents import MAX_REPORT, TYPES, AgentType, Subagents
+from bot.agent.subagents import MAX_REPORT, TURNS, Subagents
 from bot.agent.toolbox import Handler, Permission, Toolbox
 from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
@@ -39,9 +39,7 @@ class Closing(ScriptedProvider):
 
 class Overlapping(Toolbox):
     def may_overlap(self, call: ToolCall) -> bool:
-        return self.agents.read_only(call)
-
-    agents: Subagents
+        return call.name == "task"
 
 
 @dataclass
@@ -53,16 +51,14 @@ class Team:
     scripts: Script
     limits: RunLimits = field(default_factory=RunLimits)
     archive: Callable[[str], str] = lambda text: ""
-    tools: dict[str, Handler] = field(default_factory=dict)
-    types: tuple[AgentType, ...] = TYPES
+    turns: int = TURNS
     models: dict[str, Closing] = field(default_factory=dict)
     cancel: CancelToken = field(default_factory=CancelToken)
 
     def run(self) -> LoopEnd:
         with Journal(self.folder / "journal.jsonl", str) as journal:
-            agents = Subagents(self.types, self._prepare, self._place, self.archive)
+            agents = Subagents(self._prepare, self._place, self.archive)
             toolbox = Overlapping([agents.spec], {"task": agents}, _permit)
-            toolbox.agents = agents
             journal.write(header(tools=toolbox.specs))
             self.model = ScriptedProvider(self.script)
             self.place = (1, "c1")
@@ -76,13 +72,13 @@ class Team:
     def _place(self) -> tuple[int, str]:
         return self.place
 
-    def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> ConversationContext:
+    def _prepare(self, name: str, cancel: CancelToken) -> ConversationContext:
         self.models[name] = Closing(self.scripts(name))
-        specs = [spec("echo", {"text": {"type": "string"}}), *(spec(tool) for tool in self.tools)]
+        specs = [spec("echo", {"text": {"type": "string"}})]
         handlers: dict[str, Handler] = {"echo": lambda values, cancel: ToolOutcome(values.get("text", ""))}
         return self.context._replace(
-            provider=self.models[name], system=f"You are {kind.name}.", journal=self.open.of(name), cancel=cancel,
-            toolbox=Toolbox(specs, handlers | self.tools, _permit), own_turn_limit=kind.turns, is_subagent=True,
+            provider=self.models[name], system="You explore.", journal=self.open.of(name), cancel=cancel,
+            toolbox=Toolbox(specs, handlers, _permit), own_turn_limit=self.turns, is_subagent=True,
         )  # fmt: skip
 
     def journal(self) -> JournalFile:
@@ -96,8 +92,8 @@ def _permit(tool: str, arguments: Any) -> Permission:
     return Permission(True)
 
 
-def task(kind: str = "explore", prompt: str = "Find it.", call_id: str = "c1") -> ToolCall:
-    return call("task", json.dumps({"prompt": prompt, "agent_type": kind}), call_id)
+def task(prompt: str = "Find it.", call_id: str = "c1") -> ToolCall:
+    return call("task", json.dumps({"prompt": prompt}), call_id)
 
 
 def test_a_subagent_sees_its_prompt_alone_and_only_its_last_text_comes_back(tmp_path: Path) -> None:
@@ -123,30 +119,11 @@ def test_readers_of_one_answer_run_side_by_side_and_answer_in_the_order_of_the_c
 
         return [answer]
 
-    both = [task(call_id="a"), task("plan", call_id="b")]
+    both = [task(call_id="a"), task(call_id="b")]
     team = Team(tmp_path, [says(*both), says("Done.")], scripts)
     team.run()
     assert [(one.call_id, one.is_error) for one in team.results()] == [("a", False), ("b", False)]
-    texts = [one.content for one in team.results()]
-    assert "I am explore-" in texts[0]
-    assert "I am plan-" in texts[1]
-
-
-ALONE = {
-    "a writer": task("code"),
-    "another tool": call("echo", "{}"),
-    "broken arguments": call("task", '{"agent_type": "explore"'),
-    "no object": call("task", '["explore"]'),
-    "an unknown type": task("boss"),
-    "deep nonsense": call("task", "[" * 100_000),
-}
-
-
-@pytest.mark.parametrize("name", ALONE)
-def test_what_is_not_a_reader_runs_alone(tmp_path: Path, name: str) -> None:
-    agents = Subagents(TYPES, lambda name, kind, cancel: pytest.fail("not run"), lambda: (1, "a"))
-    assert not agents.read_only(ALONE[name])
-    assert agents.read_only(task("explore"))
+    assert all("I am explore-" in one.content for one in team.results())
 
 
 def test_all_spend_from_one_purse(tmp_path: Path) -> None:
@@ -176,9 +153,8 @@ def test_turns_of_subagents_count_towards_the_runs_limit(tmp_path: Path) -> None
 
 
 def test_a_subagent_has_a_limit_of_its_own_and_says_that_it_did_not_end(tmp_path: Path) -> None:
-    kinds = (AgentType("explore", "agent_explore", True, 2, "looks"),)
     looks = [says(f"Step {n}.", call("echo", f'{{"text": "{n}"}}', f"x{n}")) for n in range(9)]
-    team = Team(tmp_path, [says(task()), says("Done.")], lambda name: looks, types=kinds)
+    team = Team(tmp_path, [says(task()), says("Done.")], lambda name: looks, turns=2)
     assert team.run().stop is StopReason.END_TURN
     [result] = team.results()
     assert result.is_error
@@ -195,9 +171,7 @@ def test_a_failing_subagent_is_an_error_result_and_the_run_goes_on(tmp_path: Pat
 
 
 def test_a_cancel_reaches_the_subagent_and_every_call_is_answered(tmp_path: Path) -> None:
-    team = Team(
-        tmp_path, [says(task(call_id="a"), task("code", call_id="b")), says("Done.")], lambda name: [stop]
-    )
+    team = Team(tmp_path, [says(task(call_id="a"), task(call_id="b")), says("Done.")], lambda name: [stop])
 
     def stop(cancel: CancelToken) -> Complete | Failed:
         team.cancel.fire("signal")
@@ -206,7 +180,6 @@ def test_a_cancel_reaches_the_subagent_and_every_call_is_answered(tmp_path: Path
     assert team.run().stop is StopReason.CANCELED
     answered = [line.call_id for line in team.journal().records(Result)]
     assert answered == ["a", "b"]
-    assert list(team.models) == ["explore-1"]
 
 
 def test_the_lines_of_a_subagent_carry_its_name_and_are_no_lines_of_the_run(tmp_path: Path) -> None:
@@ -218,21 +191,8 @@ def test_the_lines_of_a_subagent_carry_its_name_and_are_no_lines_of_the_run(tmp_
     own = file.of("explore-1")
     assert [line.name for line in own.records(Result)] == ["echo"]
     [started] = own.records(AgentStarted)
-    assert (started.turn, started.call_id, started.kind) == (1, "c1", "explore")
+    assert (started.turn, started.call_id) == (1, "c1")
     assert len(file.everything) == len(file.lines) + len(own.lines)
-
-
-def test_what_it_changed_is_named(tmp_path: Path) -> None:
-    def edit(arguments: Any, cancel: CancelToken) -> ToolOutcome:
-        return ToolOutcome("ok", metadata={"path": "a.py", "before_hash": "1", "after_hash": "2"})
-
-    team = Team(
-        tmp_path, [says(task("code")), says("Done.")], lambda name: [says(call("edit", "{}", "x")), says("Mended.")],
-        tools={"edit": edit},
-    )  # fmt: skip
-    end = team.run()
-    assert "; changed `a.py`)" in team.results()[0].content
-    assert end.files.changed == ("a.py",)
 
 
 def test_a_long_report_is_cut_and_kept_whole_elsewhere(tmp_path: Path) -> None:

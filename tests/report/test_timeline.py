@@ -80,7 +80,7 @@ def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Pat
         journal.write(header())
         journal.write(Response(1, (ToolCall("t1", "task", "{}"),), "tool_use", "", Usage(10, 0, 0, 1), 0.25))
         own = journal.of("code-1")
-        own.write(AgentStarted(1, "t1", "code-1", "code", "system", "mend <b>it</b>"))
+        own.write(AgentStarted(1, "t1", "code-1", "system", "mend <b>it</b>"))
         own.write(UserText(0, "mend <b>it</b>", "task"))
         own.write(Response(1, CALLS[:1], "tool_use", "", Usage(20, 0, 0, 2), 0.5))
         own.write(Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES}))
@@ -95,7 +95,7 @@ def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Pat
     ]
     assert (timeline.cost, timeline.usage.input, len(timeline.turns)) == (0.75, 30, 1)
     page = render_page(path)
-    assert "<b>The subagent <code>code-1</code></b> (code): 1 turn, $0.50" in page
+    assert "<b>The subagent <code>code-1</code></b>: 1 turn, $0.50" in page
     assert 'id="code-1-turn-1"' in page
     assert page.index('id="turn-1"') < page.index('id="code-1-turn-1"')
     assert "mend &lt;b&gt;it" in page

@@ -197,7 +197,7 @@ def test_a_subagent_asks_the_same_person_one_at_a_time() -> None:
 
     ann = Slow(Reply("once"), Reply("once"))
     run = keeper(ann)
-    agent = run.for_agent(None, lambda record: None, lambda tool, arguments: "", "explore-1")  # type: ignore[arg-type]
+    agent = run.for_agent(None, lambda record: None, "explore-1")  # type: ignore[arg-type]
     both = [threading.Thread(target=command, args=(who, "git log")) for who in (run, agent)]
     for one in both:
         one.start()

@@ -37,7 +37,7 @@ def turn(*calls: tuple[str, str, bool], text: str = "") -> TurnInfo:
         ("grep", {"path": "src", "pattern": "def f"}, "  7  grep def f"),
         ("describe_change", {"title": "Mend it", "summary": "x"}, "  7  describe_change Mend it"),
         ("ls", {}, "  7  ls"),
-        ("task", {"prompt": "Find it", "agent_type": "explore"}, "  7  task Find it"),
+        ("task", {"prompt": "Find it"}, "  7  task Find it"),
         ("bash_output", {"id": 3}, "  7  bash_output 3"),
         ("bash", {"command": 5}, "  7  bash"),
     ],

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +11,16 @@ import pytest
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.journal import Journal
 from bot.agent.journal_file import read_journal
-from bot.agent.subagents import TYPES
 from bot.agent.usage import SessionUsage
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.journal import FilesChanged, Result
-from bot.contracts.outcome import Status
+from bot.contracts.journal import Result
 from bot.contracts.request import RunLimits
-from bot.session.context.profiles import profile_of_verb
 from bot.session.tools.run_models import RunModels
 from bot.session.tools.subagents import RunSubagents
 from bot.session.tools.toolbox import CallTracker, Gatekeeper
 from tests.skills.corpus import skill
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
+from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.runs import make_run
 from tests.support.scripted import ScriptedProvider
@@ -34,11 +29,8 @@ from tests.support.verb_runs import VerbRun, fork_pull, request_in, request_on, 
 
 pytestmark = pytest.mark.bubblewrap
 
-WHO = {"You explore one": "explore", "You design how": "plan", "You make one change": "code"}
-
-
-def task(kind: str, prompt: str = "Do it.") -> Call:
-    return Call("task", {"prompt": prompt, "agent_type": kind})
+WHO = {"You explore one": "explore"}
+TASK = Call("task", {"prompt": "Do it."})
 
 
 class Cast:
@@ -62,17 +54,6 @@ def played(stage: Stage, cast: Cast, verb: str = "fix") -> VerbRun:
     return run_verb(stage, request_in(stage, verb, "round first"), cast)
 
 
-def test_a_subagent_makes_the_change(stage: Stage, tmp_path: Path) -> None:
-    coding: list[Step] = [VIEW, Turn(EDITS), shell("echo made > made.txt"), Say("Mended.")]
-    cast = Cast([task("code"), DESCRIBE, DONE], code=coding)
-    came = played(stage, cast)
-    assert came.outcome.status is Status.CHANGED
-    assert {file.path for file in came.outcome.files} == {"tidytime/format.py", "made.txt"}
-    assert "task" not in cast.tools["code"]
-    assert {"edit", "bash", "todo"} <= cast.tools["code"]
-    own = read_journal(stage.bundle / "journal.jsonl").of("code-1")
-    assert [line.name for line in own.records(Result)] == ["view", "edit", "edit", "bash"]
-    assert [file.path for line in own.records(FilesChanged) for file in line.files] == ["made.txt"]
 
 
 def test_subagents_share_usage_limits_and_clock_with_their_run(
@@ -94,19 +75,16 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(
             start_time=7.0,
             effort=models.effort,
         )
-        context = subagents._prepare("explore-1", TYPES[0], CancelToken())
+        context = subagents._prepare("explore-1", CancelToken())
     parent = subagents.parent
     assert (context.start_time, context.limits, context.identity) == (7.0, parent.limits, "run-explore-1")
     assert context.shared_usage is parent.shared_usage
     assert context.stop_on_denial
     assert context.effort == "low"
-    reading = replace(run, profile=profile_of_verb("plan"))
-    tool = RunSubagents(reading, models, unused, gatekeeper, unused, CallTracker()).tool
-    assert tool.spec.parameters["properties"]["agent_type"]["enum"] == ["explore", "plan"]
 
 
 def test_a_reader_is_given_nothing_that_writes_or_runs(stage: Stage) -> None:
-    cast = Cast([task("explore"), Say("Done.")], explore=[shell("echo x > x"), Say("No shell here.")])
+    cast = Cast([TASK, Say("Done.")], explore=[shell("echo x > x"), Say("No shell here.")])
     came = played(stage, cast)
     assert cast.tools["explore"] == {"view", "ls", "glob", "grep"}
     assert came.outcome.files == ()
@@ -116,7 +94,7 @@ def test_a_reader_is_given_nothing_that_writes_or_runs(stage: Stage) -> None:
 
 @pytest.mark.slow
 def test_what_a_subagent_has_seen_the_run_has_not(stage: Stage) -> None:
-    cast = Cast([task("explore"), Turn(EDITS[:1]), DONE], explore=[VIEW, Say("Seen.")])
+    cast = Cast([TASK, Turn(EDITS[:1]), DONE], explore=[VIEW, Say("Seen.")])
     played(stage, cast)
     refused = [
         one for one in read_journal(stage.bundle / "journal.jsonl").records(Result) if one.name == "edit"
@@ -126,35 +104,10 @@ def test_what_a_subagent_has_seen_the_run_has_not(stage: Stage) -> None:
 
 
 def test_policy_holds_for_subagents_and_their_denials_are_the_runs(stage: Stage) -> None:
-    rule = "rules:\n  - {effect: deny, paths: [tidytime/format.py], tools: [edit]}\n"
+    rule = "rules:\n  - {effect: deny, paths: [tidytime/format.py], tools: [view]}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": rule})
-    cast = Cast([task("code"), Say("Done.")], code=[VIEW, Turn(EDITS[:1]), Say("Denied.")])
-    came = played(stage, cast)
-    assert [(one.tool, one.subject) for one in came.outcome.denials] == [("edit", "tidytime/format.py")]
-    assert came.outcome.files == ()
-
-
-@pytest.mark.slow
-def test_a_subagent_that_changes_things_loads_skills_for_itself_and_readers_have_none(stage: Stage) -> None:
-    greet = {
-        ".agents/skills/greet/SKILL.md": skill("name: greet\ndescription: Says hello.\n", "Greet them.\n")
-    }
-    stage.forge.commit(stage.repo, greet)
-    load = Call("skill", {"command": "greet"})
-    cast = Cast(
-        [load, Turn((task("code"), task("explore"))), Say("Done."), Say("Done.")],
-        code=[load, Say("Greeted.")],
-        explore=[load, Say("Seen.")],
-    )
-    came = played(stage, cast)
-    assert "skill" in cast.tools[""] & cast.tools["code"]
-    assert "skill" not in cast.tools["explore"]
-    assert "task" not in cast.tools["code"]
-    [_, after] = [one for one in came.model_requests if "You make one change" in str(one["system"])]
-    told = json.dumps(after["messages"][-1])
-    assert "Loaded the skill greet; its instructions follow." in told
-    assert "Greet them." in told
-    assert "Greeted." in came.results[1]
+    came = played(stage, Cast([TASK, Say("Done.")], explore=[VIEW, Say("Denied.")]))
+    assert [(one.tool, one.subject) for one in came.outcome.denials] == [("view", "tidytime/format.py")]
 
 
 FOLDER = "/run/slash-agent/skills/greet"

@@ -294,7 +294,7 @@ def evidence() -> lines.Evidence:
 
 
 def _agent() -> Iterator[Record]:
-    yield lines.AgentStarted(3, "c6", "explore-1", "explore", "You look and do not touch.", TASK)
+    yield lines.AgentStarted(3, "c6", "explore-1", "You look and do not touch.", TASK)
     yield lines.UserText(0, TASK, "task")
     yield from _turn(1, "I'll look for it.", ToolCall("s1", "grep", json.dumps({"pattern": r"round\("})))
     yield from call_records(1, "s1", "grep", "tidytime/format.py:11: count = round(remaining)", matches=1)

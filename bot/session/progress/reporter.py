@@ -88,7 +88,7 @@ class ProgressReporter:
             case lines.BudgetChanged() if not agent:
                 yield progress.UsageEvent(record.turn, record.usage.total, record.cost)
             case lines.AgentStarted():
-                yield progress.AgentEvent(agent or record.name, record.kind, record.turn)
+                yield progress.AgentEvent(agent or record.name, record.turn)
             case lines.CheckRecord():
                 run = record.run
                 yield progress.CheckEvent(record.name, record.phase, run.state.value, run.duration)

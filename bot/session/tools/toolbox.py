@@ -11,7 +11,6 @@ from typing import Any
 
 from bot.agent.handover import ANSWER
 from bot.agent.masking import Mask
-from bot.agent.subagents import Subagents
 from bot.agent.toolbox import PERSON, CallExecution, Handler, Permission, Toolbox, skipped_call
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
@@ -78,12 +77,10 @@ class Gatekeeper:
     """The name of the subagent whose calls these are."""
     _later: threading.local = field(default_factory=threading.local, init=False)
 
-    def for_agent(
-        self, profile: Profile, write: Callable[[lines.Record], None], pre_approved: PreApproved, name: str
-    ) -> Gatekeeper:
+    def for_agent(self, profile: Profile, write: Callable[[lines.Record], None], name: str) -> Gatekeeper:
         """The same policy for the subagent `name`, which shares the run's denials and approvals."""
         gatekeeper = copy(self)
-        gatekeeper.write, gatekeeper.profile, gatekeeper.pre_approved = write, profile, pre_approved
+        gatekeeper.write, gatekeeper.profile = write, profile
         gatekeeper._agent, gatekeeper._later = name, threading.local()
         return gatekeeper
 
@@ -257,7 +254,6 @@ class RunToolbox(Toolbox):
         handlers |= {tool.spec.name: tool for tool in results}
         super().__init__((*offered, *(tool.spec for tool in results)), handlers, gatekeeper.permit)
         self._calls = calls
-        self._subagents = [tool for tool in results if isinstance(tool, Subagents)]
         self._approvals = gatekeeper.approvals
         self._edits: list[str] = []
         self._failed = ""
@@ -269,7 +265,7 @@ class RunToolbox(Toolbox):
         self._answered = False
 
     def may_overlap(self, call: ToolCall) -> bool:
-        return any(tool.read_only(call) for tool in self._subagents)
+        return self._name(call) == TASK
 
     def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> CallExecution:
         name = self._name(call)

@@ -150,7 +150,7 @@ def test_no_word_of_anybody_is_a_sequence_or_markup(verbose: bool) -> None:
     screen = Screen(200)
     events = (
         NoteEvent(HOSTILE), STARTED, CallEvent(1, "c", HOSTILE, HOSTILE), TodoEvent(((HOSTILE, "in_progress"),)),
-        called("view", HOSTILE, HOSTILE), TextEvent(1, HOSTILE), AgentEvent(HOSTILE, "explore", 1),
+        called("view", HOSTILE, HOSTILE), TextEvent(1, HOSTILE), AgentEvent(HOSTILE, 1),
         RequestEvent(1, HOSTILE), called("ls", "x", HOSTILE, agent=HOSTILE),
     )  # fmt: skip
     text = "\n".join(shown(screen, *events, verbose=verbose))
