@@ -54,8 +54,6 @@ def played(stage: Stage, cast: Cast, verb: str = "fix") -> VerbRun:
     return run_verb(stage, request_in(stage, verb, "round first"), cast)
 
 
-
-
 def test_subagents_share_usage_limits_and_clock_with_their_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
