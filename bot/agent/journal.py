@@ -7,6 +7,7 @@ Only `close` syncs to disk, which takes milliseconds.
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import math
 import os
@@ -121,16 +122,11 @@ class _Encoder:
 
     def __init__(self, redact: Callable[[str], str]) -> None:
         self._redact = redact
-        self._masked = False
-        self._fields: dict[type, tuple[tuple[str, Any], ...]] = {}
 
     def line(self, record: Record, at: float, agent: str) -> bytes:
-        self._masked = False
         plain = {"type": _TAGS[type(record)], "at": round(at, 4), **self._object(record, 0)}
         if agent:
             plain["agent"] = agent
-        if self._masked:
-            plain["masked"] = True
         text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         # A lone surrogate is no text; it becomes a question mark, since readers of JSON refuse it.
         return text.encode("utf-8", "replace") + b"\n"
@@ -158,21 +154,15 @@ class _Encoder:
         return plain if tag is None else {"type": tag, **plain}
 
     def _object(self, value: Any, depth: int) -> dict[str, Any]:
-        known = self._fields.get(type(value))
-        if known is None:
-            known = self._fields[type(value)] = _fields_of(type(value))
         plain: dict[str, Any] = {}
-        for name, default in known:
+        for name, default in _fields_of(type(value)):  # type: ignore[arg-type]  # a type can be hashed
             item = getattr(value, name)
             if item is not default and item != default:
                 plain[name] = self._plain(item, depth)
         return plain
 
     def _text(self, text: str) -> str:
-        redacted = self._redact(text) if text else text
-        if redacted != text:
-            self._masked = True
-        return redacted
+        return self._redact(text) if text else text
 
     def _content(self, content: bytes) -> dict[str, str]:
         text = self._text(content.decode("utf-8", "surrogateescape"))
@@ -183,6 +173,7 @@ class _Encoder:
             return {"base64": base64.b64encode(data).decode("ascii")}
 
 
+@functools.cache
 def _fields_of(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
     """Return the fields of a record or of a contract's dataclass, each with its default (`MISSING` for none)."""
     if issubclass(kind, tuple):

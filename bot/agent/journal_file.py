@@ -127,7 +127,6 @@ def _line(row: bytes) -> JournalLine:
     if kind is None:
         raise ValueError("it has no type of a journal's line")
     at, agent = plain.pop("at", 0.0), plain.pop("agent", "")
-    plain.pop("masked", None)
     if not isinstance(at, float | int) or not isinstance(agent, str):
         raise ValueError("its time or its agent is none")
     return JournalLine(float(at), _validate(kind, _decode(plain)), agent)

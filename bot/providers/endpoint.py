@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
 from bot.contracts.errors import UsageError
 
@@ -82,16 +83,12 @@ def _is_http_url(url: str) -> bool:
 
 def _proxy(url: str, environment: Mapping[str, str]) -> str:
     """Return the proxy for `url` from the usual variables, empty for none."""
-    scheme = urlsplit(url).scheme
+    scheme, host = urlsplit(url).scheme, urlsplit(url).hostname or ""
     names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
     proxy = next((environment[name] for name in names if environment.get(name)), "")
-    if not proxy:
-        return ""
-    host = urlsplit(url).hostname or ""
-    listed = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
-    no_proxy = [name.strip().lower().lstrip(".") for name in listed.split(",") if name.strip()]
-    bypassed = "*" in no_proxy or any(host == name or host.endswith(f".{name}") for name in no_proxy)
-    return "" if bypassed or host in ("localhost", "127.0.0.1", "::1") else proxy
+    no_proxy = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    is_local = host in ("localhost", "127.0.0.1", "::1")
+    return "" if is_local or proxy_bypass_environment(host, {"no": no_proxy}) else proxy
 
 
 def key_headers(endpoint: Endpoint) -> dict[str, str]:

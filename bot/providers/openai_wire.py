@@ -31,20 +31,14 @@ def refusal_words(refusal: str) -> str:
     return f"it says: {clean(' '.join(refusal.split())[:300])}" if refusal else ""
 
 
-def allowed_names(request: ModelRequest) -> tuple[str, ...] | None:
-    """Return the existing tools that are allowed, in the order of the tools; `None` if all are allowed."""
-    if request.allowed is None:
-        return None
-    allowed = frozenset(request.allowed)
-    return tuple(spec.name for spec in request.tools if spec.name in allowed)
-
-
 def openai_choice(request: ModelRequest, info: ModelInfo, *, nested: bool, takes_named: bool = True) -> Any:
     """Return `tool_choice` for a model, `None` for the default. `nested` is the form of Chat Completions. What
     a vendor does not support is left to the dispatch. The Messages API gets none."""
     if not request.tools:
         return None
-    names = allowed_names(request)
+    names = None
+    if request.allowed is not None:
+        names = tuple(spec.name for spec in request.tools if spec.name in request.allowed)
     if request.tool_choice == "none" or names == ():
         return "none"
     required = request.tool_choice == "required" and info.forced_choice

@@ -90,7 +90,7 @@ def test_each_line_names_its_kind_and_leaves_out_what_is_at_its_default(tmp_path
     }
 
 
-def test_secrets_are_masked_in_every_string_and_the_line_says_so(tmp_path: Path) -> None:
+def test_secrets_are_masked_in_every_string(tmp_path: Path) -> None:
     metadata = {"s3cret key": ["a s3cret", {"deep": "s3cret"}], "n": 1}
     rows = written(
         tmp_path / "j",
@@ -99,7 +99,6 @@ def test_secrets_are_masked_in_every_string_and_the_line_says_so(tmp_path: Path)
         lines.Note("nothing to hide"),
     )
     assert "s3cret" not in (tmp_path / "j").read_text()
-    assert [row.get("masked") for row in rows] == [None, True, True, None]
     assert rows[1]["content"] == 'quote " and [masked]'
 
 
