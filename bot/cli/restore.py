@@ -1,5 +1,5 @@
 """Restore one file to one of the versions that a run made of it. Version 0 is the file before the run's first change.
-Without --version, the versions are only listed; with --path, also the changes of each version."""
+Without --version, the versions are only listed; `slash-agent report` shows their changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.version is None:
         say = Actions(os.environ, sys.stdout).print
-        for line in list_versions(arguments.journal, arguments.repo, arguments.path):
+        for line in list_versions(arguments.journal, arguments.path):
             say(line)
         return ExitCode.DONE
     if not arguments.path:

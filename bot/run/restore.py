@@ -16,14 +16,11 @@ from pathlib import Path
 
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.versions import Version, Versions, version_content, versions
-from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import git_dir_of, repository_root, resolve
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import UsageError
 from bot.contracts.regular_files import read_regular
-
-_LONGEST_DIFF = 2000
 
 
 def restore(journal: Path, repo: Path, path: str, number: int, *, force: bool = False) -> str:
@@ -50,34 +47,17 @@ def restore(journal: Path, repo: Path, path: str, number: int, *, force: bool = 
     return f"{name} ({version.by}, {version.what}): {len(data)} bytes."
 
 
-def list_versions(journal: Path, repo: Path, path: str = "") -> Iterator[str]:
-    """Yield a line for each version of each file; with `path` also the diff of each version."""
-    recording = read_journal(journal)
-    history = versions(recording)
+def list_versions(journal: Path, path: str = "") -> Iterator[str]:
+    """Yield a line for each version of each file, or of the file `path`."""
+    history = versions(read_journal(journal))
     selected = {path: history[_known_path(history, path)]} if path else history
     if not selected:
         yield "Nothing of the run changed a file."
-    base = _base(repo, recording) if path else _base_if_there(repo, recording)
     for name, file_versions in selected.items():
         yield name
-        before: bytes | None = None
         for version in file_versions:
             source = f"turn {version.turn}, {version.by}" if version.turn else version.by
-            digest = (version.sha256 or "")[:12]
-            # A scan does not know of a file that it had not read whether it was there.
-            unknown = version.number == 0 and version.sha256 == "" and version.content is None
-            what = "absent" if unknown and base(name) is None else version.what
-            yield f"  {version.number}  {source}: {what}  {digest}".rstrip()
-            if path:
-                try:
-                    after = version_content(history, version, base)
-                except UsageError as error:
-                    yield f"     {error}"
-                    before = None
-                    continue
-                if version.number:
-                    yield from _difference(before, after)
-                before = after
+            yield f"  {version.number}  {source}: {version.what}  {(version.sha256 or '')[:12]}".rstrip()
 
 
 def _base(repo: Path, recording: JournalFile) -> Callable[[str], bytes | None]:
@@ -86,14 +66,6 @@ def _base(repo: Path, recording: JournalFile) -> Callable[[str], bytes | None]:
     resolve(repo, sha)
     git = Git(git_dir_of(repo))
     return lambda path: _blob(git, sha, path)
-
-
-def _base_if_there(repo: Path, recording: JournalFile) -> Callable[[str], bytes | None]:
-    """As `_base`; without that commit no file counts as absent."""
-    try:
-        return _base(repo, recording)
-    except CheckoutError:
-        return lambda path: b""
 
 
 def _blob(git: Git, commit: str, path: str) -> bytes | None:
@@ -128,20 +100,6 @@ def _check_not_lost(repo: Path, path: str, history: Versions, current: bytes) ->
         f"{path} has changes that are neither committed nor of the run, and they would be lost. Commit or move "
         "them, or say --force."
     )
-
-
-def _difference(before: bytes | None, after: bytes | None) -> Iterator[str]:
-    diff = difflib.unified_diff(_lines(before or b""), _lines(after or b""), lineterm="", n=2)
-    for number, row in enumerate(list(diff)[2:]):
-        if number == _LONGEST_DIFF:
-            yield "     (and more)"
-            return
-        yield f"     {row}"
-
-
-def _lines(data: bytes) -> list[str]:
-    lines = data.decode("utf-8", "replace").split("\n")
-    return lines[:-1] if not lines[-1] else [*lines, "\\ No newline at end of file"]
 
 
 def _work_tree_file(repo: Path, path: str) -> Path:
