@@ -57,7 +57,7 @@ def test_a_script_in_every_field_of_every_kind_of_line_adds_no_tag_and_no_attrib
 
 
 NOT_SHOWN = re.compile(
-    r"Header\.(request|tools|info)|parts\.(Image|ToolResult)|extra$|signature$|redacted$|digest$|sha$|images\.data$"
+    r"Header\.(request|tools|info)|parts\.(Image|ToolResult)|\.extra\b|signature$|redacted$|digest$|sha$|images\.data$"
     r"|files\.(before|after|before_content|content)$|(PermissionDecision|Question)\.tool$|Result\.name$"
     r"|counts|reasons|^(call_)?id$|^agent$|metadata\.(key|value)$"
     # A check goes by its command; a note is for a run that did not pass.
