@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -138,19 +137,6 @@ def _json(text: str | None) -> Mapping[str, Any]:
 _FLAT = tuple(f"eslint.config.{ending}" for ending in ("js", "mjs", "cjs", "ts", "mts", "cts"))
 _LEGACY = (".eslintrc", *(f".eslintrc.{ending}" for ending in ("js", "cjs", "yaml", "yml", "json")))
 _TYPESCRIPT = ("--ext", ".js,.jsx,.mjs,.cjs,.ts,.tsx,.mts,.cts")
-_CALL = re.compile(
-    r"(?:\w+=\S* |(?:npx|cross-env|yarn|pnpm|bunx|exec|run) )*(?:\./)?(?:node_modules/\.bin/)?eslint(?: |$)(.*)"
-)
-_USUAL_SCRIPTS = ("lint", "eslint", "lint:js", "lint:ts", "lint:eslint")
-_LONGEST_SCRIPT = 2_000
-# Options that decide which files and rules apply are kept, those that decide about output are dropped.
-_KEPT = "--no-eslintrc --no-ignore --no-inline-config --no-config-lookup --quiet"
-_KEPT_WITH_VALUE = """
-    -c --config --ext --ignore-path --ignore-pattern --rulesdir --parser --parser-options --rule --env --global --plugin
-    --flag --resolve-plugins-relative-to
-"""
-_DROPPED = "--fix --cache --color --no-color --debug --stats --no-error-on-unmatched-pattern"
-_DROPPED_WITH_VALUE = "--cache-location --cache-strategy --max-warnings -f --format -o --output-file"
 
 
 def _eslint_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
@@ -164,59 +150,19 @@ def _eslint_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
     own |= {folder for folder in islice(packages, CONSIDERED) if "eslintConfig" in _manifest(folder, tree)}
     legacy = topmost(folder for folder in own if flat.isdisjoint((folder, *above(folder))))
     for number, project in enumerate(beside(checker, ranked({*flat, *legacy}))):
-        package = _manifest(project.folder, tree) if number < CONSIDERED else {}
         is_flat = project.folder in flat
-        arguments = script_arguments(package)
-        if arguments is None and not is_flat and _reads_typescript(project.folder, package, tree):
-            arguments = (*_TYPESCRIPT, ".")
+        typescript = not is_flat and number < CONSIDERED and _reads_typescript(project.folder, tree)
+        arguments = (*project.arguments, *(_TYPESCRIPT if typescript else ()), ".")
         # Each version takes one kind of settings for granted, and most know the other where they are told.
         environment = (("ESLINT_USE_FLAT_CONFIG", "true" if is_flat else "false"),)
-        yield replace(
-            project, arguments=(*project.arguments, *(arguments or (".",))), environment=environment
-        )
+        yield replace(project, arguments=arguments, environment=environment)
 
 
-def script_arguments(package: Mapping[str, object]) -> tuple[str, ...] | None:
-    """Return the options and files of eslint in a script of `package.json` that calls it once, without options about
-    its output; `None` if they are not known."""
-    scripts = {name: text for name, text in table(package, "scripts").items() if isinstance(text, str)}
-    for name in sorted(scripts, key=lambda name: name not in _USUAL_SCRIPTS):
-        parts = re.split(r"&&|[|][|]|[;|&]", scripts[name][:_LONGEST_SCRIPT])
-        calls = [match[1] for part in parts if (match := _CALL.fullmatch(part.strip()))]
-        is_plain = len(scripts[name]) <= _LONGEST_SCRIPT and not re.search(r"(^|[;&|])\s*cd\b", scripts[name])
-        if len(calls) == 1 and is_plain and (arguments := _arguments(calls[0])):
-            return arguments
-    return None
-
-
-def _arguments(call: str) -> tuple[str, ...] | None:
-    if not call.isprintable() or "$" in call or "`" in call:
-        return None
-    try:
-        words = iter(shlex.split(call))
-    except ValueError:
-        return None
-    options: list[str] = []
-    files: list[str] = []
-    for word in words:
-        name, _, value = word.partition("=")
-        if not word.startswith("-"):
-            files.append(word)
-        elif name in f"{_KEPT_WITH_VALUE} {_DROPPED_WITH_VALUE}".split():
-            option = [word] if value else [word, next(words, "")]
-            options += option if name in _KEPT_WITH_VALUE.split() else []
-        elif name in _KEPT.split():
-            options.append(word)
-        elif name not in _DROPPED.split():
-            return None
-    leads_out = any(path.startswith(("/", "~")) or ".." in path.split("/") for path in files)
-    return None if leads_out else (*options, *(files or (".",)))
-
-
-def _reads_typescript(folder: str, package: Mapping[str, object], tree: Tree) -> bool:
+def _reads_typescript(folder: str, tree: Tree) -> bool:
     """Whether legacy settings name the parser of TypeScript: by default eslint checks `.js` alone."""
     texts = (tree.text(join(folder, name)) or "" for name in _LEGACY)
-    return any("@typescript-eslint" in text for text in (*texts, str(package.get("eslintConfig"))))
+    settings = str(_manifest(folder, tree).get("eslintConfig"))
+    return any("@typescript-eslint" in text for text in (*texts, settings))
 
 
 def _manifest(folder: str, tree: Tree) -> dict[str, Any]:

@@ -7,10 +7,10 @@ it, and the same problem from two projects counts once. Each other kind of outco
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from posixpath import join
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
@@ -40,52 +40,29 @@ class ProjectRun:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRuns:
-    """A project on both sides of the change. A new one has no `before`, a removed one no `after`."""
+    """A project on both sides of the change."""
 
     checker: Checker
-    before: ProjectRun | None
-    after: ProjectRun | None
+    before: ProjectRun
+    after: ProjectRun
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """`renamed` maps paths after the change to those before. `gone` tells whether no file has a path any more."""
-
-    renamed: Mapping[str, str]
-    gone: Callable[[str], bool]
-
-
-def _delta(projects: Sequence[ProjectRuns], change: Change) -> tuple[Delta, list[str]]:
+def _delta(projects: Sequence[ProjectRuns], renamed: Mapping[str, str]) -> tuple[Delta, list[str]]:
     """Compare `projects` together. The notes say what makes the result doubtful."""
-    # Problems of a removed project in files that still exist are unknown now, not fixed.
-    before = [
-        problem
-        for project in projects
-        for problem in problems_of(project.before)
-        if project.after or change.gone(problem.path)
-    ]
-    delta = compare(
-        before, [problem for project in projects for problem in problems_of(project.after)], change.renamed
-    )
-    moved, hides = set(change.renamed.values()), projects[0].checker.hides
+    before = chain.from_iterable(project.before.problems for project in projects)
+    after = chain.from_iterable(project.after.problems for project in projects)
+    delta, hides = compare(before, after, renamed), projects[0].checker.hides
     doubtful: set[Problem] = set()
     notes: list[str] = []
     for project in projects:
-        own = set(problems_of(project.before))
-        new = set(problems_of(project.after)).intersection(delta.new)
-        fixed = own.intersection(delta.fixed)
-        if project.after is None:
-            doubtful.update(problem for problem in own if problem.path in moved)
-        elif has_error(new, hides) and fixed:
-            doubtful |= own
+        new = set(project.after.problems).intersection(delta.new)
+        fixed = set(project.before.problems).intersection(delta.fixed)
+        if has_error(new, hides) and fixed:
+            doubtful |= fixed
             notes.append(HIDDEN)
         elif has_error(fixed, hides) and new:
             notes.append(UNCOVERED)
     return delta._replace(fixed=tuple(one for one in delta.fixed if one not in doubtful)), notes
-
-
-def problems_of(side: ProjectRun | None) -> tuple[Problem, ...]:
-    return side.problems if side else ()
 
 
 def has_error(problems: Iterable[Problem], pattern: str) -> bool:
@@ -103,11 +80,12 @@ _VERSIONS = 3
 
 
 def compare_projects(
-    projects: Sequence[ProjectRuns], change: Change, skipped: Sequence[str] = ()
+    projects: Sequence[ProjectRuns], renamed: Mapping[str, str], skipped: Sequence[str] = ()
 ) -> tuple[CheckerComparison, ...]:
-    """Compare the projects of one tool. `skipped` are projects that it did not check for lack of time."""
+    """Compare the projects of one tool. `renamed` maps paths after the change to those before; `skipped` are projects
+    that it did not check for lack of time."""
     whole = [project for project in projects if _is_complete(project)]
-    rows = [_compare_complete(whole, change)] if whole else []
+    rows = [_compare_complete(whole, renamed)] if whole else []
     rest = sorted((project for project in projects if not _is_complete(project)), key=_incomplete_reason)
     rows += [_row(list(group)) for _, group in groupby(rest, key=_incomplete_reason)]
     if rows and skipped:
@@ -122,21 +100,15 @@ def list_folders(folders: Sequence[str]) -> str:
 
 
 def _is_complete(project: ProjectRuns) -> bool:
-    runs = [run for run in (project.before, project.after) if run]
-    return all(run.run.answer is Answer.COMPLETE for run in runs)
+    return all(side.run.answer is Answer.COMPLETE for side in (project.before, project.after))
 
 
-def _compare_complete(projects: Sequence[ProjectRuns], change: Change) -> CheckerComparison:
-    delta, doubts = _delta(projects, change)
+def _compare_complete(projects: Sequence[ProjectRuns], renamed: Mapping[str, str]) -> CheckerComparison:
+    delta, doubts = _delta(projects, renamed)
     row = _row(projects)
-    notes = {
-        "new with the change: {}": [one.checker.project for one in projects if not one.before],
-        "gone with the change: {}": [one.checker.project for one in projects if not one.after],
-    }
-    notes_after = [text.format(list_folders(folders)) for text, folders in notes.items() if folders]
     return replace(
         row,
-        after=_with_notes(row.after, *doubts, *notes_after),
+        after=_with_notes(row.after, *doubts),
         new=delta.new[:MOST_PROBLEMS],
         fixed=delta.fixed[:MOST_PROBLEMS],
         new_count=len(delta.new),
@@ -147,9 +119,7 @@ def _compare_complete(projects: Sequence[ProjectRuns], change: Change) -> Checke
 
 
 def _incomplete_reason(project: ProjectRuns) -> tuple[str, str, str]:
-    before, after = (
-        side.run if side else ToolRun(Answer.COMPLETE) for side in (project.before, project.after)
-    )
+    before, after = project.before.run, project.after.run
     note = before.note if before.answer is not Answer.COMPLETE else after.note
     return (before.answer, after.answer, note)
 
@@ -157,9 +127,7 @@ def _incomplete_reason(project: ProjectRuns) -> tuple[str, str, str]:
 def _row(projects: Sequence[ProjectRuns]) -> CheckerComparison:
     """Return one row for projects with the same outcome."""
     checker = projects[0].checker
-    versions = dict.fromkeys(
-        side.version for project in projects if (side := project.before or project.after) and side.version
-    )
+    versions = dict.fromkeys(one.before.version for one in projects if one.before.version)
     folders = tuple(project.checker.project for project in projects)
     is_root = folders == ("",)
     return CheckerComparison(
@@ -172,10 +140,7 @@ def _row(projects: Sequence[ProjectRuns]) -> CheckerComparison:
     )
 
 
-def _run(sides: Sequence[tuple[str, ProjectRun | None]]) -> ToolRun:
-    runs = [(folder, run) for folder, run in sides if run]
-    if not runs:
-        return ToolRun(Answer.COMPLETE)
+def _run(runs: Sequence[tuple[str, ProjectRun]]) -> ToolRun:
     problems = len({problem for _, run in runs for problem in run.problems})
     duration = round(sum(run.run.duration for _, run in runs), 4)
     folders_by_note: dict[str, list[str]] = {}
@@ -193,40 +158,15 @@ def _with_notes(run: ToolRun, *notes: str) -> ToolRun:
     return replace(run, note="; ".join(dict.fromkeys(filter(None, [run.note, *notes]))))
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectPair:
-    """A project before and after the change. A new one has no `before`, a removed one no `after`."""
-
-    before: Checker | None
-    after: Checker | None
-
-
-def pair_projects(
-    before: Sequence[Checker], after: Sequence[Checker], paths: Collection[str]
-) -> tuple[ProjectPair, ...]:
-    """Pair the projects `before` with those `after` the change; new ones come last. `paths` are all files after the
-    change. Arguments stay those of the base: changed settings make a project incomparable. A project whose folder was
-    renamed is one that is gone and a new one; its files keep their problems."""
-    by_key = {checker.key: checker for checker in after}
-    known = {checker.key for checker in before}
-    tools = {checker.name for checker in before if checker.manifest}
+def checker_after(checker: Checker, paths: Collection[str]) -> Checker | None:
+    """Return the checker of a project among the files `paths` after the change, with the arguments of the base; `None`
+    if the change removes the project."""
     there = {"", *paths, *(folder for path in paths for folder in above(path))}
-    pairs = [ProjectPair(checker, _checker_after(checker, by_key, there)) for checker in before]
-    added = [one for one in after if one.key not in known and one.name in tools]
-    return (*pairs, *(ProjectPair(None, checker) for checker in added))
-
-
-def _checker_after(
-    checker: Checker, by_key: Mapping[tuple[str, str], Checker], there: Collection[str]
-) -> Checker | None:
-    """Return the checker of a project that the change leaves. Where no file defines projects, the parent's covers a
-    folder that is gone."""
     own = join(checker.folder, checker.file or checker.manifest) if checker.manifest else checker.folder
     if own not in there:
         return None
-    match = by_key.get(checker.key)
-    excluded = match.excluded_folders if match else checker.excluded_folders
-    return replace(checker, excluded_folders=tuple(folder for folder in excluded if folder in there))
+    excluded = tuple(folder for folder in checker.excluded_folders if folder in there)
+    return replace(checker, excluded_folders=excluded)
 
 
 # The selection of checkers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.ecosystems.checker import Checker
 from bot.ecosystems.registry import checkers
-from bot.evidence.checker_comparison import MOST_PROBLEMS, Change, ProjectRun, ProjectRuns, compare_projects
+from bot.evidence.checker_comparison import MOST_PROBLEMS, ProjectRun, ProjectRuns, compare_projects
 from bot.evidence.problems import new_errors, new_errors_message
 from tests.support.outcomes import TY_PROBLEM, ty_problem
 
@@ -26,23 +26,12 @@ def side(*problems: Problem, run: ToolRun = RAN, version: str = "1") -> ProjectR
     return ProjectRun(run, problems, version)
 
 
-def looked(
-    name: str, before: Sequence[Problem] | None, after: Sequence[Problem] | None, folder: str = ""
-) -> ProjectRuns:
-    sides = [None if problems is None else side(*problems) for problems in (before, after)]
-    return ProjectRuns(in_folder(name, folder), *sides)
+def looked(name: str, before: Sequence[Problem], after: Sequence[Problem], folder: str = "") -> ProjectRuns:
+    return ProjectRuns(in_folder(name, folder), side(*before), side(*after))
 
 
-def change(
-    renamed: Mapping[str, str] | None = None, gone: Callable[[str], bool] = lambda path: False
-) -> Change:
-    return Change(renamed or {}, gone)
-
-
-def one(
-    name: str, before: Sequence[Problem], after: Sequence[Problem], of: Change | None = None
-) -> CheckerComparison:
-    (row,) = compare_projects([looked(name, before, after)], of or change())
+def one(name: str, before: Sequence[Problem], after: Sequence[Problem]) -> CheckerComparison:
+    (row,) = compare_projects([looked(name, before, after)], {})
     return row
 
 
@@ -50,7 +39,7 @@ def one(
 def test_where_one_side_did_not_answer_nothing_is_compared(answer: Answer) -> None:
     silent = ToolRun(answer)
     for before, after in ((side(run=silent), side(TY_PROBLEM)), (side(TY_PROBLEM), side(run=silent))):
-        (result,) = compare_projects([ProjectRuns(KNOWN["ty"], before, after)], change())
+        (result,) = compare_projects([ProjectRuns(KNOWN["ty"], before, after)], {})
         assert not result.complete
         assert (result.new_count, result.fixed_count, result.remaining, result.new, result.fixed) == (
             0,
@@ -103,20 +92,20 @@ def test_the_model_is_told_of_new_errors_only_each_with_its_line() -> None:
 def test_an_error_of_syntax_in_one_project_hides_nothing_in_another() -> None:
     syntax, there = ty_problem(code="TS1005", path="web/a.ts"), ty_problem(code="TS2322", path="api/a.ts")
     projects = [looked("tsc", [syntax], [], "web"), looked("tsc", [], [there], "api")]
-    (row,) = compare_projects(projects, change())
+    (row,) = compare_projects(projects, {})
     assert (row.new, row.after.note) == ((there,), "")
     projects = [
         looked("tsc", [ty_problem(path="web/b.ts")], [syntax], "web"),
         looked("tsc", [there], [], "api"),
     ]
-    (row,) = compare_projects(projects, change())
+    (row,) = compare_projects(projects, {})
     assert (row.new, row.fixed) == ((syntax,), (there,))
 
 
 def test_many_projects_are_one_row_that_counts_what_two_of_them_say_once() -> None:
     shared, own = ty_problem(path="lib/a.ts"), ty_problem(path="web/a.ts")
     projects = [looked("tsc", [], [shared, own], "web"), looked("tsc", [], [shared], "api")]
-    (row,) = compare_projects(projects, change(), [f"more/{number}" for number in range(7)])
+    (row,) = compare_projects(projects, {}, [f"more/{number}" for number in range(7)])
     assert (row.new_count, row.after.problems, row.projects) == (2, 2, ("web", "api"))
     assert row.named == "tsc 1 in 2 projects"
     assert row.command == "tsc --noEmit --pretty false -p .  # in web, api"
@@ -130,7 +119,7 @@ def test_one_that_gives_no_answer_has_a_row_of_its_own_and_those_of_one_reason_s
     projects = [
         ProjectRuns(in_folder("tsc", folder), side(run=missing), side(run=missing)) for folder in ("x", "y")
     ]
-    rows = compare_projects([looked("tsc", [TY_PROBLEM], [], "web"), *projects], change())
+    rows = compare_projects([looked("tsc", [TY_PROBLEM], [], "web"), *projects], {})
     assert [(row.projects, row.complete, row.fixed_count) for row in rows] == [
         (("web",), True, 1),
         (("x", "y"), False, 0),
@@ -140,26 +129,12 @@ def test_one_that_gives_no_answer_has_a_row_of_its_own_and_those_of_one_reason_s
 
 def test_a_file_that_moves_to_another_project_takes_its_problems_with_it() -> None:
     projects = [looked("tsc", [TY_PROBLEM], [], "a"), looked("tsc", [], [ty_problem(path="b.py")], "b")]
-    (row,) = compare_projects(projects, change({"b.py": "a.py"}))
+    (row,) = compare_projects(projects, {"b.py": "a.py"})
     assert (row.new_count, row.fixed_count, row.remaining) == (0, 0, 1)
-
-
-def test_a_project_that_is_gone_is_said_and_only_what_went_with_its_files_is_fixed() -> None:
-    deleted, moved, stays = ty_problem(path="old/a"), ty_problem(path="old/b"), ty_problem(path="old/c")
-    projects = [looked("cargo", [], []), looked("cargo", [deleted, moved, stays], None, "old")]
-    of = change({"attic/b": "old/b"}, lambda path: path in ("old/a", "old/b"))
-    (row,) = compare_projects(projects, of)
-    assert (row.fixed, row.remaining, row.after.note) == ((deleted,), 0, "gone with the change: old")
-
-
-def test_a_project_that_came_with_the_change_is_named() -> None:
-    projects = [looked("go-vet", [], []), looked("go-vet", None, [TY_PROBLEM], "sub")]
-    (row,) = compare_projects(projects, change())
-    assert (row.new, row.after.note) == ((TY_PROBLEM,), "new with the change: sub")
 
 
 def test_notes_name_the_projects_that_they_are_of() -> None:
     doubtful = ToolRun(Answer.COMPLETE, note="no environment")
     projects = [looked("ty", [], [], "a"), ProjectRuns(in_folder("ty", "b"), side(run=doubtful), side())]
-    assert compare_projects(projects, change())[0].before.note == "b: no environment"
-    assert compare_projects(projects[1:], change())[0].before.note == "no environment"
+    assert compare_projects(projects, {})[0].before.note == "b: no environment"
+    assert compare_projects(projects[1:], {})[0].before.note == "no environment"

@@ -11,7 +11,7 @@ import pytest
 from bot.ecosystems.checker import Checker
 from bot.ecosystems.checkers import sets_up
 from bot.ecosystems.registry import checkers
-from bot.evidence.checker_comparison import MOST, choose_checkers, limit_projects, pair_projects
+from bot.evidence.checker_comparison import MOST, checker_after, choose_checkers, limit_projects
 
 CARGO = "[workspace]\nmembers = ['crates/*']\nexclude = ['fuzz', 'crates/apart']\n"
 
@@ -140,44 +140,25 @@ def test_a_project_is_set_up_by_what_is_in_it_and_above_it(
     assert sets_up(named(name, folder), path, ("typescript",)) is counts
 
 
-def pairs(
-    before: list[Checker], after: list[Checker], paths: list[str]
-) -> list[tuple[str | None, str | None]]:
-    return [
-        (one.before and one.before.folder, one.after and one.after.folder)
-        for one in pair_projects(before, after, paths)
-    ]
-
-
 @pytest.mark.parametrize(
-    ("before", "after", "paths", "paired"),
+    ("checker", "paths", "is_there"),
     [
-        (
-            [named("tsc", "api"), named("tsc", "web")], [named("tsc", "api"), named("tsc", "site")],
-            ["api/tsconfig.json", "site/tsconfig.json"], [("api", "api"), ("web", None), (None, "site")],
-        ),
-        (
-            [named("cargo", "old"), named("cargo")], [named("cargo"), named("cargo", "new")],
-            ["Cargo.toml", "new/Cargo.toml"], [("old", None), ("", ""), (None, "new")],
-        ),
-        ([named("ty")], [named("ty"), named("cargo", "new")], ["Cargo.toml"], [("", "")]),  # no Rust before
-        # Settings that leave everything out are no way around it.
-        ([named("tsc")], [], ["tsconfig.json"], [("", "")]),
-        ([named("ty", "api")], [named("ty")], ["api/a.py"], [("api", "api")]),
-        ([named("ty", "api")], [named("ty")], ["a.py"], [("api", None)]),
+        (named("tsc", "api"), ["api/tsconfig.json"], True),
+        (named("tsc", "web"), ["api/tsconfig.json", "web/a.ts"], False),
+        (named("ty", "api"), ["api/a.py"], True),
+        (named("ty", "api"), ["a.py"], False),
+        (named("ty"), [], True),
     ],
 )  # fmt: skip
 def test_a_project_is_there_after_the_change_if_its_file_or_folder_is(
-    before: list[Checker], after: list[Checker], paths: list[str], paired: list[tuple[str | None, str | None]]
+    checker: Checker, paths: list[str], is_there: bool
 ) -> None:
-    assert pairs(before, after, paths) == paired
+    assert (checker_after(checker, paths) is not None) == is_there
 
 
-def test_what_is_left_out_is_what_other_projects_have_now() -> None:
-    after = [named("tsc", "", ("site", "more")), named("tsc", "site"), named("tsc", "more")]
-    paths = ["tsconfig.json", "site/tsconfig.json", "more/tsconfig.json"]
-    top, *_ = pair_projects([named("tsc", "", ("web",)), named("tsc", "web")], after, paths)
-    assert top.after and top.after.excluded_folders == ("site", "more")
+def test_the_settings_of_the_base_decide_what_a_checker_looks_at() -> None:
+    after = checker_after(named("tsc", "", ("web", "gone")), ["tsconfig.json", "web/tsconfig.json"])
+    assert after == named("tsc", "", ("web",))
 
 
 def test_typescript_is_told_the_file_that_a_project_is_set_up_by_where_another_refers_to_it() -> None:

@@ -233,18 +233,13 @@ def project(folder: str, *errors: str) -> dict[str, str]:
 OLD, NEW = "1,1): error TS2322: m", "2,1): error TS2304: n"
 
 
-@pytest.mark.slow
-def test_a_project_under_a_new_name_keeps_its_problems(begin: Begin) -> None:
-    trial = begin(SHARED | project("web", OLD) | project("api", OLD) | project("zero", OLD), named=("tsc",))
-    site = {name.replace("web", "site"): text for name, text in project("web", OLD).items()}
-    without = dict.fromkeys([*project("web"), *project("zero")])
-    tree = trial.changed_tree({**without, **site, **project("api", OLD, NEW)})
-    tsc = trial.compare(tree)["tsc"]
-    assert (tsc.named, tsc.before.problems, tsc.after.problems) == ("tsc 5 in 4 projects", 3, 3)
-    assert [(each.path, each.line) for each in tsc.new] == [("api/a.ts", 2)]
-    assert [each.path for each in tsc.fixed] == ["zero/a.ts"]
-    assert tsc.remaining == 2
-    assert tsc.after.note == "new with the change: site; gone with the change: web, zero"
+def test_a_project_that_the_change_removes_or_adds_is_not_compared(begin: Begin) -> None:
+    trial = begin(SHARED | project("web", OLD) | project("api", OLD), named=("tsc",))
+    tree = trial.changed_tree(dict.fromkeys(project("web")) | project("site", NEW) | project("api", OLD, NEW))
+    trial.rounds.results(tree)
+    api, web = trial.rounds.diagnostics(tree)
+    assert ([each.path for each in api.new], api.fixed, api.remaining) == (["api/a.ts"], (), 1)
+    assert (web.projects, web.complete, web.after.note) == (("web",), False, "the change removes its project")
 
 
 @pytest.mark.slow

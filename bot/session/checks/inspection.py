@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache, cached_property
+from functools import cache
 from types import MappingProxyType
 
 from bot.checkout.clone import Checkout
@@ -22,15 +22,13 @@ from bot.ecosystems.checker import Checker, above
 from bot.ecosystems.checkers import sets_up, uses_checker
 from bot.ecosystems.registry import checkers, ecosystems
 from bot.evidence.checker_comparison import (
-    Change,
-    ProjectPair,
     ProjectRun,
     ProjectRuns,
+    checker_after,
     choose_checkers,
     compare_projects,
     has_error,
     limit_projects,
-    pair_projects,
 )
 from bot.evidence.labels import RECONFIGURED
 from bot.evidence.problems import missing_modules
@@ -43,6 +41,7 @@ LIMIT = 120
 """Seconds for one checker, its start included."""
 
 _NOT_RUN = "not run with the change, since it gave no result before it"
+_GONE = "the change removes its project"
 
 _INSTALL_FOLDERS = frozenset(folder.split("/")[0] for one in ecosystems() for folder in one.bins)
 
@@ -97,7 +96,7 @@ class Inspection:
             self._before |= self._run_all(workspace, self._history.paths(), chosen, seconds)
             return
         changes = self._tree_changes(tree_sha)
-        usable = [checker.after for checker in changes.pairs if checker.after and self._is_usable(checker)]
+        usable = [one for key, one in changes.checkers.items() if self._is_complete(key)]
         chosen = limit_projects(usable, changes.paths, most=len(usable))
         exclusions = {checker.key: _replaced_by_change(checker, changes.paths) for checker in chosen}
         runs = self._run_all(workspace, self._history.paths(tree_sha), chosen, seconds, exclusions)
@@ -125,39 +124,29 @@ class Inspection:
         changes, runs = self._tree_changes(tree_sha), self._after[tree_sha]
         projects = {checker.name: list[ProjectRuns]() for checker in checkers()}
         skipped = {checker.name: list[str]() for checker in checkers()}
-        for pair in changes.pairs:
-            checker = pair.before or pair.after
-            assert checker is not None
-            if pair.before is None or checker.key in self._before:
-                projects[checker.name].append(self._project_runs(pair, checker, runs))
+        for checker in self._checkers():
+            if checker.key in self._before:
+                after = runs.get(checker.key) or failed_checker_run(
+                    _NOT_RUN if checker.key in changes.checkers else _GONE
+                )
+                projects[checker.name].append(self._project_runs(checker, after))
             elif not any((name, checker.folder) in self._before for name in checker.instead_of):
                 skipped[checker.name].append(checker.project)
         return tuple(
             row
             for name, group in projects.items()
             if group
-            for row in compare_projects(group, changes.change, skipped[name])
+            for row in compare_projects(group, changes.renamed, skipped[name])
         )
 
-    def _project_runs(
-        self, pair: ProjectPair, checker: Checker, runs: Mapping[Key, ProjectRun]
-    ) -> ProjectRuns:
-        before = _with_environment_note(checker, self._before[checker.key]) if pair.before else None
-        if pair.after is None:
-            return ProjectRuns(checker, before, None)
-        after = runs.get(pair.after.key) or failed_checker_run(_NOT_RUN)
-        if before and after.run.answer is Answer.COMPLETE and after.version != before.version:
+    def _project_runs(self, checker: Checker, after: ProjectRun) -> ProjectRuns:
+        before = _with_environment_note(checker, self._before[checker.key])
+        if after.run.answer is Answer.COMPLETE and after.version != before.version:
             after = after.with_note(f"with the change it is another version: {after.version}")
         return ProjectRuns(checker, before, after)
 
     def _is_complete(self, key: Key) -> bool:
         return key in self._before and self._before[key].run.answer is Answer.COMPLETE
-
-    def _is_usable(self, pair: ProjectPair) -> bool:
-        """Whether the project can be compared. A new project needs a tool that ran somewhere before."""
-        if pair.before is not None:
-            return self._is_complete(pair.before.key)
-        return pair.after is not None and any(name == pair.after.name for name, _ in self._before)
 
     def _checkers(self) -> tuple[Checker, ...]:
         if self._chosen is None:
@@ -169,7 +158,7 @@ class Inspection:
 
     def _tree_changes(self, tree_sha: str) -> TreeChanges:
         if tree_sha not in self._changes:
-            self._changes[tree_sha] = TreeChanges(self._history, tree_sha, self._checkers(), self._only)
+            self._changes[tree_sha] = TreeChanges(self._history, tree_sha, self._checkers())
         return self._changes[tree_sha]
 
     def _run_all(
@@ -294,23 +283,14 @@ def checker_arguments(checker: Checker) -> dict[str, object]:
 
 
 class TreeChanges:
-    """A tree against the base. `paths` differ on either side, `edited` are those that did more than move, `pairs` the
-    projects on both sides. Raises `GitError`."""
+    """A tree against the base. `paths` differ on either side, `renamed` maps new ones to old ones, `edited` are those
+    that did more than move, `checkers` those of the base that still have their project. Raises `GitError`."""
 
-    def __init__(
-        self, history: GitTrees, tree_sha: str, checkers: Sequence[Checker], wanted: Collection[str] | None
-    ) -> None:
-        self._history = history
-        self._tree = tree_sha
-        self.paths, self._renamed = history.changes(tree_sha)
+    def __init__(self, history: GitTrees, tree_sha: str, checkers: Sequence[Checker]) -> None:
+        self.paths, self.renamed = history.changes(tree_sha)
         moved = {
-            new: old for new, old in self._renamed.items() if history.read(new, tree_sha) == history.read(old)
+            new: old for new, old in self.renamed.items() if history.read(new, tree_sha) == history.read(old)
         }
         self.edited = [path for path in self.paths if path not in moved and path not in moved.values()]
-        self._names = frozenset(history.paths(tree_sha))
-        chosen = choose_checkers(self._names, lambda path: history.read(path, tree_sha), wanted)
-        self.pairs = pair_projects(checkers, chosen, self._names)
-
-    @cached_property
-    def change(self) -> Change:
-        return Change(self._renamed, lambda path: path not in self._names)
+        names = history.paths(tree_sha)
+        self.checkers = {one.key: after for one in checkers if (after := checker_after(one, names))}
