@@ -1,5 +1,5 @@
 """The tests of a work tree that are related to changed Python files: changed test files, test files named after a
-changed one, and those that import it, directly or through modules of the repository, the nearest first.
+changed one, and those that import it, also through the `__init__.py` of its packages.
 
 Only the import statements are parsed, which takes a tenth of the time; what is not read within the limits is left out.
 """
@@ -15,18 +15,14 @@ import re
 import textwrap
 import time
 import tomllib
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from bot.ecosystems.suite_files import named_as_test
 
 _MOST_FILES = 8_000
-_MOST_BYTES = 60_000_000
 _LARGEST = 400_000
 _SECONDS = 15.0
-_NEAR = 2
-"""Imports between a test and a changed module."""
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+[.\w]+[ \t]+import\b[ \t]*(?:\([^)]{0,8000}\)|(?:[^\n\\]|\\\n)*)|import[ \t]+[^\n]*)",
     re.MULTILINE,
@@ -49,11 +45,10 @@ def related(root: Path, changed: Sequence[str]) -> list[str]:
     tests = [path for path in files if named_as_test(path) and (path in sources or is_collected(path))]
     own = [path for path in tests if path in sources]
     below = [path.rpartition("/")[0] for path in sources if path.endswith("conftest.py")]
-    near = _distances(Graph(root, files), sources)
     named = [path for path in tests if any(_is_named_after(path, source) for source in sources)]
     importing = sorted(
-        (path for path in tests if near.get(path, _NEAR + 1) <= _NEAR),
-        key=lambda path: (near[path], -max(len(os.path.commonpath([path, source])) for source in sources)),
+        _importing(root, files, tests, sources),
+        key=lambda path: -max(len(os.path.commonpath([path, source])) for source in sources),
     )
     in_folder = [
         path for path in tests if any(not folder or path.startswith(f"{folder}/") for folder in below)
@@ -113,48 +108,20 @@ def _python_files(root: Path) -> Iterator[str]:
                 yield os.path.relpath(f"{folder}/{name}", root)
 
 
-class Graph:
-    """Who imports which file of the repository."""
-
-    def __init__(self, root: Path, files: Iterable[str]) -> None:
-        self._root = root
-        self._files = tuple(files)
-        self._by_module: dict[str, str] = {}
-        packages = {path.rpartition("/")[0] for path in self._files if path.endswith("__init__.py")}
-        for path in self._files:
-            for module in _module_names(path, packages):
-                self._by_module.setdefault(module, path)
-        self._packages = packages
-        self.importers: dict[str, set[str]] = {}
-        self._read()
-
-    def _read(self) -> None:
-        """Read the imports of all files, those of tests last: they need the modules between them and the changed
-        ones."""
-        until, left = time.monotonic() + _SECONDS, _MOST_BYTES
-        for path in sorted(self._files, key=named_as_test):
-            try:
-                size = os.path.getsize(self._root / path)
-                is_file = os.path.isfile(self._root / path)  # to open a named pipe would wait for a writer
-                if not is_file or size > _LARGEST or size > left or time.monotonic() > until:
-                    continue
-                left -= size
-                content = (self._root / path).read_bytes()
-            except OSError:
-                continue
-            for module in _imports(content, self._package_of(path)):
-                if (target := self._resolved(module)) and target != path:
-                    self.importers.setdefault(target, set()).add(path)
-
-    def _resolved(self, module: str) -> str:
-        """`a.b.c` is the file `a/b/c.py`, or `a/b.py` that has a `c` in it."""
-        return self._by_module.get(module) or self._by_module.get(module.rpartition(".")[0], "")
-
-    def _package_of(self, path: str) -> str:
-        """Where its relative imports begin."""
-        names = _module_names(path, self._packages)
-        own = next(iter(names), "")
-        return own if path.endswith("__init__.py") else own.rpartition(".")[0]
+def _importing(
+    root: Path, files: Iterable[str], tests: Iterable[str], sources: Collection[str]
+) -> Iterator[str]:
+    """Yield the tests that import one of `sources`, or a package whose `__init__.py` imports it."""
+    packages = {path.rpartition("/")[0] for path in files if path.endswith("__init__.py")}
+    wanted = {name for path in sources for name in _module_names(path, packages)}
+    above = {str(folder) for path in sources for folder in PurePosixPath(path).parents}
+    for folder in sorted(above & packages, key=len, reverse=True):
+        if wanted.intersection(_imports(root, f"{folder}/__init__.py", packages)):
+            wanted.update(_module_names(f"{folder}/__init__.py", packages))
+    until = time.monotonic() + _SECONDS
+    for path in tests:
+        if time.monotonic() < until and wanted.intersection(_imports(root, path, packages)):
+            yield path
 
 
 def _module_names(path: str, packages: set[str]) -> list[str]:
@@ -183,28 +150,21 @@ def _statements(content: bytes) -> Iterator[ast.AST]:
             continue
 
 
-def _imports(content: bytes, package: str) -> Iterator[str]:
+def _imports(root: Path, path: str, packages: set[str]) -> Iterator[str]:
+    """Yield the modules that a file imports; of `from a import b` both `a` and `a.b`."""
+    file = root / path
+    try:
+        # To open a named pipe would wait for a writer.
+        content = file.read_bytes() if file.is_file() and file.stat().st_size <= _LARGEST else b""
+    except OSError:
+        return
+    own = next(iter(_module_names(path, packages)), "").split(".")
+    package = own if path.endswith("__init__.py") else own[:-1]
     for node in _statements(content):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
-            above = package.split(".") if package else []
-            parents = above[: len(above) - node.level + 1] if node.level else []
+            parents = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*parents, *([node.module] if node.module else [])])
             yield module
             yield from (f"{module}.{name.name}" for name in node.names)
-
-
-def _distances(graph: Graph, sources: Iterable[str]) -> dict[str, int]:
-    """How many imports each file is away from the nearest of `sources`."""
-    distances = dict.fromkeys(sources, 0)
-    due = deque(distances)
-    while due:
-        path = due.popleft()
-        # A package's `__init__.py` re-exports what it imports, so that it does not count as a step.
-        step = 0 if path.endswith("__init__.py") and distances[path] else 1
-        for importer in sorted(graph.importers.get(path, ())):
-            if importer not in distances and distances[path] + step <= _NEAR:
-                distances[importer] = distances[path] + step
-                (due.append if step else due.appendleft)(importer)
-    return distances
