@@ -98,10 +98,6 @@ def own_files(paths: Iterable[str], folder: str, apart: Collection[str]) -> list
     ]
 
 
-def strings(value: object) -> list[str]:
-    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
-
-
 def everywhere(checker: Checker, tree: Tree) -> Iterator[Checker]:
     """Yield the checker once, if there is a file for it."""
     if any(path.endswith(checker.suffixes) for path in tree.paths):

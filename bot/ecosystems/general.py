@@ -11,7 +11,7 @@ from bot.ecosystems.dependencies import HOST, Dependencies
 from bot.ecosystems.outline import CLASSES, MODULES
 from bot.ecosystems.record import Ecosystem, Files, Pin
 from bot.ecosystems.suite import Suite
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner, path_of
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, path_of
 from bot.ecosystems.uses import uses
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
@@ -71,27 +71,6 @@ def _point(below: dict[int, list[tuple[_Path, str]]], depth: int, word: str, des
     here.append(((name,), SKIPPED if directive else PASSED if word == "ok" else FAILED))
 
 
-_TAP_BAD = re.compile(r" *not ok\b(?: +\d+)?(?: +- +| +)?(.*)")
-_TAP_ERROR = re.compile(r" +(?:error|message): *(.*)")
-
-
-def why_tap(lines: Sequence[str]) -> Iterator[Reason]:
-    name = ""
-    for index, line in enumerate(lines):
-        if match := _TAP_BAD.fullmatch(line):
-            name = match[1].replace("\\#", "#")
-        elif name and (match := _TAP_ERROR.fullmatch(line)):
-            message = (
-                lines[index + 1 : index + 3]
-                if match[1] in ("|-", "|", ">-", ">")
-                else [match[1].strip("'\"")]
-            )
-            yield name, message
-            name = ""
-        elif line.strip() in ("...", "ok"):
-            name = ""
-
-
 def _shellcheck(output: str) -> Iterator[Find]:
     for entry in entries(mapping(parsed(output)).get("comments")):
         level, code = entry.get("level"), entry.get("code")
@@ -147,7 +126,7 @@ ECOSYSTEM = Ecosystem(
         )
         for name, folder in (("asdf", ".asdf"), ("mise", ".local/share/mise"))
     ),
-    runners=(Runner(tap, why_tap),),
+    runners=(Runner(tap),),
     forms={"bash": _bash, "shellcheck": _shellcheck},
     outline={
         **dict.fromkeys((".swift", ".dart"), CLASSES),

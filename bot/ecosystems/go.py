@@ -13,7 +13,7 @@ from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Ecosystem, Files, Setup
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, Rerun
-from bot.ecosystems.test_results import DETAIL, FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
 from bot.ecosystems.uses import uses
 
 
@@ -96,58 +96,6 @@ def _package(tests: ParsedTests, word: str, package: str, here: dict[str, str]) 
 def _fails_alone(name: str, here: dict[str, str]) -> bool:
     below = [state for other, state in here.items() if other.startswith(f"{name}/")]
     return here[name] == FAILED and FAILED not in below
-
-
-_GO_STARTED = re.compile(r" *(?:=== (?:RUN|CONT|NAME) +|--- FAIL: )(\S+).*")
-_GO_LOG = re.compile(r" +[\w./-]+\.go:\d+: ?(.*)")
-_GO_TESTIFY = re.compile(r"\s+Error:\s+(\S.*)")
-_GO_ENDED = re.compile(r"(?:ok  |FAIL)\t(\S+)(?:\t.*| \[.*\])?")
-_GO_BUILT = re.compile(r"# (\S+)(?: \[.*\])?")
-
-
-def why_go(lines: Sequence[str]) -> Iterator[Reason]:
-    here: dict[str, list[str]] = {}
-    built: dict[str, str] = {}
-    test = package = ""
-    for line in lines:
-        if package and line.strip():
-            built.setdefault(package, line)
-        package = ""
-        if match := _GO_STARTED.fullmatch(line):
-            test = match[1]
-        elif match := _GO_ENDED.fullmatch(line):
-            for name, why in here.items():
-                yield f"{match[1]}.{name}" if name else match[1], why
-            if match[1] in built:
-                yield match[1], [built[match[1]]]
-            here, test = {}, ""
-        elif match := _GO_BUILT.fullmatch(line):
-            package = match[1]
-        elif match := _GO_LOG.fullmatch(line) or _GO_TESTIFY.fullmatch(line):
-            if match[1]:
-                here.setdefault(test, [match[1]])
-        elif test in here and DETAIL.fullmatch(line.strip()):
-            here[test].append(line)
-        elif line.startswith("panic: "):
-            here.setdefault(test, [line])
-            here.setdefault("", [line])
-
-
-def why_go_json(lines: Sequence[str]) -> Iterator[Reason]:
-    """The events' output, package by package, is what `go test -v` prints."""
-    printed: dict[str, list[str]] = {}
-    for line in lines:
-        if not line.startswith("{") or '"Output"' not in line:
-            continue
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        package, output = event.get("Package") or event.get("ImportPath"), event.get("Output")
-        if isinstance(package, str) and isinstance(output, str):
-            printed.setdefault(package.partition(" ")[0], []).append(output.rstrip("\n"))
-    for package_lines in printed.values():
-        yield from why_go(package_lines)
 
 
 _TEST_MAIN = re.compile(rb"^func\s+TestMain\s*\(", re.MULTILINE)
@@ -233,7 +181,7 @@ ECOSYSTEM = Ecosystem(
             missing=frozenset({"BrokenImport"}),
         ),
     ),
-    runners=(Runner(go, why_go), Runner(go_json, why_go_json)),
+    runners=(Runner(go), Runner(go_json)),
     checking={"GOTOOLCHAIN": "local"},
     outline={".go": r"(?:func|type|var|const)\b"},
     suites=(

@@ -1,19 +1,17 @@
-"""The test output of jest, vitest, mocha, ava and Node's own runner."""
+"""The test output of jest, vitest, mocha, ava and Node's own runner. Of jest and vitest only failed tests are read:
+others are named only on request."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from bot.ecosystems.test_results import (
     FAILED,
-    NUMBERED,
     PASSED,
-    REASON_LINES,
     SKIPPED,
     STATES,
     ParsedTests,
-    Reason,
     Runner,
     path_of,
 )
@@ -22,13 +20,8 @@ _MARKS = {
     "✓": PASSED,
     "✔": PASSED,
     "√": PASSED,
-    "✕": FAILED,
     "✖": FAILED,
     "✘": FAILED,
-    "×": FAILED,
-    "○": SKIPPED,
-    "✎": SKIPPED,
-    "↓": SKIPPED,
     "﹣": SKIPPED,
     "-": SKIPPED,
 }
@@ -48,12 +41,10 @@ _WORDS = {
 
 _JEST_END = re.compile(r"Tests: +(?:\d+ [a-z]+, )*\d+ total")
 _JEST_FILE = re.compile(r"(PASS|FAIL) +(\S+)(?: \([\d.]+ m?s\))?")
-_JEST_LINE = re.compile(r"( +)([✓✕○✎]) (?:(?:skipped|todo) )?(.+?)(?: \([\d.]+ m?s\))?")
 _JEST_BAD = re.compile(r"  ● (.+)")
 _NOT_RUN = "Test suite failed to run"
 
 _VITEST_END = re.compile(r" +Tests  +(?:\d+ [a-z]+(?: \| )?)+ \(\d+\)")
-_VITEST_LINE = re.compile(r" +([✓×↓]) (\S.* > .*?)(?: \d+m?s)?")
 _VITEST_BAD = re.compile(r" FAIL  (\S.*)")
 
 _MOCHA_END = re.compile(r"  (\d+) (passing|failing|pending)(?: \(.*\))?")
@@ -70,38 +61,27 @@ _NODE_TIMED = re.compile(r".* \([\d.]+ms\)(?: #.*)?")
 
 
 def jest(lines: Sequence[str]) -> ParsedTests | None:
-    """The tests by the tree of `--verbose`, which is also printed for a single file; else the failed ones."""
     ends = [line for line in lines if _JEST_END.fullmatch(line)]
     if not ends:
         return None
-    suites: dict[int, str] = {}
-    file, named, bad = "", [], []
+    file, bad = "", []
     for line in lines:
         if match := _JEST_FILE.fullmatch(line):
-            file, suites = match[2].removeprefix("./"), {}
-        elif file and (match := _JEST_LINE.fullmatch(line)):
-            depth = len(match[1])
-            named.append((path_of((file, *_above(suites, depth), match[3])), _MARKS[match[2]]))
+            file = match[2].removeprefix("./")
         elif file and (match := _JEST_BAD.fullmatch(line)):
-            suites = {}
             if match[1] == _NOT_RUN:
                 bad.append(file)
-            elif " › " in match[1] or match[1] != "Console":
+            elif match[1] != "Console":
                 bad.append(path_of((file, *match[1].split(" › "))))
-        elif file and (match := _SUITE.fullmatch(line)):
-            suites = {depth: name for depth, name in suites.items() if depth < len(match[1])}
-            suites[len(match[1])] = match[2]
-    return _of("jest's output", named, bad, _totals(ends))
+    return _of("jest's output", (), bad, _totals(ends))
 
 
 def vitest(lines: Sequence[str]) -> ParsedTests | None:
-    """The tests by the lines of the verbose reporter; else the failed ones."""
     ends = [line for line in lines if _VITEST_END.fullmatch(line)]
     if not ends:
         return None
-    named = [(match[2], _MARKS[match[1]]) for line in lines if (match := _VITEST_LINE.fullmatch(line))]
     bad = [match[1] for line in lines if (match := _VITEST_BAD.fullmatch(line))]
-    return _of("vitest's output", named, bad, _totals(line.rpartition(" (")[0] for line in ends))
+    return _of("vitest's output", (), bad, _totals(line.rpartition(" (")[0] for line in ends))
 
 
 def mocha(lines: Sequence[str]) -> ParsedTests | None:
@@ -200,72 +180,10 @@ def _of(
     return tests
 
 
-_JEST_FAILED_FILE = re.compile(r"FAIL +(\S+)(?: \([\d.]+ m?s\))?")
-
-
-def why_jest(lines: Sequence[str]) -> Iterator[Reason]:
-    file = ""
-    for index, line in enumerate(lines):
-        if match := _JEST_FAILED_FILE.fullmatch(line):
-            file = match[1].removeprefix("./")
-        elif file and (match := _JEST_BAD.fullmatch(line)):
-            suites = () if match[1] == "Test suite failed to run" else match[1].split(" › ")
-            yield path_of((file, *suites)), lines[index + 1 : index + REASON_LINES]
-
-
-def why_vitest(lines: Sequence[str]) -> Iterator[Reason]:
-    for index, line in enumerate(lines):
-        if match := _VITEST_BAD.fullmatch(line):
-            yield match[1], lines[index + 1 : index + 2]
-
-
-def why_ava(lines: Sequence[str]) -> Iterator[Reason]:
-    """After the list, each failed test's name on a line of its own, the source around the place, then the error."""
-    rule = next((index for index, line in enumerate(lines) if line == "  ─"), len(lines))
-    for index, line in enumerate(lines[rule:], rule):
-        if (
-            re.fullmatch(r"  \S.*", line)
-            and lines[index - 1 : index] == [""]
-            and lines[index + 1 : index + 2] == [""]
-        ):
-            why = [
-                other
-                for other in lines[index + 2 : index + REASON_LINES]
-                if not re.match(r"  (?: *\d+: |\S+:\d+$)", other)
-            ]
-            yield path_of(line[2:].split(" › ")), why
-
-
-def why_mocha(lines: Sequence[str]) -> Iterator[Reason]:
-    """Its list after the figures has the suites and the name on lines of their own, the last with a colon."""
-    for index, line in enumerate(lines):
-        if not (match := NUMBERED.fullmatch(line)):
-            continue
-        parts = [match[1]]
-        for number, other in enumerate(lines[index + 1 : index + 20], index + 1):
-            if parts[-1].endswith(":") and not other.strip():
-                yield path_of((*parts[:-1], parts[-1][:-1])), lines[number : number + REASON_LINES]
-                break
-            if not other.startswith("    ") or not other.strip():
-                break
-            parts.append(other)
-
-
-_NODE_BAD = re.compile(r"✖ (.*?)(?: \([\d.]+ms\))?")
-
-
-def why_node(lines: Sequence[str]) -> Iterator[Reason]:
-    inside = False
-    for index, line in enumerate(lines):
-        inside = inside or line == "✖ failing tests:"
-        if inside and (match := _NODE_BAD.fullmatch(line)):
-            yield match[1], lines[index + 1 : index + 2]
-
-
 RUNNERS = (
-    Runner(jest, why_jest),
-    Runner(vitest, why_vitest),
-    Runner(mocha, why_mocha),
-    Runner(ava, why_ava),
-    Runner(node, why_node),
+    Runner(jest),
+    Runner(vitest),
+    Runner(mocha),
+    Runner(ava),
+    Runner(node),
 )

@@ -12,7 +12,7 @@ from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.outline import CLASSES
 from bot.ecosystems.record import Action, Ecosystem, Files
 from bot.ecosystems.suite import Suite
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
 from bot.ecosystems.uses import uses
 
 
@@ -63,12 +63,6 @@ def phpunit(lines: Sequence[str]) -> ParsedTests | None:
     return tests
 
 
-def why_phpunit(lines: Sequence[str]) -> Iterator[Reason]:
-    for index, line in enumerate(lines):
-        if match := _PHPUNIT_TEST.fullmatch(line):
-            yield match[1], lines[index + 1 : index + 2]
-
-
 def _declared(data: Any) -> Iterator[str]:
     yield from (*table(data, "require"), *table(data, "require-dev"))
 
@@ -105,7 +99,7 @@ ECOSYSTEM = Ecosystem(
     folders=("vendor",),
     offline={"COMPOSER_DISABLE_NETWORK": "1"},
     copies='A package copied into vendor is not the tree: let Composer link it (`"symlink": true`)',
-    runners=(Runner(phpunit, why_phpunit),),
+    runners=(Runner(phpunit),),
     outline={".php": CLASSES},
     suites=(
         Suite(

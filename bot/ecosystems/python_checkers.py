@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from posixpath import join
 
-from bot.ecosystems.checker import CONSIDERED, IGNORED, OURS, Checker, Tree, above, beside, topmost
+from bot.ecosystems.checker import CONSIDERED, IGNORED, OURS, Checker, Tree, above, beside, everywhere
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, Form, entries, from_one, mapping, parsed
 from bot.ecosystems.checkers import SETTINGS, has_settings
 
@@ -78,14 +78,10 @@ def _of_python(checker: Checker, tree: Tree, folders: Sequence[str]) -> Iterator
 
 
 def _ruff_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
-    """ruff reads settings of nested folders itself, but not with `--select`."""
-    configured = _configured(checker.name, tree)
-    for project in _of_python(checker, tree, topmost(configured)):
-        if project.folder in configured:
-            yield replace(project, excluded_folders=())
-        else:
-            # Without a configuration, report only errors that keep code from running.
-            yield replace(project, arguments=(*project.arguments, "--select", "E9,F"))
+    """ruff reads settings of nested folders itself. Without any it reports only errors that keep code from running."""
+    select = () if _configured(checker.name, tree) else ("--select", "E9,F")
+    for project in everywhere(replace(checker, suffixes=_SUFFIXES), tree):
+        yield replace(project, suffixes=(), arguments=(*checker.arguments, *select))
 
 
 def _ty_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
@@ -150,7 +146,6 @@ CHECKERS: tuple[Checker, ...] = (
         OURS,
         settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *IGNORED),
         hides="invalid-syntax",
-        exclude_option="--extend-exclude=./{}",
         projects=_ruff_projects,
         always=True,
     ),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
 
 _PYTEST_SUMMARY = re.compile(
     r"(?:=+ )?(?:no tests ran|\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?"
@@ -21,17 +21,6 @@ _PYTEST_WORDS = {
     "skipped": SKIPPED,
     "xfailed": SKIPPED,
 }
-_PYTEST_STATES = {
-    "PASSED": PASSED,
-    "XPASS": PASSED,
-    "FAILED": FAILED,
-    "ERROR": FAILED,
-    "SKIPPED": SKIPPED,
-    "XFAIL": SKIPPED,
-}
-_STATE_WORD = "|".join(_PYTEST_STATES)
-_VERBOSE_END = re.compile(rf" ({_STATE_WORD})(?: \(.*\))?(?: +\[ *\d+%\])?\Z")
-_VERBOSE_WORKER = re.compile(rf"\[gw\d+\](?: \[ *\d+%\])? ({_STATE_WORD}) (\S.*::.*?) ?")
 _SHORT = re.compile(r"(?:FAILED|ERROR) (.+?)(?: - .*)?")
 
 _RAN = re.compile(r"Ran (\d+) tests? in [\d.]+s")
@@ -52,39 +41,20 @@ _NOT_LOADED = "unittest.loader._FailedTest"
 
 
 def pytest(lines: Sequence[str]) -> ParsedTests | None:
-    """The tests by the verbose lines; else the failed ones, by the short summary."""
-    ends = [number for number, line in enumerate(lines) if _PYTEST_SUMMARY.fullmatch(line)]
+    """The failed tests, by the short summary: where names matter, pytest writes a report."""
+    ends = [line for line in lines if _PYTEST_SUMMARY.fullmatch(line)]
     if not ends:
         return None
     totals = {PASSED: 0, FAILED: 0, SKIPPED: 0}
     for end in ends:
-        for number, word in _PYTEST_FIGURE.findall(lines[end]):
+        for number, word in _PYTEST_FIGURE.findall(end):
             if word in _PYTEST_WORDS:
                 totals[_PYTEST_WORDS[word]] += int(number)
-    named = [match for line in lines if (match := _pytest_line(line))]
-    collected = [name for name in _pytest_short(lines) if "::" not in name]
-    if named and len(named) + len(collected) >= sum(totals.values()):
-        tests = ParsedTests("pytest's output")
-        for name, state in named:
-            tests.add(name, state)
-        for name in collected:
-            tests.add(name, FAILED)
-        return tests
     tests = ParsedTests("pytest's output", whole=False)
     for name in dict.fromkeys(_pytest_short(lines)):
         tests.add(name, FAILED)
     tests.totals = totals
     return tests
-
-
-def _pytest_line(line: str) -> tuple[str, str] | None:
-    if match := _VERBOSE_WORKER.fullmatch(line):
-        return match[2], _PYTEST_STATES[match[1]]
-    match = _VERBOSE_END.search(line) if "::" in line else None
-    name = line[: match.start()] if match else ""
-    if match is None or "::" not in name or name.startswith((" ", "FAILED ", "ERROR ", "E  ")):
-        return None
-    return name, _PYTEST_STATES[match[1]]
 
 
 def _pytest_short(lines: Sequence[str]) -> list[str]:
@@ -168,45 +138,4 @@ def _unittest_totals(lines: Sequence[str], ran: int, failed: int) -> dict[str, i
     return {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}
 
 
-_PYTEST_WHY = re.compile(r"(?:FAILED|ERROR) (.+?) - (.+)")
-_PYTEST_COLLECTING = re.compile(r"_+ ERROR collecting (\S+) _+")
-
-
-def why_pytest(lines: Sequence[str]) -> Iterator[Reason]:
-    file = last = ""
-    for line in lines:
-        if match := _PYTEST_COLLECTING.fullmatch(line):
-            file, last = match[1], ""
-        elif file and line.startswith("E   "):
-            last = line[1:]
-        elif line.startswith(("____", "====")):
-            if file and last:
-                yield file, [last]
-            file = ""
-        elif match := _PYTEST_WHY.fullmatch(line):
-            yield match[1], [match[2]]
-
-
-_UNITTEST_HEADER = re.compile(r"(?:FAIL|ERROR): (\S+) \(([\w.<>]+)\).*")
-
-
-def why_unittest(lines: Sequence[str]) -> Iterator[Reason]:
-    """The line after the last frame of the traceback: the message of an assertion may have many."""
-    for index, line in enumerate(lines):
-        if not (match := _UNITTEST_HEADER.fullmatch(line)) or lines[index + 1 : index + 2] != [
-            _UNITTEST_RULES[1]
-        ]:
-            continue
-        block = []
-        for other in lines[index + 2 : index + 400]:
-            if other in _UNITTEST_RULES:
-                break
-            block.append(other)
-        frames = [number for number, other in enumerate(block) if other.startswith("  File ")]
-        rest = block[frames[-1] + 1 :] if frames else block
-        name = match[2].removeprefix(f"{_NOT_LOADED}.")
-        whole = name if name == match[1] or name.endswith(f".{match[1]}") else f"{name}.{match[1]}"
-        yield whole, [other for other in rest if not other.startswith(" ")]
-
-
-RUNNERS = (Runner(pytest, why_pytest, "pytest", _PYTEST_SUMMARY), Runner(unittest, why_unittest))
+RUNNERS = (Runner(pytest, "pytest", _PYTEST_SUMMARY), Runner(unittest))

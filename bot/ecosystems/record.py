@@ -19,7 +19,7 @@ from bot.ecosystems.uses import Use
 
 
 class Files(Protocol):
-    """The files of one commit, below one folder."""
+    """The files of one commit."""
 
     @property
     def paths(self) -> Collection[str]: ...

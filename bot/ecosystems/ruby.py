@@ -11,12 +11,9 @@ from bot.ecosystems.record import Action, Ecosystem, Files, Pin, Setup
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_results import (
     FAILED,
-    NUMBERED,
     PASSED,
-    REASON_LINES,
     SKIPPED,
     ParsedTests,
-    Reason,
     Runner,
 )
 from bot.ecosystems.uses import uses
@@ -63,15 +60,6 @@ def rspec(lines: Sequence[str]) -> ParsedTests | None:
     return tests
 
 
-def why_rspec(lines: Sequence[str]) -> Iterator[Reason]:
-    for index, line in enumerate(lines):
-        if match := NUMBERED.fullmatch(line):
-            after = lines[index + 1 : index + REASON_LINES]
-            blank = next((number for number, one in enumerate(after) if not one.strip()), len(after))
-            if any("Failure/Error:" in one for one in after[:blank]):
-                yield match[1], after[blank:]
-
-
 ECOSYSTEM = Ecosystem(
     name="ruby",
     manifests=("Gemfile", "*.gemspec", "Rakefile"),
@@ -114,7 +102,7 @@ ECOSYSTEM = Ecosystem(
     ),
     folders=("vendor", "bundle", ".bundle"),
     copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",
-    runners=(Runner(rspec, why_rspec),),
+    runners=(Runner(rspec),),
     outline={".rb": MODULES},
     suites=(
         Suite(

@@ -5,31 +5,18 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from posixpath import join, normpath
 from typing import Any
 
-from bot.ecosystems.checker import (
-    ANY,
-    CONSIDERED,
-    PATH,
-    Checker,
-    Tree,
-    above,
-    beside,
-    is_in,
-    ranked,
-    strings,
-    table,
-)
+from bot.ecosystems.checker import ANY, PATH, Checker, table, topmost_with
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
 from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Ecosystem, Files, Pin, Setup
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Reason, Runner
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
 from bot.ecosystems.uses import uses
 
 
@@ -117,26 +104,6 @@ def nextest(lines: Sequence[str]) -> ParsedTests | None:
     return tests
 
 
-_CARGO_TEST = re.compile(r"---- (\S.*?) stdout ----")
-_NEXTEST_BAD = re.compile(r" +(?:FAIL|TIMEOUT|ABORT|SIG\w+) \[[^\]]*\](?: \([^)]*\))? (\S+ \S.*)")
-_PANIC = re.compile(r" *thread '.*' (?:\(\d+\) )?panicked at (.*)")
-
-
-def why_rust(lines: Sequence[str]) -> Iterator[Reason]:
-    """The message after `panicked at`, of cargo test and of nextest."""
-    where = name = ""
-    for index, line in enumerate(lines):
-        if match := _RUNNING.fullmatch(line):
-            where = match[1] or ""
-        elif match := _CARGO_TEST.fullmatch(line):
-            name = f"{where}::{match[1]}" if where else match[1]
-        elif match := _NEXTEST_BAD.fullmatch(line):
-            name = match[1]
-        elif name and (match := _PANIC.fullmatch(line)):
-            yield name, lines[index + 1 : index + 5] if match[1].endswith(":") else [match[1]]
-            name = ""
-
-
 def _cargo_messages(output: str) -> Iterator[Find]:
     """Parse one object a line. A library is compiled twice, as itself and for its tests: duplicates are left out."""
     seen: set[str] = set()
@@ -201,42 +168,6 @@ def _declared(data: Any) -> Iterator[str]:
     for one in tables:
         for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
             yield from table(one, kind)
-
-
-def _projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
-    """Packages and workspaces. A workspace includes its members."""
-    folders: list[str] = []
-    roots: dict[str, dict[str, Any]] = {}
-    for folder in sorted(
-        tree.folders_with(checker.manifest), key=lambda folder: (len(above(folder)), folder)
-    ):
-        if any(_is_member(folder, root, settings) for root, settings in roots.items()):
-            continue
-        folders.append(folder)
-        if len(folders) <= CONSIDERED:
-            workspace = _toml(tree.text(join(folder, checker.manifest))).get("workspace")
-            if isinstance(workspace, dict):
-                roots[folder] = workspace
-    return beside(checker, ranked(folders))
-
-
-def _toml(text: str | None) -> dict[str, Any]:
-    try:
-        return tomllib.loads((text or "")[:_LARGEST_MANIFEST])
-    except (ValueError, RecursionError):
-        return {}
-
-
-def _is_member(folder: str, root: str, workspace: Mapping[str, Any]) -> bool:
-    """Whether the folder is a member: any folder below the root that is not excluded, since cargo refuses others."""
-    if folder == root or not is_in(folder, root):
-        return False
-    relative = folder[len(root) + 1 :] if root else folder
-    excluded, member = (
-        any(is_in(relative, normpath(entry)) for entry in strings(workspace.get(key)))
-        for key in ("exclude", "members")
-    )
-    return member or not excluded
 
 
 _CRATE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,80}\Z")
@@ -312,7 +243,7 @@ ECOSYSTEM = Ecosystem(
             ("rust-analyzer", "cargo check"),
         ),
     ),
-    runners=(Runner(cargo, why_rust), Runner(nextest, why_rust)),
+    runners=(Runner(cargo), Runner(nextest)),
     forms={"cargo": _cargo_messages},
     related=_crates,
     checking={"CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": "{tmp}/cargo-target"},
@@ -366,7 +297,7 @@ ECOSYSTEM = Ecosystem(
             exits=(0, 101),
             settings=("**/Cargo.toml", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml"),
             hides=ANY,
-            projects=_projects,
+            projects=topmost_with("Cargo.toml"),
             manifest="Cargo.toml",
         ),
     ),

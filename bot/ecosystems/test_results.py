@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -54,16 +54,11 @@ class ParsedTests:
             self._failed.add(name)
 
     def explain(self, name: str, reason: str) -> None:
-        """Record why a test failed, in one line; the first reason counts. `name` may be the last part of the name."""
+        """Record why a test failed, in one line; the first reason counts."""
         self._explained += 1
-        if not reason or self._explained > _MOST_REASONS or self._full:
-            return
         name = shortened(name)
-        ends = (f" > {name}", f" {name}", f"::{name}")
-        some = self.names[FAILED][:_MOST_REASONS]
-        known = [name] if name in self._failed else [one for one in some if one.endswith(ends)]
-        if whole := next((one for one in known if one not in self.reasons), ""):
-            self.reasons[whole] = reason
+        if reason and self._explained <= _MOST_REASONS and not self._full and name in self._failed:
+            self.reasons.setdefault(name, reason)
 
     def merge(self, other: ParsedTests) -> None:
         """Add the results of another runner of the same check."""
@@ -111,29 +106,11 @@ def path_of(parts: Iterable[str]) -> str:
     return " > ".join(part.strip() for part in parts if part.strip())
 
 
-Reason = tuple[str, Sequence[str]]
-"""A test that failed, or the last part of its name, and the lines that say why."""
-
-REASON_LINES = 14
-"""Lines in which the reason of a failure is searched."""
-
-DETAIL = re.compile(r"(?:[-+] )?(?:[Ee]xpected|[Rr]eceived|[Aa]ctual|left|right|got) {0,40}:.*")
-"""A line with an expected or a received value."""
-
-NUMBERED = re.compile(r" {2,4}\d+\) (\S.*)")
-
-
-def unexplained(lines: Sequence[str]) -> Iterator[Reason]:
-    """For runners whose word for the state is the reason."""
-    return iter(())
-
-
 class Runner(NamedTuple):
-    """A test runner. `read` parses its tests from lines of output, `None` if it did not run; `explain` yields why tests
-    failed. One that can be told to write a report has a `name`, and `end`, which matches the last line of a run: the
-    report is about the last run only."""
+    """A test runner. `read` parses its tests from lines of output, `None` if it did not run. One that can be told to
+    write a report has a `name`, and `end`, which matches the last line of a run: the report is about the last run only.
+    """
 
     read: Callable[[Sequence[str]], ParsedTests | None]
-    explain: Callable[[Sequence[str]], Iterator[Reason]] = unexplained
     name: str = ""
     end: re.Pattern[str] | None = None

@@ -39,11 +39,6 @@ _TITLE = re.compile(
     r"(run )?((the|all|unit|our|full|python|js|backend|frontend) )*"
     r"(?P<name>tests?|lint(?=ers?$|ing$|$)|type-?check(?=s$|ing$|$))(ers?|ing|s)?( suite)?"
 )
-_FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,60}")  # a folder's name gets into a command
-_MOST_FOLDERS = 6
-_NO_PROJECT = re.compile(
-    r"(?i)(test|example|fixture|sample|doc|bench|fuzz|demo|script|tool|third_?party|vendor)"
-)
 _VERSION = r"\A\s*v?(\d[\w./*-]*)\s*\Z|^{}(?:js|lang)?\s+(\d[\w.]*)$"
 _INSTALLS = "it installs, and what is installed here is used"
 _UNKNOWN = "nothing in it is known to test, check or build"
@@ -73,11 +68,7 @@ def files_read(paths: Collection[str]) -> list[str]:
         for one in ecosystems()
         for name in (*one.manifests, *one.also_read, *(pin.file for pin in one.pins))
     }
-    return [
-        path
-        for path in paths
-        if (path.count("/") <= 1 and path.rpartition("/")[2] in named) or path.startswith(".github/")
-    ][:300]
+    return [path for path in paths if path in named or path.startswith(".github/")][:300]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +146,9 @@ class _Detector:
             self.prepare.clear()
             self._prepare(self.workflows.copilot)
         of_ci = any(check.use is Use.TESTS for check in self.checks)
-        folders = self._project_folders()
-        root = self.read.without(folders)
-        self._suggest("", root, fallback=of_ci)
-        for folder in folders:
-            self._suggest(folder, self.read.below(folder), fallback=of_ci)
+        self._suggest(fallback=of_ci)
         self.checks.sort(key=lambda check: (-check.use, check.fallback))
-        setup = [
-            *self._setup("", root),
-            *(step for one in folders for step in self._setup(one, self.read.below(one))),
-        ]
+        setup = list(self._setup())
         # What compiles also downloads in its tests, so CI need not install.
         self.prepare += [
             CIStep("Download what the tests need", step.source, raw={"run": step.command})
@@ -281,35 +265,29 @@ class _Detector:
         else:
             self.checks.append(DetectedCheck(self._name(step.name), command, use, step.source, part=part))
 
-    def _suggest(self, folder: str, read: Read, *, fallback: bool) -> None:
-        """Add the commands that the manifests of a folder suggest; as a `fallback`, only tests."""
+    def _suggest(self, *, fallback: bool) -> None:
+        """Add the commands that the manifests suggest; as a `fallback`, only tests."""
         for ecosystem in ecosystems():
             has_tests = any(check.use is Use.TESTS for check in self.checks)
-            if not ecosystem.is_in(read) and (folder or ecosystem.name != "python"):
+            if not ecosystem.is_in(self.read) and ecosystem.name != "python":
                 continue  # a test file is enough for Python
-            for line in (
-                ecosystem.checks(read) if not has_tests or fallback or ecosystem.name != "general" else ()
-            ):
-                use = use_of(shlex.split(line.rpartition(" && ")[2])) or Use.TESTS
-                command = f"cd {folder} && {line}" if folder else line
-                if (use is Use.TESTS or not fallback) and all(
-                    check.command != command for check in self.checks
-                ):
-                    name = self._name(f"{folder}: {line}" if folder else line.rpartition(" && ")[2])
-                    source = source_of(folder or "the files")
+            if has_tests and not fallback and ecosystem.name == "general":
+                continue
+            for command in ecosystem.checks(self.read):
+                line = command.rpartition(" && ")[2]
+                use = use_of(shlex.split(line)) or Use.TESTS
+                is_new = all(check.command != command for check in self.checks)
+                if is_new and (use is Use.TESTS or not fallback):
+                    name, source = self._name(line), source_of("the files")
                     self.checks.append(DetectedCheck(name, command, use, source, fallback))
 
-    def _setup(self, folder: str, read: Read) -> Iterator[Step]:
+    def _setup(self) -> Iterator[Step]:
+        commands = [check.command for check in self.checks]
         for ecosystem in ecosystems():
-            commands = [check.command for check in self.checks]
-            if not ecosystem.is_in(read) or not self._is_used(ecosystem.name, commands):
-                continue
-            if setup := ecosystem.setup(read, commands):
-                inside = f"{folder}/" if folder else ""
-                command = f"cd {folder} && {setup.command}" if folder else setup.command
-                makes = f"{inside}{setup.makes}" if setup.makes else ""
-                source = source_of(f"{inside}{ecosystem.name}")
-                yield Step(command, source, setup.egress, makes, ecosystem.compiles)
+            is_due = ecosystem.is_in(self.read) and self._is_used(ecosystem.name, commands)
+            if is_due and (setup := ecosystem.setup(self.read, commands)):
+                source = source_of(ecosystem.name)
+                yield Step(setup.command, source, setup.egress, setup.makes, ecosystem.compiles)
 
     def _is_used(self, name: str, commands: Sequence[str]) -> bool:
         """Whether a check belongs to the ecosystem, or to none by its words."""
@@ -317,18 +295,6 @@ class _Detector:
             ecosystem_of(part.words) for command in commands for part in statements(command) if part.words
         }
         return bool(commands) and (name in named or bool(named & {"", "general"}))
-
-    def _project_folders(self) -> list[str]:
-        """Return folders below the root with a manifest whose kind the root does not have."""
-        names = {name for one in ecosystems() if one.name != "general" for name in one.manifests}
-        folders = {
-            folder
-            for folder, _, name in (path.partition("/") for path in self.read.paths)
-            if name in names - set(self.read.paths)
-            and _FOLDER.fullmatch(folder)
-            and not _NO_PROJECT.match(folder)
-        }
-        return sorted(folders)[:_MOST_FOLDERS]
 
     def _name(self, title: str) -> str:
         """Return a short name that no other check has."""

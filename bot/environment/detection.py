@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.ecosystems.servers import Service
@@ -72,33 +72,22 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The files of one commit below `prefix`: a `bot.ecosystems.record.Files`."""
+    """The files of one commit: a `bot.ecosystems.record.Files`."""
 
     paths: frozenset[str]
     read: Callable[[str], str | None]
     parser: Parser
-    prefix: str = ""
     unread: dict[str, Omission] = field(default_factory=dict)
     """Files that could not be parsed, by path."""
     _values: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def text(self, path: str) -> str | None:
-        return self.read(self.prefix + path)
-
-    def below(self, folder: str) -> Read:
-        prefix = f"{folder}/"
-        paths = frozenset(path.removeprefix(prefix) for path in self.paths if path.startswith(prefix))
-        return replace(self, paths=paths, prefix=prefix)
-
-    def without(self, folders: Collection[str]) -> Read:
-        return replace(
-            self, paths=frozenset(path for path in self.paths if path.partition("/")[0] not in folders)
-        )
+        return self.read(path)
 
     def parsed(self, path: str, function: Callable[[str], Any]) -> Any:
         """Return what `function` returns for the file; `None` if there is no file or it cannot be parsed. The value is
         the repository's, and may be anything that JSON can hold."""
-        content, path = self.text(path), self.prefix + path
+        content = self.text(path)
         if not content:
             return None
         key = (path, function.__qualname__)

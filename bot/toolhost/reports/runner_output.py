@@ -24,14 +24,16 @@ def parse(text: str, drop: str = "") -> ParsedTests | None:
         tests = runner.read(lines)
         if tests is None:
             continue
-        if tests.names[FAILED]:
-            for name, why in runner.explain(lines):
-                tests.explain(name, reasons.one_line(why))
         if whole is None:
             whole = tests
         else:
             whole.merge(tests)
-    return whole or _counted(lines)
+    if whole is None:
+        return _counted(lines)
+    unexplained = [name for name in whole.names[FAILED] if name not in whole.reasons]
+    for name, reason in reasons.of_output(lines, unexplained) if unexplained else ():
+        whole.explain(name, reason)
+    return whole
 
 
 def _counted(lines: Sequence[str]) -> ParsedTests | None:
