@@ -14,6 +14,7 @@ from bot.ecosystems.test_results import (
     ParsedTests,
     Runner,
     path_of,
+    tests_of,
 )
 
 _MARKS = {
@@ -70,18 +71,19 @@ def jest(lines: Sequence[str]) -> ParsedTests | None:
             file = match[2].removeprefix("./")
         elif file and (match := _JEST_BAD.fullmatch(line)):
             if match[1] == _NOT_RUN:
-                bad.append(file)
+                bad.append((file, FAILED))
             elif match[1] != "Console":
-                bad.append(path_of((file, *match[1].split(" › "))))
-    return _of("jest's output", (), bad, _totals(ends))
+                bad.append((path_of((file, *match[1].split(" › "))), FAILED))
+    return tests_of("jest's output", bad, _totals(ends), only_failed=True)
 
 
 def vitest(lines: Sequence[str]) -> ParsedTests | None:
     ends = [line for line in lines if _VITEST_END.fullmatch(line)]
     if not ends:
         return None
-    bad = [match[1] for line in lines if (match := _VITEST_BAD.fullmatch(line))]
-    return _of("vitest's output", (), bad, _totals(line.rpartition(" (")[0] for line in ends))
+    bad = [(match[1], FAILED) for line in lines if (match := _VITEST_BAD.fullmatch(line))]
+    totals = _totals(line.rpartition(" (")[0] for line in ends)
+    return tests_of("vitest's output", bad, totals, only_failed=True)
 
 
 def mocha(lines: Sequence[str]) -> ParsedTests | None:
@@ -100,9 +102,8 @@ def mocha(lines: Sequence[str]) -> ParsedTests | None:
             state = FAILED if match[3] else _MARKS[match[2]]
             named.append((path_of((*_above(suites, len(match[1])), match[4])), state))
         elif match := _SUITE.fullmatch(line):
-            suites = {depth: name for depth, name in suites.items() if depth < len(match[1])}
             suites[len(match[1])] = match[2]
-    return _of("mocha's output", named, [name for name, state in named if state == FAILED], _totals(ends))
+    return tests_of("mocha's output", named, _totals(ends))
 
 
 def ava(lines: Sequence[str]) -> ParsedTests | None:
@@ -139,19 +140,15 @@ def node(lines: Sequence[str]) -> ParsedTests | None:
             continue
         depth, mark, name, directive = len(match[1]), match[2], match[3], match[4]
         if mark == "▶" and not _NODE_TIMED.fullmatch(line):
-            suites = {other: suite for other, suite in suites.items() if other < depth} | {depth: name}
-        elif suites.get(depth) == name or mark == "▶":
-            suites = {other: suite for other, suite in suites.items() if other < depth}
-        else:
+            suites[depth] = name
+        elif suites.pop(depth, "") != name and mark != "▶":
             state = SKIPPED if "# SKIP" in directive or "# TODO" in directive else _MARKS[mark]
             named.append((path_of((*_above(suites, depth), name)), state))
-    totals = dict.fromkeys(STATES, 0)
-    for match in figures:
-        totals[_WORDS[match[1]]] += int(match[2])
-    return _of("node --test's output", named, [name for name, state in named if state == FAILED], totals)
+    return tests_of("node --test's output", named, _totals(f"{match[2]} {match[1]}" for match in figures))
 
 
 def _above(suites: dict[int, str], depth: int) -> list[str]:
+    """The names of the suites around a test, of which `suites` has the last at each depth."""
     return [suites[other] for other in sorted(suites) if other < depth]
 
 
@@ -162,22 +159,6 @@ def _totals(ends: Iterable[str]) -> dict[str, int]:
             if word in _WORDS:
                 totals[_WORDS[word]] += int(number)
     return totals
-
-
-def _of(
-    source: str, named: Sequence[tuple[str, str]], bad: Iterable[str], totals: dict[str, int]
-) -> ParsedTests:
-    """All `named` tests if they are as many as the runner counts, else only the failed ones."""
-    if named and len(named) == sum(totals.values()):
-        tests = ParsedTests(source)
-        for name, state in named:
-            tests.add(name, state)
-        return tests
-    tests = ParsedTests(source, whole=False)
-    for name in dict.fromkeys(bad):
-        tests.add(name, FAILED)
-    tests.totals = totals
-    return tests
 
 
 RUNNERS = (

@@ -12,7 +12,7 @@ from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.outline import CLASSES
 from bot.ecosystems.record import Action, Ecosystem, Files
 from bot.ecosystems.suite import Suite
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of
 from bot.ecosystems.uses import uses
 
 
@@ -42,25 +42,22 @@ def phpunit(lines: Sequence[str]) -> ParsedTests | None:
         return None
     ran = 0
     figures = dict.fromkeys(("Errors", "Failures", "Skipped", "Incomplete"), 0)
-    tests = ParsedTests("PHPUnit's output", whole=False)
     part = ""
-    bad: dict[str, None] = {}
+    bad: list[tuple[str, str]] = []
     for line in lines:
         if match := _PHPUNIT_PART.fullmatch(line):
             part = match[1]
         elif part in _BAD_PARTS and (match := _PHPUNIT_TEST.fullmatch(line)):
-            bad[match[1]] = None
+            bad.append((match[1], FAILED))
         elif match := _PHPUNIT_GOOD.fullmatch(line) or _PHPUNIT_END.fullmatch(line):
             part, ran = "", ran + int(match[1])
             for word, number in _PHPUNIT_FIGURE.findall(line):
                 figures[word] += int(number)
     if not ran:
         return None
-    for name in bad:
-        tests.add(name, FAILED)
     failed, skipped = figures["Errors"] + figures["Failures"], figures["Skipped"] + figures["Incomplete"]
-    tests.totals = {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}
-    return tests
+    totals = {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}
+    return tests_of("PHPUnit's output", bad, totals, only_failed=True)
 
 
 def _declared(data: Any) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of
 
 _PYTEST_SUMMARY = re.compile(
     r"(?:=+ )?(?:no tests ran|\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?"
@@ -50,11 +50,8 @@ def pytest(lines: Sequence[str]) -> ParsedTests | None:
         for number, word in _PYTEST_FIGURE.findall(end):
             if word in _PYTEST_WORDS:
                 totals[_PYTEST_WORDS[word]] += int(number)
-    tests = ParsedTests("pytest's output", whole=False)
-    for name in dict.fromkeys(_pytest_short(lines)):
-        tests.add(name, FAILED)
-    tests.totals = totals
-    return tests
+    bad = [(name, FAILED) for name in _pytest_short(lines)]
+    return tests_of("pytest's output", bad, totals, only_failed=True)
 
 
 def _pytest_short(lines: Sequence[str]) -> list[str]:
@@ -87,11 +84,8 @@ def unittest(lines: Sequence[str]) -> ParsedTests | None:
         for name in bad.keys() - set(names):
             tests.add(name, FAILED)
         return tests
-    tests = ParsedTests("unittest's output", whole=False)
-    for name in bad:
-        tests.add(name, FAILED)
-    tests.totals = _unittest_totals(lines, ran, len([name for name in bad if not name.endswith(_FIXTURES)]))
-    return tests
+    totals = _unittest_totals(lines, ran, len([name for name in bad if not name.endswith(_FIXTURES)]))
+    return tests_of("unittest's output", [(name, FAILED) for name in bad], totals, only_failed=True)
 
 
 def _unittest_lines(lines: Sequence[str]) -> list[tuple[str, str]]:

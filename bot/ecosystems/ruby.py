@@ -9,13 +9,7 @@ from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.outline import MODULES
 from bot.ecosystems.record import Action, Ecosystem, Files, Pin, Setup
 from bot.ecosystems.suite import Suite
-from bot.ecosystems.test_results import (
-    FAILED,
-    PASSED,
-    SKIPPED,
-    ParsedTests,
-    Runner,
-)
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of
 from bot.ecosystems.uses import uses
 
 
@@ -51,13 +45,11 @@ def rspec(lines: Sequence[str]) -> ParsedTests | None:
     ends = [match for line in lines if (match := _RSPEC_END.fullmatch(line))]
     if not ends:
         return None
-    tests = ParsedTests("RSpec's output", whole=False)
     named = (match for line in lines if line.startswith("rspec ") and (match := _RSPEC_BAD.fullmatch(line)))
-    for name in dict.fromkeys(f"{match[1]} {match[2] or ''}".rstrip() for match in named):
-        tests.add(name, FAILED)
+    bad = [(f"{match[1]} {match[2] or ''}".rstrip(), FAILED) for match in named]
     ran, failed, pending, outside = (sum(int(end[index] or 0) for end in ends) for index in range(1, 5))
-    tests.totals = {PASSED: max(ran - failed - pending, 0), FAILED: failed + outside, SKIPPED: pending}
-    return tests
+    totals = {PASSED: max(ran - failed - pending, 0), FAILED: failed + outside, SKIPPED: pending}
+    return tests_of("RSpec's output", bad, totals, only_failed=True)
 
 
 ECOSYSTEM = Ecosystem(

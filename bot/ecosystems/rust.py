@@ -16,7 +16,7 @@ from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Ecosystem, Files, Pin, Setup
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, STATES, ParsedTests, Runner, tests_of
 from bot.ecosystems.uses import uses
 
 
@@ -55,21 +55,15 @@ def cargo(lines: Sequence[str]) -> ParsedTests | None:
     results = [match for line in lines if (match := _CARGO_RESULT.fullmatch(line))]
     if not results:
         return None
-    tests = ParsedTests("cargo test's output")
-    where = ""
+    where, named = "", []
     for line in lines:
         if match := _RUNNING.fullmatch(line):
             where = match[1] or ""  # the name of a test in documentation begins with its file
         elif line.startswith("test ") and (state := _cargo_state(line)):
             name = line[len("test ") :].partition(" ... ")[0].removesuffix(" - should panic")
-            tests.add(f"{where}::{name}" if where else name, state)
-    if sum(tests.counts.values()) != sum(int(number) for match in results for number in match.groups()):
-        tests.whole = False
-        tests.totals = {
-            state: sum(int(match[index]) for match in results)
-            for index, state in enumerate((PASSED, FAILED, SKIPPED), 1)
-        }
-    return tests
+            named.append((f"{where}::{name}" if where else name, state))
+    totals = {state: sum(int(match[index]) for match in results) for index, state in enumerate(STATES, 1)}
+    return tests_of("cargo test's output", named, totals)
 
 
 def _cargo_state(line: str) -> str:
@@ -91,15 +85,11 @@ def nextest(lines: Sequence[str]) -> ParsedTests | None:
             good = match[1].startswith(("PASS", "LEAK", "FLAKY"))
             if match[1] != "SLOW":  # it goes on
                 states[f"{match[2]} {match[3]}"] = PASSED if good else FAILED
-    totals = dict.fromkeys((PASSED, FAILED, SKIPPED), 0)
+    totals = dict.fromkeys(STATES, 0)
     for end in ends:
         for number, word in _NEXTEST_FIGURE.findall(end[2]):
             totals[word if word in totals else FAILED] += int(number)
-    whole = len(states) == sum(int(end[1]) for end in ends)
-    tests = ParsedTests("cargo nextest's output", whole=whole)
-    for name, state in states.items():
-        if whole or state == FAILED:
-            tests.add(name, state)
+    tests = tests_of("cargo nextest's output", states.items(), {**totals, SKIPPED: 0})
     tests.totals = totals
     return tests
 

@@ -92,6 +92,21 @@ class ParsedTests:
         }
 
 
+def tests_of(
+    source: str, named: Iterable[tuple[str, str]], totals: dict[str, int], *, only_failed: bool = False
+) -> ParsedTests:
+    """The tests that a runner `named`, each with its state, if they are as many as its own `totals`; else, or if it
+    names `only_failed` ones, those that failed."""
+    listed = list(named)
+    whole = not only_failed and len(listed) == sum(totals.values())
+    tests = ParsedTests(source, whole=whole)
+    for name, state in listed if whole else dict.fromkeys(listed):
+        if whole or state == FAILED:
+            tests.add(name, state)
+    tests.totals = None if whole else totals
+    return tests
+
+
 def shortened(name: str) -> str:
     """`name` on one line; of a long one the beginning and a digest, so that names stay distinct."""
     line = " ".join("".join(c if c.isprintable() else " " for c in name[: 64 * _LONGEST]).split())
