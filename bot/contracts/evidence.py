@@ -114,6 +114,10 @@ class TestCounts:
     failed: int = 0
     skipped: int = 0
 
+    @property
+    def ran(self) -> int:
+        return self.passed + self.failed
+
 
 @dataclass(frozen=True, slots=True)
 class TestChanges:

@@ -138,6 +138,11 @@ class CheckResult:
     scope_note: str = ""
     as_they_were: TestsAsTheyWere | None = None
 
+    @property
+    def counts(self) -> TestCounts | None:
+        """Those of the tests with the change; `None` if unknown."""
+        return self.tests.after if self.tests else None
+
 
 CAN_CHANGE_TESTS = "can change what tests report"
 """The gravest `ChangedFile.sensitive`: no result of tests is reliable then."""

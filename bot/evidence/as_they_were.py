@@ -75,7 +75,7 @@ def compare(
     """Return the result of `run`, the base's tests on the changed source."""
     result = TestsAsTheyWere(
         run.run,
-        run.suite.counts if run.suite else None,
+        run.counts,
         files=suite.put_back[:_MOST_FILES],
         mixed=suite.mixed[:_MOST_FILES],
         inside=suite.inside[:_MOST_FILES],

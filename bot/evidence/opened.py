@@ -47,8 +47,7 @@ def no_evidence(
     languages = ecosystems_of(changed)
     one_is_silent = any(_fails_in_silence(check, execution) for check, execution in ran)
     for number, (check, execution) in enumerate(ran):
-        counts = execution.suite.counts if execution.suite else None
-        if execution.run.state is not CheckState.PASSED or not counts or not counts.passed + counts.failed:
+        if execution.run.state is not CheckState.PASSED or not execution.counts_tests:
             continue
         named = languages_of(check.command)
         about = [one for one in languages if not named or one.name in named]
@@ -59,9 +58,8 @@ def no_evidence(
 
 def _fails_in_silence(check: Check, execution: CheckExecution) -> bool:
     """Whether a command that tests fails, and no test that ran is known."""
-    counts = execution.suite.counts if execution.suite else None
-    ran = counts is not None and counts.passed + counts.failed > 0
-    return execution.run.state is CheckState.FAILED and Use.TESTS in uses_of(check.command) and not ran
+    failed = execution.run.state is CheckState.FAILED and not execution.counts_tests
+    return failed and Use.TESTS in uses_of(check.command)
 
 
 def excused(execution: CheckExecution, reason: str) -> CheckExecution:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from bot.contracts.evidence import TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.evidence.check import Check
 from bot.evidence.coverage import MeasuredCoverage
@@ -38,6 +39,15 @@ class CheckExecution:
     rerun_suite: SuiteResult | None = None
     coverage: MeasuredCoverage | None = None
     opened: frozenset[str] | None = None
+
+    @property
+    def counts(self) -> TestCounts | None:
+        return self.suite.counts if self.suite else None
+
+    @property
+    def counts_tests(self) -> bool:
+        """Whether tests that ran are known by name or number."""
+        return self.counts is not None and self.counts.ran > 0
 
 
 def failed_before(execution: CheckExecution) -> frozenset[str]:

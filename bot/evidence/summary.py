@@ -72,7 +72,7 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
     if not known:
         return _unverified(outcome, outcome.checks)
     near = [check for check in outcome.checks if is_near(check, outcome)]
-    if not bad and not any(check in known and counts_tests(check) for check in near):
+    if not bad and not any(check in known and check.counts and check.counts.ran for check in near):
         # A formatter that passes does not speak for tests, nor do the tests of another language.
         tests = [check for check in near if may_run_tests(check.command)]
         summary = _unverified(outcome, tests or outcome.checks)
@@ -92,10 +92,9 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
 def verifies(check: CheckResult) -> bool:
     """Whether the check is evidence: it passed and, as far as known, ran a test; or it failed and some of its tests
     passed."""
-    counts = check.tests.after if check.tests else None
     if check.after.state is CheckState.PASSED or check.flaky:
-        return counts is None or counts.passed + counts.failed > 0
-    return check.after.state is CheckState.FAILED and counts is not None and counts.passed > 0
+        return check.counts is None or check.counts.ran > 0
+    return check.after.state is CheckState.FAILED and check.counts is not None and check.counts.passed > 0
 
 
 def fails_without_base(check: CheckResult) -> bool:
@@ -111,12 +110,6 @@ def may_run_tests(command: str) -> bool:
     """Whether the command is not known to be only a linter or a type checker."""
     uses = uses_of(command)
     return not uses or not uses <= {Use.LINT, Use.TYPES}
-
-
-def counts_tests(check: CheckResult) -> bool:
-    """Whether a number of tests ran with the change, by the runner's report or output."""
-    counts = check.tests.after if check.tests else None
-    return counts is not None and counts.passed + counts.failed > 0
 
 
 def is_near(check: CheckResult, outcome: Outcome) -> bool:
@@ -139,10 +132,8 @@ def uses_of(command: str) -> set[Use]:
 
 
 def _related(check: CheckResult) -> str:
-    counts = check.tests.after if check.tests else None
-    if counts is not None and counts.passed and not counts.failed:
-        fixed = _fixed([check])
-        result = f"{counts.passed:,} passed{fixed}"
+    if check.counts is not None and check.counts.passed and not check.counts.failed:
+        result = f"{check.counts.passed:,} passed{_fixed([check])}"
     else:
         result = ", ".join(_counted([check]))
     return (
@@ -160,8 +151,8 @@ def _counted(checks: Sequence[CheckResult], other: str = "") -> list[str]:
         parts.append(f"{count_of(new, 'new test')} {'fails' if new == 1 else 'fail'}")
     if more := sum(map(more_failing, checks)):
         parts.append(f"{count_of(more, 'test')} more {'fails' if more == 1 else 'fail'} than before")
-    with_tests = [check for check in checks if check.tests and check.tests.after]
-    counts = [check.tests.after for check in with_tests if check.tests and check.tests.after]
+    with_tests = [check for check in checks if check.counts]
+    counts = [check.counts for check in with_tests if check.counts]
     passed, failed = sum(one.passed for one in counts), sum(one.failed for one in counts)
     if passed + failed:
         parts.append(f"{passed:,} of {count_of(passed + failed, 'test')} pass{_fixed(with_tests)}")
@@ -221,7 +212,7 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
         case CheckState.FAILED:
             explanation = f"`{check_title(check)}` fails, as before the change, and names no test that passes"
             return _unverified_summary("the check fails, as before", "Nothing is verified", explanation)
-        case CheckState.PASSED if check.tests and check.tests.after:
+        case CheckState.PASSED if check.counts:
             return _not_run_summary(f"`{check_title(check)}` passed, and every test in it was skipped")
         case CheckState.PASSED:
             explanation = f"`{check_title(check)}` passed, and it names no test that ran"
@@ -242,7 +233,7 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
 
 
 def _failing_without_base(check: CheckResult) -> CheckSummary:
-    counts = check.tests.after if check.tests else None
+    counts = check.counts
     what = count_of(counts.failed, "test") if counts and counts.failed else "a check"
     return _unverified_summary(
         f"{what} {'fail' if counts and counts.failed > 1 else 'fails'}, and did not end before the change",

@@ -182,7 +182,7 @@ def _run(run: CheckRun, tests: TestCounts | None) -> Line:
         return state
     counts = ""
     if tests is not None:
-        number = f"{tests.passed + tests.failed:,}"
+        number = f"{tests.ran:,}"
         number = f"{tests.failed:,} of {number}" if tests.failed else number
         counts = f" ({number}{f', {tests.skipped:,} skipped' if tests.skipped else ''})"
     ended = f", {exit_text(run.exit_code)}" if run.exit_code is not None else ""

@@ -18,7 +18,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.check import Check, denied_path, denied_path_note
-from bot.session.checks.runner import CheckRunner, counts_tests
+from bot.session.checks.runner import CheckRunner
 from bot.session.context.base import chosen_checks, detected_at
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock
@@ -99,7 +99,7 @@ def test_the_report_of_one_check_is_never_that_of_the_next(workspace: Workspace)
         CheckRunner(workspace, CancelToken()).run(0, Check("t", command, 60))
         for command in (f"{write}\npython3 -m pytest -q", "python3 -m pytest --unknown-option")
     )
-    assert (counts_tests(first), counts_tests(second)) == (True, False)
+    assert (first.counts_tests, second.counts_tests) == (True, False)
 
 
 def test_a_cancelled_round_runs_nothing_more(workspace: Workspace) -> None:

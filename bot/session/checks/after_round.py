@@ -23,7 +23,7 @@ from bot.evidence.reruns import CheckExecution
 from bot.review.suggestions import Suggestion, applied
 from bot.session.checks.before_round import BeforeRound, Round
 from bot.session.checks.inspection import display_name
-from bot.session.checks.runner import NO_TIME_LEFT, UNNEEDED, CheckRunner, counts_tests, not_run
+from bot.session.checks.runner import NO_TIME_LEFT, UNNEEDED, CheckRunner, not_run
 from bot.session.context.git_trees import GitTrees
 from bot.workspace.client import Workspace
 
@@ -318,7 +318,7 @@ class SuggestionTests(Round):
         states = ", ".join(execution.run.state for execution in executions) or "none are known"
         self.run.journal.write(lines.Note(f"Tests related to the suggestion on {finding.path}: {states}"))
         passed = all(execution.run.state is CheckState.PASSED for execution in executions)
-        return passed and any(map(counts_tests, executions))
+        return passed and any(one.counts_tests for one in executions)
 
     def _tree_with(self, finding: Finding) -> str:
         """Return the head's tree with the suggestion; empty if the file is no text that a suggestion fits."""

@@ -23,7 +23,7 @@ from bot.evidence.check import Check
 from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.inspection import Inspection
-from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, counts_tests, not_run
+from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, not_run
 from bot.session.context.run import Run
 from bot.session.progress.reporter import Waits
 from bot.session.workspaces.trees import Trees
@@ -173,9 +173,9 @@ class Round:
         *,
         again: bool = False,
     ) -> None:
-        counts = execution.suite.counts if execution.suite else None
+        run, counts, detected = execution.run, execution.counts, check.detected
         self.run.journal.write(
-            lines.CheckRecord(check.name, check.command, phase, execution.run, check.detected, counts, again)
+            lines.CheckRecord(check.name, check.command, phase, run, detected, counts, again)
         )
 
 
@@ -255,7 +255,7 @@ class BeforeRound(Round):
             quiet=True,
         )
         for number, check in enumerate(self.checks):
-            if check.fallback and any(counts_tests(one.result()) for one in self.executions[:number]):
+            if check.fallback and any(one.result().counts_tests for one in self.executions[:number]):
                 self.executions[number].set_result(not_run(UNNEEDED))
                 continue
             execution = runner.run(number, check)

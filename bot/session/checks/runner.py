@@ -66,12 +66,6 @@ ChangedLines = Mapping[str, frozenset[int]]
 """The changed lines by path."""
 
 
-def counts_tests(execution: CheckExecution) -> bool:
-    """Whether tests that ran are known by name or number."""
-    counts = execution.suite.counts if execution.suite else None
-    return counts is not None and counts.passed + counts.failed > 0
-
-
 def not_run(why: str) -> CheckExecution:
     return CheckExecution(CheckRun(CheckState.NOT_RUN, note=why))
 
@@ -229,9 +223,9 @@ class CheckRunner:
 
 def _judged_by_tests(execution: CheckExecution) -> CheckExecution:
     """Return a run whose tests passed in part as failed, if for others a network or a dependency was missing."""
-    run, counts = execution.run, execution.suite.counts if execution.suite else None
+    run = execution.run
     lacks = run.state is CheckState.NO_SOCKETS or run.note.startswith(MISSING)
-    if lacks and counts is not None and counts.passed:
+    if lacks and execution.counts and execution.counts.passed:
         return replace(execution, run=replace(run, state=CheckState.FAILED))
     return execution
 

@@ -127,8 +127,8 @@ def _try(
     started = time.monotonic()
     execution = CheckRunner(workspace, stop, origin, limit=lambda number: limit).run(0, check)
     end("stopped" if stop.fired else _WORDS[execution.run.state], time.monotonic() - started)
-    counts = execution.suite.counts if execution.suite else None
-    number = counts.passed + counts.failed + counts.skipped if counts else None
+    counts = execution.counts
+    number = counts.ran + counts.skipped if counts else None
     return None if stop.fired else Trial(check.name, check.command, execution.run, number)
 
 
