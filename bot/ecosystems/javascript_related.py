@@ -14,8 +14,6 @@ _PACKAGE_RUNNERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 _SCRIPT_RUNNERS = ("jest", "vitest")
 """Runners that can select the tests related to a file."""
 _NODE = "NODE_OPTIONS="
-_MOST_SCRIPTS = 50
-_RUN_SCRIPTS = frozenset({"run-s", "run-p", "npm-run-all", "npm-run-all2"})
 _SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
 
 
@@ -60,29 +58,15 @@ def _script(words: list[str], read: Callable[[str], str | None]) -> str:
 
 
 def runner_of_scripts(scripts: Mapping[str, object], command: Sequence[str]) -> str:
-    """Return the part of the scripts named in `command` that runs tests, such as `vitest run` of
-    `npm run lint && vitest run`, also in scripts that they call; the whole script if no part is known."""
-    pending = list(_scripts_of(command))
-    own = scripts.get(pending[0]) if pending else None
-    for name in pending:
-        script = scripts.get(name)
-        for part in re.split(r"&&|;", script) if isinstance(script, str) else ():
-            words = plain_words(part)
-            if any(_runs(words, runner) for runner in _SCRIPT_RUNNERS):
-                return part.strip()
-            pending += [other for other in _scripts_of(words) if other not in pending][
-                : _MOST_SCRIPTS - len(pending)
-            ]
-    return own if isinstance(own, str) else ""
-
-
-def _scripts_of(words: Sequence[str]) -> Sequence[str]:
-    """Return the scripts that a command runs, such as `npm run unit`, `pnpm unit`, `run-s lint unit`."""
-    if words and words[0] in _PACKAGE_RUNNERS:
-        rest = [word for word in words[1:] if not word.startswith("-") and word not in ("run", "run-script")]
-        return ["test" if word in ("t", "tst") else word for word in rest[:1]]
-    return (
-        [word for word in words[1:] if not word.startswith("-")] if words and words[0] in _RUN_SCRIPTS else ()
+    """Return the part of the script named in `command` that runs tests, such as `vitest run` of `tsc && vitest run`;
+    the whole script if no part is known."""
+    rest = [word for word in command[1:] if not word.startswith("-") and word not in ("run", "run-script")]
+    script = scripts.get("test" if rest[:1] in (["t"], ["tst"]) else "".join(rest[:1]))
+    if not isinstance(script, str):
+        return ""
+    parts = (part.strip() for part in re.split(r"&&|;", script))
+    return next(
+        (one for one in parts if any(_runs(plain_words(one), name) for name in _SCRIPT_RUNNERS)), script
     )
 
 
