@@ -128,8 +128,7 @@ class TestChanges:
     tests, they also pass as the base has them. `appeared` and `vanished` ran on one side only; `vanished` is reported
     as "did not run", never as "fixed". `flaky` both failed and passed on the same code; `newly_flaky` are those of them
     that passed before the change. `new_failing` are those of `appeared` that fail. `note` says what makes the
-    comparison unreliable. `edited` is no longer set. `reasons` are pairs of a newly failing test and the runner's
-    one-line reason.
+    comparison unreliable. `reasons` are pairs of a newly failing test and the runner's one-line reason.
     """
 
     __test__ = False
@@ -146,7 +145,6 @@ class TestChanges:
     note: str = ""
     newly_flaky: tuple[str, ...] = ()
     new_failing: tuple[str, ...] = ()
-    edited: bool = False
     reasons: tuple[tuple[str, str], ...] = ()
 
 

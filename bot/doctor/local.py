@@ -14,9 +14,10 @@ from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.sandbox import Canary
 from bot.doctor.demands import OWN_ACTION, WORKFLOWS, file_demands, read_text
 from bot.doctor.finding import Finding, State, missing, ok, unknown, warning
+from bot.ecosystems.record import Setup
 from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect
-from bot.environment.detection import Detection, Step
+from bot.environment.detection import Detection
 from bot.maintenance.task import FOLDER
 from bot.maintenance.task_file import is_task_file
 from bot.policy.load import POLICY_FILE, load_policy
@@ -182,7 +183,7 @@ def detect_environment(root: Path, environment: Mapping[str, str]) -> Detection:
     return replace(detected, setup=setup)
 
 
-def _is_set_up(step: Step, root: Path, environment: Mapping[str, str]) -> bool:
+def _is_set_up(step: Setup, root: Path, environment: Mapping[str, str]) -> bool:
     has_python = "python" in step.egress and bool(
         environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
     )

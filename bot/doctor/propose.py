@@ -135,7 +135,7 @@ def policy_text(
     ]
     parts.append(_SETUP if detected.setup else _NO_SETUP)
     parts += [
-        f"  - command: {_quoted(one.guarded)} # from {_comment(one.source)}\n"
+        f"  - command: {_quoted(one.guarded)}\n"
         + (f"    egress: [{', '.join(one.egress)}]\n" if one.egress else "")
         for one in detected.setup
     ]

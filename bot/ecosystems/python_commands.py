@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Collection, Sequence
 
+from bot.ecosystems.checker import is_in
 from bot.ecosystems.test_command import (
     MOST_PATHS,
     CheckCommand,
@@ -62,9 +63,7 @@ def related_command(command: str, words: list[str], related: Related) -> str:
     ]
     if (index := _pytest_index(words)) is not None:
         arguments, named_paths = _without_paths(words[index + 1 :], related.paths)
-        tests = [
-            test for test in tests if not named_paths or any(_is_under(test, path) for path in named_paths)
-        ]
+        tests = [test for test in tests if not named_paths or any(is_in(test, path) for path in named_paths)]
         return command_line(command, index, [*arguments, *tests]) if tests else ""
     modules = [test for test in tests if _MODULE.match(test)]
     index = _unittest_index(words)
@@ -101,10 +100,6 @@ def _without_paths(words: Sequence[str], paths: Collection[str]) -> tuple[list[s
         )
         (named_paths if is_path else other).append(name if is_path else word)
     return other, named_paths
-
-
-def _is_under(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")
 
 
 def _rerun_by_pytest(command: str, rest: list[str], wanted: Rerun) -> str:

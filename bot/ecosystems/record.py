@@ -41,6 +41,11 @@ class Setup(NamedTuple):
     egress: tuple[str, ...] = ()
     makes: str = ""
 
+    @property
+    def guarded(self) -> str:
+        """The command, guarded by a test for `makes`."""
+        return f"[ -d {self.makes} ] || ({self.command})" if self.makes else self.command
+
 
 class Pin(NamedTuple):
     """A file by which a repository selects the version that a manager's shims start. `shims` and `versions` are folders

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from bot.ecosystems.record import Setup
 from bot.ecosystems.registry import ecosystem_of, ecosystems, use_of
 from bot.ecosystems.servers import Service
 from bot.ecosystems.uses import Use, use_of_name
@@ -17,7 +18,6 @@ from bot.environment.detection import (
     Detection,
     Omission,
     Read,
-    Step,
     is_writable,
     source_of,
 )
@@ -148,29 +148,28 @@ class _Detector:
         of_ci = any(check.use is Use.TESTS for check in self.checks)
         self._suggest(fallback=of_ci)
         self.checks.sort(key=lambda check: (-check.use, check.fallback))
-        setup = list(self._setup())
-        # What compiles also downloads in its tests, so CI need not install.
-        self.prepare += [
-            CIStep("Download what the tests need", step.source, raw={"run": step.command})
-            for step in setup
-            if of_jobs and step.compiles and not self.workflows.copilot
-        ]
-        installed = {preset for step in setup for preset in step.egress}
-        versions = [
-            tool
-            for one in ecosystems()
-            if one.egress in installed
-            for tool in one.version_tools(lambda name: self.read.text(name) or "")
-        ]
+        commands = [check.command for check in self.checks]
+        setup: list[Setup] = []
+        version_tools: list[str] = []
+        for one in ecosystems():
+            if not one.is_in(self.read) or not self._is_used(one.name, commands):
+                continue
+            if step := one.setup(self.read, commands):
+                setup.append(step)
+                version_tools += one.version_tools(lambda name: self.read.text(name) or "")
+                # What compiles also downloads in its tests, so CI need not install.
+                if of_jobs and one.compiles and not self.workflows.copilot:
+                    raw = {"run": step.command}
+                    self.prepare.append(CIStep("Download what the tests need", one.name, raw=raw))
         return Detection(
-            tuple(dict.fromkeys(setup)),
+            tuple(setup),
             tuple(self.checks),
             tuple(
                 {(one.what, one.reason): one for one in (*self.omissions, *self.workflows.omissions)}.values()
             ),
             tuple(self.read.unread.values()),
             tuple(self.prepare),
-            next(iter(versions), ""),
+            next(iter(version_tools), ""),
             tuple(services.values()),
         )
 
@@ -280,14 +279,6 @@ class _Detector:
                 if is_new and (use is Use.TESTS or not fallback):
                     name, source = self._name(line), source_of("the files")
                     self.checks.append(DetectedCheck(name, command, use, source, fallback))
-
-    def _setup(self) -> Iterator[Step]:
-        commands = [check.command for check in self.checks]
-        for ecosystem in ecosystems():
-            is_due = ecosystem.is_in(self.read) and self._is_used(ecosystem.name, commands)
-            if is_due and (setup := ecosystem.setup(self.read, commands)):
-                source = source_of(ecosystem.name)
-                yield Step(setup.command, source, setup.egress, setup.makes, ecosystem.compiles)
 
     def _is_used(self, name: str, commands: Sequence[str]) -> bool:
         """Whether a check belongs to the ecosystem, or to none by its words."""

@@ -7,29 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.ecosystems.record import Setup
 from bot.ecosystems.servers import Service
 from bot.ecosystems.uses import Use
 from bot.parsing.parser import ParseError, Parser
 
 LONGEST_COMMAND = 4_000
 _SOURCE = re.compile(r"[^\w -~]")
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One command of the setup. `egress` names the presets of the registries that it uses. `makes` is the folder that
-    it creates; if that exists, the step is skipped. `compiles` is that of its ecosystem."""
-
-    command: str
-    source: str
-    egress: tuple[str, ...] = ()
-    makes: str = ""
-    compiles: bool = False
-
-    @property
-    def guarded(self) -> str:
-        """The command, guarded by a test for `makes`."""
-        return f"[ -d {self.makes} ] || ({self.command})" if self.makes else self.command
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +89,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    setup: tuple[Step, ...] = ()
+    setup: tuple[Setup, ...] = ()
     checks: tuple[DetectedCheck, ...] = ()
     omissions: tuple[Omission, ...] = ()
     unread: tuple[Omission, ...] = ()
@@ -119,7 +103,7 @@ class Detection:
 
 
 def guarded_folder(command: str) -> str:
-    """Return the folder in the guard of `Step.guarded`; empty for any other command."""
+    """Return the folder in the guard of `Setup.guarded`; empty for any other command."""
     match = re.match(r"\[ -d ([\w./-]+) \] \|\| \(", command)
     return match[1] if match else ""
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.contracts.outcome import CheckState, TestsAsTheyWere
+from bot.ecosystems.checker import is_in
 from bot.ecosystems.suite_files import Role, data_root, inner_tests, role_of, suite_of
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import MOST_NAMES, NameCounts, SuiteResult, contains_test, flaky_tests
@@ -154,7 +155,7 @@ def _expectation_changed(name: str, suite: ChangedSuite) -> bool:
     own = [path for path in suite.others if _may_contain(path, name) and contains_test(path, name)]
     roots = {data_root(path) for path in suite.data}
     if own:
-        return any(_is_in(path, root) for path in own for root in roots)
+        return any(is_in(path, root) for path in own for root in roots)
     title = " ".join(_SEPARATOR.split(name.partition(" (")[0])[-1].split()[-2:])
     titled = len(title) >= _SHORTEST_TITLE and any(title in text for text in suite.edited.values())
     return titled or bool(suite.data)
@@ -163,10 +164,6 @@ def _expectation_changed(name: str, suite: ChangedSuite) -> bool:
 def _may_contain(path: str, name: str) -> bool:
     stem = re.findall(r"\w+", path.rpartition(".")[0])[-1:]
     return path.endswith("_test.go") or (bool(stem) and stem[0] in name)
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return not folder or path.startswith(f"{folder}/")
 
 
 def _may_run(path: str, executions: Sequence[CheckExecution]) -> bool:

@@ -108,22 +108,6 @@ def test_one_file_that_cannot_be_imported_mends_nothing(
     assert failing([pytests[2]], "") == (pytests[2],), "it failed before, and yet three tests passed then"
 
 
-NO_REPORTS = """#!/bin/sh
-case "$*" in *junitxml*) echo "pytest: error: unrecognized arguments: $2"; exit 4;; esac
-test -f changed && echo "1 passed in 0.01s" && exit 0
-printf '=== short test summary info ===\nFAILED test_a.py::test_a - no\n1 failed in 0.01s\n'; exit 1
-"""
-
-
-def test_a_pytest_whose_reports_are_switched_off_is_run_as_it_is(begin: Begin) -> None:
-    files = {"pytest": NO_REPORTS.replace("$2", "$*"), "Makefile": "test:\n\t@sh pytest $(PYTEST_ADDOPTS)\n"}
-    [result] = begin(files, "make -s test").results({"changed": "1\n"})
-    assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
-    assert "unrecognized" not in result.before.tail
-    assert named(result).mended == (), "its output names only tests that fail"
-    assert "does not name test_a.py::test_a any more" in named(result).note
-
-
 SUITE = (
     "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self): {a}\n    def test_b(self): {b}\n"
 )

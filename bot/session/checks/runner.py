@@ -114,9 +114,6 @@ class CheckRunner:
         if command.own_report and not check.junit:
             reports["junit"] = [command.own_report]
         run, outcome = self._run_command(number, check, command.command)
-        if command.command != check.command and _is_option_refused(run, outcome, command.report):
-            command = CheckCommand(check.command)
-            run, outcome = self._run_command(number, check, command.command)
         if run.state is CheckState.NOT_RUN or outcome is None:
             return CheckExecution(run)
         execution = self._read_reports(CheckExecution(run), {**reports, "stamps": stamps}, command, outcome)
@@ -228,14 +225,6 @@ def _judged_by_tests(execution: CheckExecution) -> CheckExecution:
     if lacks and execution.counts and execution.counts.passed:
         return replace(execution, run=replace(run, state=CheckState.FAILED))
     return execution
-
-
-def _is_option_refused(run: CheckRun, outcome: ToolOutcome | None, report: str) -> bool:
-    """Whether the run failed for the option that we added: a pytest without reports does not know it."""
-    output = outcome.content if outcome is not None and run.state is not CheckState.PASSED else ""
-    return bool(report) and any(
-        "unrecognized arguments" in line and report in line for line in output.splitlines()
-    )
 
 
 def _exit_code(metadata: Mapping[str, Any]) -> int | None:
