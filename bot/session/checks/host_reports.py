@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from functools import cache
 from posixpath import normpath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -42,6 +42,7 @@ def _repository_path(path: str) -> str:
 
 _Line = Annotated[str, Field(max_length=400), AfterValidator(_one_line)]
 _Names = Annotated[tuple[_Line, ...], Field(max_length=_MOST_NAMES)]
+_State = Literal["passed", "failed", "skipped"]
 _Count = Annotated[int, Field(ge=0, lt=1 << 31)]
 _Position = Annotated[int, Field(ge=0, le=_HIGHEST_LINE)]
 _Row = tuple[
@@ -61,24 +62,10 @@ class _Model(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
-class _NamesByState(_Model):
-    model_config = ConfigDict(extra="forbid")
-    passed: _Names = ()
-    failed: _Names = ()
-    skipped: _Names = ()
-
-
-class _Counts(_Model):
-    model_config = ConfigDict(extra="forbid")
-    passed: _Count
-    failed: _Count
-    skipped: _Count
-
-
 class _Suite(_Model):
     source: _Line
-    names: _NamesByState
-    counts: _Counts | None = None
+    names: dict[_State, _Names]
+    counts: dict[_State, _Count] | None = None
     whole: bool
     named: bool
     note: _Line
@@ -101,17 +88,16 @@ def parse_suite(value: object) -> SuiteResult | None:
     """Return the tests of one run, `None` if there are none. Raises `InvalidReport`."""
     if value is None:
         return None
-    suite = _read(_Suite, value)
-    names = {"passed": suite.names.passed, "failed": suite.names.failed, "skipped": suite.names.skipped}
-    failed = frozenset(suite.names.failed)
+    suite: _Suite = _read(_Suite, value)
+    failed = frozenset(suite.names.get("failed", ()))
     return SuiteResult(
-        source=suite.source,
-        tests=count_names(names),
-        counts=TestCounts(**suite.counts.model_dump()) if suite.counts else None,
-        whole=suite.whole,
-        named=suite.named,
-        note=suite.note,
-        reasons={name: reason for name, reason in suite.reasons.items() if name in failed},
+        suite.source,
+        count_names(suite.names),
+        TestCounts(**suite.counts) if suite.counts else None,
+        suite.whole,
+        suite.named,
+        suite.note,
+        {name: reason for name, reason in suite.reasons.items() if name in failed},
     )
 
 
