@@ -321,16 +321,12 @@ def workspace(tree: Path, folder: Path) -> Iterator[Workspace]:
 def look(shop: Workspace, tree: Path, only: Sequence[str] | None = None) -> list[Problem]:
     """All that the checkers of a run find in `tree`."""
     paths = files_of(tree)
-    completed: set[tuple[str, str]] = set()
     found: list[Problem] = []
     for checker in limit_projects(choose_checkers(paths, lambda path: _text(tree / path), only)):
-        if any((name, checker.folder) in completed for name in checker.instead_of):
-            continue
         result = parse_checker_run(
             checker.name, shop.call("problems_of", _question(checker, paths), CancelToken()), 0
         )
         if result.run.answer is Answer.COMPLETE:
-            completed.add(checker.key)
             found += result.problems
         elif result.run.answer is Answer.TIMED_OUT:
             raise SystemExit(f"{checker.name}: {result.run.note}")

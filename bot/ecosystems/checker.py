@@ -127,7 +127,7 @@ class Checker:
     `program` is searched in the order of `where` by `bot/toolhost/tools/problems_of.py`. `form` names the format of its
     output, `exits` the exit codes of a complete run, `unit` the unit of its columns if not code points. With `suffixes`
     it receives the files that end so. `settings` are the files that configure it, or say what it excludes; with `**/`
-    in every folder. It runs only if none of `instead_of` could. An error whose code matches `hides` hides others.
+    in every folder. An error whose code matches `hides` hides others.
     `display_command` is the command for people.
 
     `projects` yields its projects of a commit, the most important first, which are defined by a `manifest` if it has
@@ -148,7 +148,6 @@ class Checker:
     unit: str = ""
     suffixes: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
-    instead_of: tuple[str, ...] = ()
     together: bool = False
     hides: str = ""
     display_command: tuple[str, ...] = ()

@@ -97,7 +97,7 @@ _POSITIONED = re.compile(
 
 
 def _positioned(output: str) -> Iterator[Find]:
-    """`path:line:column: message`, as Go's programs print it, and our own syntax check."""
+    """`path:line:column: message`, as Go's programs print it."""
     for line in output.splitlines():
         if match := _POSITIONED.match(line):
             path, row, column, message = match.groups()

@@ -222,20 +222,6 @@ ECOSYSTEM = Ecosystem(
     forget="[ ! -d ~/.cache/go-build ] || date +%s%N > ~/.cache/go-build/testexpire.txt",
     checkers=(
         Checker(
-            "gopls",
-            "gopls",
-            ("check",),
-            "placed",
-            PATH,
-            ("version",),
-            unit="utf-8",
-            suffixes=(".go",),
-            settings=("**/go.mod", "go.work"),
-            hides=ANY,
-            projects=each_with("go.mod"),
-            manifest="go.mod",
-        ),
-        Checker(
             "go-vet",
             "go",
             ("vet", "./..."),
@@ -245,7 +231,6 @@ ECOSYSTEM = Ecosystem(
             exits=(0, 1, 2),
             unit="utf-8",
             settings=("**/go.mod", "go.work"),
-            instead_of=("gopls",),
             together=True,
             hides=ANY,
             projects=each_with("go.mod"),

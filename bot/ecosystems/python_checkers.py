@@ -110,20 +110,6 @@ def _configured(name: str, tree: Tree) -> list[str]:
     ]
 
 
-_SYNTAX = """
-import ast, sys, warnings
-warnings.simplefilter("ignore")
-for path in sys.argv[1:]:
-    try:
-        with open(path, "rb") as file:
-            ast.parse(file.read())
-    except SyntaxError as error:
-        print(f"{path}:{error.lineno or 1}:{error.offset or 0}: {error.msg}")
-    except (OSError, ValueError, RecursionError, MemoryError):
-        pass
-"""
-
-
 def _pyright_checker(program: str) -> Checker:
     return Checker(
         program,
@@ -180,15 +166,5 @@ CHECKERS: tuple[Checker, ...] = (
         settings=("mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"),
         projects=_mypy_projects,
         imports=True,
-    ),
-    Checker(
-        "python-syntax",
-        "python-of-the-host",
-        ("-I", "-S", "-c", _SYNTAX),
-        "placed",
-        ("ours",),
-        suffixes=(".py",),
-        instead_of=("ruff", "ty"),
-        display_command=("python", "-c", "ast.parse"),
     ),
 )

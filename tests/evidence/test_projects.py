@@ -84,9 +84,7 @@ def test_thousands_of_projects_are_found_without_reading_each() -> None:
     read: list[str] = []
     chosen = choose_checkers(files, lambda path: read.append(path))
     assert len(read) < 500
-    assert (
-        len(limit_projects(chosen)) == MOST * 3 + 2
-    )  # tsc, cargo, ty; ruff and Python's syntax are for all of them
+    assert len(limit_projects(chosen)) == MOST * 3 + 1  # tsc, cargo, ty; ruff is for all of them
     by_tool = [checker.name for checker in chosen[:5]]
     assert len(set(by_tool)) == 5  # the first of each before the second of any
 
@@ -99,8 +97,8 @@ def test_ruff_looks_for_what_cannot_run_only_where_nobody_configured_it(is_confi
 
 
 def test_files_are_named_from_the_folder_that_a_checker_runs_in() -> None:
-    gopls = named("gopls", "tools", ("tools/x",))
-    assert gopls.files_of(["a.go", "tools/b.go", "tools/x/c.go", "toolsmith/d.go"]) == (("b.go",), True)
+    bash = named("bash", "tools", ("tools/x",))
+    assert bash.files_of(["a.sh", "tools/b.sh", "tools/x/c.sh", "toolsmith/d.sh"]) == (("b.sh",), True)
 
 
 def test_those_that_hold_a_changed_file_come_first() -> None:

@@ -110,12 +110,7 @@ class Inspection:
     def missing_on_base(self, tree_sha: str) -> list[Checker]:
         """Return the checkers of projects that the change concerns, and that were skipped on the base."""
         due = limit_projects(self._checkers(), self._tree_changes(tree_sha).paths)
-        return [
-            checker
-            for checker in due
-            if checker.key not in self._before
-            and not any(self._is_complete((name, checker.folder)) for name in checker.instead_of)
-        ]
+        return [checker for checker in due if checker.key not in self._before]
 
     def results(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
         """Compare each checker before and after the change; empty without a change, or if nothing ran."""
@@ -130,7 +125,7 @@ class Inspection:
                     _NOT_RUN if checker.key in changes.checkers else _GONE
                 )
                 projects[checker.name].append(self._project_runs(checker, after))
-            elif not any((name, checker.folder) in self._before for name in checker.instead_of):
+            else:
                 skipped[checker.name].append(checker.project)
         return tuple(
             row
@@ -174,9 +169,6 @@ class Inspection:
         runs: _Runs = {}
         crash, deadline = "", time.monotonic() + seconds
         for checker in checkers:
-            alternatives = ((name, checker.folder) for name in checker.instead_of)
-            if any(runs[key].run.answer is Answer.COMPLETE for key in alternatives if key in runs):
-                continue
             seconds_left = deadline - time.monotonic()
             if reason := exclusions.get(checker.key):
                 run = failed_checker_run(reason)
