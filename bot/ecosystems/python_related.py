@@ -7,15 +7,11 @@ Only the import statements are parsed, which takes a tenth of the time; what is 
 from __future__ import annotations
 
 import ast
-import configparser
-import fnmatch
-import functools
 import os
 import re
 import textwrap
 import time
-import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from bot.ecosystems.suite_files import named_as_test
@@ -27,12 +23,6 @@ _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+[.\w]+[ \t]+import\b[ \t]*(?:\([^)]{0,8000}\)|(?:[^\n\\]|\\\n)*)|import[ \t]+[^\n]*)",
     re.MULTILINE,
 )
-_SETTINGS = (
-    ("pytest.ini", ("pytest",)),
-    ("pyproject.toml", ("tool", "pytest", "ini_options")),
-    ("tox.ini", ("pytest",)),
-    ("setup.cfg", ("tool:pytest",)),
-)
 _LEFT_OUT = frozenset(
     {".git", ".venv", "venv", "node_modules", ".tox", ".nox", "site-packages", "__pycache__"}
 )
@@ -41,8 +31,7 @@ _LEFT_OUT = frozenset(
 def related(root: Path, changed: Sequence[str]) -> list[str]:
     sources = {path for path in changed if path.endswith(".py")}
     files = list(_python_files(root))
-    is_collected = _is_collected(root)
-    tests = [path for path in files if named_as_test(path) and (path in sources or is_collected(path))]
+    tests = [path for path in files if named_as_test(path)]
     own = [path for path in tests if path in sources]
     below = [path.rpartition("/")[0] for path in sources if path.endswith("conftest.py")]
     named = [path for path in tests if any(_is_named_after(path, source) for source in sources)]
@@ -54,35 +43,6 @@ def related(root: Path, changed: Sequence[str]) -> list[str]:
         path for path in tests if any(not folder or path.startswith(f"{folder}/") for folder in below)
     ]
     return list(dict.fromkeys([*own, *named, *importing, *in_folder]))
-
-
-def _is_collected(root: Path) -> Callable[[str], bool]:
-    """Whether a path is within pytest's setting `testpaths`; without the setting each is."""
-    settings = (_test_paths(root / name, *section) for name, section in _SETTINGS)
-    patterns = [os.path.normpath(pattern) for pattern in next(filter(None, settings), ())]
-
-    def is_within(path: str) -> bool:
-        places = (path, *map(str, PurePosixPath(path).parents))
-        return any(fnmatch.fnmatchcase(path, pattern) for path in places for pattern in patterns)
-
-    return is_within if patterns else lambda path: True
-
-
-def _test_paths(file: Path, *section: str) -> list[str]:
-    try:
-        if not file.is_file() or file.stat().st_size > _LARGEST:
-            return []
-        text = file.read_text("utf-8")
-        if file.suffix == ".toml":
-            table = functools.reduce(lambda outer, name: outer[name], section, tomllib.loads(text))
-            paths = table["testpaths"]
-        else:
-            parser = configparser.RawConfigParser(strict=False)
-            parser.read_string(text)
-            paths = parser.get(section[0], "testpaths")
-    except (OSError, ValueError, LookupError, TypeError, RecursionError, configparser.Error):
-        return []
-    return paths.split() if isinstance(paths, str) else [str(path) for path in paths]
 
 
 def _is_named_after(test: str, source: str) -> bool:

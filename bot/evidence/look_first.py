@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bot.contracts.evidence import Answer
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CAN_CHANGE_TESTS, ChangedFile, CheckResult, CheckState, Outcome
 from bot.evidence.labels import (
@@ -55,7 +54,6 @@ def look_first(outcome: Outcome, files: Sequence[ChangedFile], scale: float = 1.
         *others,
         ("more steps of the plan", list(_plan(outcome, files))),
         ("more new problems", list(_problems(outcome))),
-        ("more on checkers", list(_not_known(outcome))),
         ("more {} that no test runs", list(_not_covered(outcome))),
     ]
     shown: list[Line] = []
@@ -135,15 +133,6 @@ def _problems(outcome: Outcome) -> Iterator[Line]:
         yield line("New: ", problem_line(problem))
     if (more := count_problems(outcome, "new") - len(problems[:_NAMED])) > 0:
         yield line(count_of(more, "more new problem" if problems else "new problem"))
-
-
-def _not_known(outcome: Outcome) -> Iterator[Line]:
-    """Report checkers that timed out: without a line they would look like checkers without new problems."""
-    for one in outcome.diagnostics:
-        sides = (("before", one.before.answer), ("with", one.after.answer))
-        if late := next((side for side, answer in sides if answer is Answer.TIMED_OUT), ""):
-            unknown = "finds new problems is not known: it timed out"
-            yield line("Whether ", code(one.tool), f" {unknown} {late} the change")
 
 
 def _not_covered(outcome: Outcome) -> Iterator[Line]:

@@ -35,43 +35,7 @@ def found(folder: Path, files: Mapping[str, str], *changed: str, kind: str = "py
     return find(folder, changed)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("pyproject.toml", "[tool.pytest.ini_options]\ntestpaths = ['checks/*']\n"),
-        ("setup.cfg", "[tool:pytest]\ntestpaths = ./checks other\n"),
-        ("pyproject.toml", "[tool.pytest.ini_options\n"),
-    ],
-)
-def test_only_what_pytest_would_collect_by_itself_is_related(tmp_path: Path, name: str, text: str) -> None:
-    """Benchmarks beside the tests need what a plain run does not have."""
-    files = {
-        name: text,
-        "money.py": "",
-        "checks/a/test_a.py": "import money",
-        "bench/test_b.py": "import money",
-    }
-    everything = ["bench/test_b.py", "checks/a/test_a.py"]
-    assert found(tmp_path, files, "money.py") == (everything[1:] if "]" in text else everything)
-    assert "bench/test_b.py" in found(tmp_path, files, "bench/test_b.py")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[tool.pytest.ini_options]\ntestpaths = '.'",
-        "x = " + "[" * 100_000,
-        "[tool]\npytest = 1",
-        "a = 1\n" * 100_000,
-    ],
-    ids=["all", "deep", "odd", "large"],
-)
-def test_settings_that_say_nothing_leave_out_nothing(tmp_path: Path, text: str) -> None:
-    assert found(tmp_path, {"pyproject.toml": text, "a.py": "", "t/test_a.py": ""}, "a.py") == ["t/test_a.py"]
-
-
 def test_a_named_pipe_holds_nothing_up(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pyproject.toml")
     os.mkfifo(tmp_path / "pipe.py")
     assert found(tmp_path, {"a.py": "", "test_a.py": ""}, "a.py") == ["test_a.py"]
 
