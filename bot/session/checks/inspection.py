@@ -6,10 +6,9 @@ They run after the checks, in a workspace of their own: on a pristine tree with 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
-from types import MappingProxyType
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
@@ -20,7 +19,7 @@ from bot.contracts.plain_text import printable_name
 from bot.contracts.request import NO_CHECKS
 from bot.ecosystems.checker import Checker, above
 from bot.ecosystems.checkers import sets_up, uses_checker
-from bot.ecosystems.registry import checkers, ecosystems
+from bot.ecosystems.registry import checkers
 from bot.evidence.checker_comparison import (
     ProjectRun,
     ProjectRuns,
@@ -42,8 +41,6 @@ LIMIT = 120
 
 _NOT_RUN = "not run with the change, since it gave no result before it"
 _GONE = "the change removes its project"
-
-_INSTALL_FOLDERS = frozenset(folder.split("/")[0] for one in ecosystems() for folder in one.bins)
 
 Key = tuple[str, str]
 """The name of the checker and the project."""
@@ -98,8 +95,7 @@ class Inspection:
         changes = self._tree_changes(tree_sha)
         usable = [one for key, one in changes.checkers.items() if self._is_complete(key)]
         chosen = limit_projects(usable, changes.paths, most=len(usable))
-        exclusions = {checker.key: _replaced_by_change(checker, changes.paths) for checker in chosen}
-        runs = self._run_all(workspace, self._history.paths(tree_sha), chosen, seconds, exclusions)
+        runs = self._run_all(workspace, self._history.paths(tree_sha), chosen, seconds)
         for checker in chosen:
             if checker.key in runs and (settings := self._reconfigured(checker, changes.edited, tree_sha)):
                 runs[checker.key] = runs[checker.key].with_note(
@@ -162,17 +158,13 @@ class Inspection:
         paths: Collection[str],
         checkers: Iterable[Checker],
         seconds: float,
-        exclusions: Mapping[Key, str] = MappingProxyType({}),
     ) -> _Runs:
-        """Return the run of each checker by its key, within `seconds` in all. `paths` are the files of the tree;
-        `exclusions` are reasons not to run a checker."""
+        """Return the run of each checker by its key, within `seconds` in all. `paths` are the files of the tree."""
         runs: _Runs = {}
         crash, deadline = "", time.monotonic() + seconds
         for checker in checkers:
             seconds_left = deadline - time.monotonic()
-            if reason := exclusions.get(checker.key):
-                run = failed_checker_run(reason)
-            elif seconds_left <= 0:
+            if seconds_left <= 0:
                 run = ProjectRun(ToolRun(Answer.TIMED_OUT, note=_NO_TIME))
             elif crash or self._cancel.fired:
                 run = failed_checker_run(crash or _RUN_OVER)
@@ -224,19 +216,6 @@ def inspection_of(run: Run) -> Inspection | None:
 
 def display_name(checker: Checker) -> str:
     return f"{checker.name} in {checker.project}" if checker.project else checker.name
-
-
-def _replaced_by_change(checker: Checker, changed: Collection[str]) -> str:
-    """Return why a checker from the tree is not run: the change may have installed it. Empty if it did not."""
-    if "project" not in checker.where:
-        return ""
-    folders = {checker.folder, *above(checker.folder)}
-    for path in changed:
-        # The change may also make the folder itself, as a link.
-        paths = (folder for folder in (path, *above(path)) if folder.rpartition("/")[2] in _INSTALL_FOLDERS)
-        if any(folder.rpartition("/")[0] in folders for folder in paths):
-            return f"the change writes {printable_name(path)}, where it may be from"
-    return ""
 
 
 def _with_environment_note(checker: Checker, before: ProjectRun) -> ProjectRun:
