@@ -132,7 +132,7 @@ class Checker:
 
     `projects` yields its projects of a commit, the most important first, which are defined by a `manifest` if it has
     one. `known_as` are the names in settings, its own if there are none. It runs `always`, or only where the project
-    uses it. `imports`: without the environment of the project it finds less.
+    uses it.
 
     `folder` is the project, empty for the repository. `file` is its configuration if that is not the usual one, and
     replaces the last argument. `excluded_folders` are nested projects, which the option `exclude_option` excludes.
@@ -157,7 +157,6 @@ class Checker:
     manifest: str = ""
     known_as: tuple[str, ...] = ()
     always: bool = False
-    imports: bool = False
     folder: str = ""
     file: str = ""
     excluded_folders: tuple[str, ...] = ()

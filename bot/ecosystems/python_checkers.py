@@ -119,7 +119,6 @@ def _pyright_checker(program: str) -> Checker:
         unit="utf-16",
         settings=("pyrightconfig.json", "pyproject.toml"),
         projects=_configured_projects,
-        imports=True,
     )
 
 
@@ -145,7 +144,6 @@ CHECKERS: tuple[Checker, ...] = (
         exclude_option="--exclude=./{}",
         projects=_ty_projects,
         always=True,
-        imports=True,
     ),
     *map(_pyright_checker, ("basedpyright", "pyright")),
     Checker(
@@ -165,6 +163,5 @@ CHECKERS: tuple[Checker, ...] = (
         unit="utf-8",
         settings=("mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"),
         projects=_mypy_projects,
-        imports=True,
     ),
 )

@@ -25,12 +25,11 @@ UNCOVERED = "an error that is fixed kept it from finding others, so some new pro
 
 @dataclass(frozen=True, slots=True)
 class ProjectRun:
-    """One run of a checker in one project. `python`: the project has a Python environment."""
+    """One run of a checker in one project."""
 
     run: ToolRun
     problems: tuple[Problem, ...] = ()
     version: str = ""
-    python: bool = True
 
     def with_note(self, note: str, answer: Answer | None = None) -> ProjectRun:
         """Return the run with `note` added and, if it is not `None`, another answer."""

@@ -100,11 +100,6 @@ def missing_module(problem: Problem) -> str:
     return "" if module.startswith(".") else module
 
 
-def missing_modules(problems: Iterable[Problem]) -> int:
-    """Count the different missing modules."""
-    return len({module for problem in problems if (module := missing_module(problem))})
-
-
 Kind = Literal["new", "fixed"]
 KINDS: tuple[Kind, ...] = ("new", "fixed")
 

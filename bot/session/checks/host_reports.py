@@ -164,7 +164,7 @@ def parse_checker_run(tool: str, outcome: ToolOutcome, duration: float) -> Proje
     if type(outside) is int and 0 < outside <= _HIGHEST_LINE:
         note = f"{count_of(outside, 'problem')} outside the repository left out"
     run = ToolRun(answer, len(problems), duration, note)
-    return ProjectRun(run, problems, version, metadata.get("python") is not False)
+    return ProjectRun(run, problems, version)
 
 
 def _clean_text(value: object, longest: int) -> str:

@@ -14,7 +14,6 @@ from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
-from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable_name
 from bot.contracts.request import NO_CHECKS
 from bot.ecosystems.checker import Checker, above
@@ -30,7 +29,6 @@ from bot.evidence.checker_comparison import (
     limit_projects,
 )
 from bot.evidence.labels import RECONFIGURED
-from bot.evidence.problems import missing_modules
 from bot.session.checks.host_reports import failed_checker_run, parse_checker_run
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
@@ -131,7 +129,7 @@ class Inspection:
         )
 
     def _project_runs(self, checker: Checker, after: ProjectRun) -> ProjectRuns:
-        before = _with_environment_note(checker, self._before[checker.key])
+        before = self._before[checker.key]
         if after.run.answer is Answer.COMPLETE and after.version != before.version:
             after = after.with_note(f"with the change it is another version: {after.version}")
         return ProjectRuns(checker, before, after)
@@ -216,18 +214,6 @@ def inspection_of(run: Run) -> Inspection | None:
 
 def display_name(checker: Checker) -> str:
     return f"{checker.name} in {checker.project}" if checker.project else checker.name
-
-
-def _with_environment_note(checker: Checker, before: ProjectRun) -> ProjectRun:
-    """Note a missing Python environment, which hides problems and adds others."""
-    needed = checker.imports and not before.python
-    missing = missing_modules(before.problems) if needed else 0
-    if not missing:
-        return before
-    return before.with_note(
-        f"no Python environment is here: {count_of(missing, 'module')} that the code imports cannot be found, which "
-        "hides problems as well as adding some"
-    )
 
 
 _WIRE_FIELDS = (
