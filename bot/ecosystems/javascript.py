@@ -178,6 +178,9 @@ ECOSYSTEM = Ecosystem(
     counts=(
         r"(?P<ran>\d+) specs?, (?P<failed>\d+) failures?(, (?P<skipped>\d+) pending specs?)?.*",
         r"  Total: +(?P<ran>\d+)",
+        r"  (?P<passed>\d+) tests? passed",  # ava
+        r"  (?P<failed>\d+) tests? failed",
+        r"  (?P<skipped>\d+) tests? (?:skipped|todo)",
         r" *(?P<passed>\d+) pass",
         r" *(?P<failed>\d+) fail",
         r"(ok|FAILED) \| (?P<passed>\d+) passed.*? \| (?P<failed>\d+) failed.*",

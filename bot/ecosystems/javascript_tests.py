@@ -1,4 +1,4 @@
-"""The test output of jest, vitest, mocha, ava and Node's own runner. Of jest and vitest only failed tests are read:
+"""The test output of jest, vitest, mocha and Node's own runner. Of jest and vitest only failed tests are read:
 others are named only on request."""
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ _MARKS = {
     "✔": PASSED,
     "√": PASSED,
     "✖": FAILED,
-    "✘": FAILED,
     "﹣": SKIPPED,
     "-": SKIPPED,
 }
@@ -51,10 +50,6 @@ _VITEST_BAD = re.compile(r" FAIL  (\S.*)")
 _MOCHA_END = re.compile(r"  (\d+) (passing|failing|pending)(?: \(.*\))?")
 _MOCHA_TEST = re.compile(r"( {2,})(?:(✓|✔|√|-)|(\d+\))) (.+?)(?: \(\d+ms\))?")
 _SUITE = re.compile(r"( {2,})(\S.*)")
-
-_AVA_END = re.compile(r"  \d+ tests? (?:passed|failed|skipped|todo)")
-_AVA_LINE = re.compile(r"  ([✔✘-]) (?:\[[a-z ]+\]:? )?(.+?)(?: \([\d.]+m?s\))?")
-_AVA_RULE = "  ─"
 
 _NODE_FIGURE = re.compile(r"ℹ (pass|fail|cancelled|skipped|todo) (\d+)")
 _NODE_LINE = re.compile(r"( *)([✔✖﹣▶]) (.*?)(?: \([\d.]+ms\))?((?: # (?:SKIP|TODO).*)?)")
@@ -106,22 +101,6 @@ def mocha(lines: Sequence[str]) -> ParsedTests | None:
     return tests_of("mocha's output", named, _totals(ends))
 
 
-def ava(lines: Sequence[str]) -> ParsedTests | None:
-    """By the lines of its default reporter; the line of a failed test ends with the error, its bare name comes
-    later."""
-    if _AVA_RULE not in lines or not any(_AVA_END.fullmatch(line) for line in lines):
-        return None
-    rule = lines.index(_AVA_RULE)
-    titles = {line[2:] for line in lines[rule:] if re.fullmatch(r"  \S.*", line)}
-    tests = ParsedTests("ava's output")
-    for line in lines[:rule]:
-        if match := _AVA_LINE.fullmatch(line):
-            state = _MARKS[match[1]]
-            known = (title for title in titles if state == FAILED and match[2].startswith(title))
-            tests.add(path_of(max(known, key=len, default=match[2]).split(" › ")), state)
-    return tests
-
-
 def node(lines: Sequence[str]) -> ParsedTests | None:
     """By the tree of the `spec` reporter of `node --test`."""
     figures = [match for line in lines if (match := _NODE_FIGURE.fullmatch(line))]
@@ -165,6 +144,5 @@ RUNNERS = (
     Runner(jest),
     Runner(vitest),
     Runner(mocha),
-    Runner(ava),
     Runner(node),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.outline import NOT_CALLS, TYPES
@@ -55,55 +55,16 @@ _CTEST_STATES = {"Passed": PASSED, "Skipped": SKIPPED, "Not Run (Disabled)": SKI
 
 
 def ctest(lines: Sequence[str]) -> ParsedTests | None:
-    """Every test is named."""
-    return _named(lines, _CTEST_END, _CTEST_TEST, _CTEST_STATES, "ctest's output")
-
-
-_MESON_END = re.compile(r"Ok: +\d+.*")
-_MESON_TEST = re.compile(r" *\d+/\d+ (\S.*?) +(OK|SKIP|FAIL|EXPECTEDFAIL|UNEXPECTEDPASS|TIMEOUT|ERROR)\b.*")
-_MESON_STATES = {"OK": PASSED, "EXPECTEDFAIL": PASSED, "SKIP": SKIPPED}
-
-
-def meson(lines: Sequence[str]) -> ParsedTests | None:
-    """Every test is named; the project's name and the suite stand before it."""
-    return _named(lines, _MESON_END, _MESON_TEST, _MESON_STATES, "meson test's output")
-
-
-_AUTOMAKE_END = re.compile(r"# TOTAL: +\d+")
-_AUTOMAKE_TEST = re.compile(r"(PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): (\S.*)")
-_AUTOMAKE_STATES = {"PASS": PASSED, "XFAIL": PASSED, "SKIP": SKIPPED}
-
-
-def automake(lines: Sequence[str]) -> ParsedTests | None:
-    """Every test program is named, failed ones twice."""
-    if not any(_AUTOMAKE_END.fullmatch(line) for line in lines):
+    """Every test is named; the word for its state is also the reason if it fails."""
+    if not any(_CTEST_END.fullmatch(line) for line in lines):
         return None
-    tests = ParsedTests("make check's output")
-    states = {match[2]: match[1] for line in lines if (match := _AUTOMAKE_TEST.fullmatch(line))}
-    for name, word in states.items():
-        _add(tests, name, word, _AUTOMAKE_STATES)
+    tests = ParsedTests("ctest's output")
+    for match in filter(None, map(_CTEST_TEST.fullmatch, lines)):
+        state = _CTEST_STATES.get(match[2], FAILED)
+        tests.add(match[1], state)
+        if state == FAILED:
+            tests.explain(match[1], match[2])
     return tests
-
-
-def _named(
-    lines: Sequence[str], end: re.Pattern[str], test: re.Pattern[str], states: Mapping[str, str], source: str
-) -> ParsedTests | None:
-    """The tests of a runner that prints a line for each, its name and then a word for its state."""
-    if not any(end.fullmatch(line) for line in lines):
-        return None
-    tests = ParsedTests(source)
-    for line in lines:
-        if match := test.fullmatch(line):
-            _add(tests, match[1], match[2], states)
-    return tests
-
-
-def _add(tests: ParsedTests, name: str, word: str, states: Mapping[str, str]) -> None:
-    """Add a test by the runner's word for its state, which is also the reason if it fails."""
-    state = states.get(word, FAILED)
-    tests.add(name, state)
-    if state == FAILED:
-        tests.explain(name, word)
 
 
 _DEFINED = rf"{TYPES}|#define\s+\w+|(?:typedef|union)\b|{NOT_CALLS}[A-Za-z_][\w\s*&:<>,~]*\([^;]*$"
@@ -126,6 +87,13 @@ ECOSYSTEM = Ecosystem(
         r"\[  PASSED  \] (?P<passed>\d+) tests?\.",
         r"\[  FAILED  \] (?P<failed>\d+) tests?, listed below:",
         r"All tests passed \(\d+ assertions? in (?P<passed>\d+) test cases?\)",
+        # Meson, and `make check` of Automake.
+        r"(?:Ok|Expected Fail): +(?P<passed>\d+)",
+        r"(?:Fail|Unexpected Pass|Timeout): +(?P<failed>\d+)",
+        r"Skipped: +(?P<skipped>\d+)",
+        r"# (?:PASS|XFAIL): +(?P<passed>\d+)",
+        r"# (?:FAIL|XPASS|ERROR): +(?P<failed>\d+)",
+        r"# SKIP: +(?P<skipped>\d+)",
         r"test cases: +\d+ \| +(?P<passed>\d+) passed( \| +(?P<failed>\d+) failed)?.*",
     ),
     copies="A program built before is not the tree: build in the check, before its tests",
@@ -142,7 +110,7 @@ ECOSYSTEM = Ecosystem(
             ),
         ),
     ),
-    runners=(Runner(ctest), Runner(meson), Runner(automake)),
+    runners=(Runner(ctest),),
     outline=dict.fromkeys((".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm"), _DEFINED),
     suites=(
         Suite(

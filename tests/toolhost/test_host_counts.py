@@ -20,6 +20,9 @@ LINES = [
     ("All tests passed (10 assertions in 5 test cases)", (5, 0, 0)),
     ("test cases: 5 | 4 passed | 1 failed", (4, 1, 0)),
     ("10 specs, 1 failure, 2 pending specs", (7, 1, 2)),
+    ("Ok:                1\nExpected Fail:     1\nFail:              2\nSkipped:           1", (2, 2, 1)),
+    ("# TOTAL: 4\n# PASS:  1\n# SKIP:  1\n# XFAIL: 1\n# FAIL:  1\n# XPASS: 0\n# ERROR: 0", (2, 1, 1)),
+    ("  2 tests failed\n  1 known failure\n  1 test skipped\n  3 tests passed", (3, 2, 1)),
     ("12 scenarios passed, 0 failed, 1 skipped", (12, 0, 1)),
 ]
 

@@ -15,7 +15,7 @@ _BLOCK = 60
 _MOST_TESTS, _MOST_PARTS = 100, 12
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _LOGGED = re.compile(r" +[\w./-]+\.go:\d+: ?(.*)")
-_LOCATION = re.compile(r"(?:at |> |\d+ \||\d+: |# \.|stack backtrace:|note: ).*")
+_LOCATION = re.compile(r"(?:at |> |\d+ \||# \.|stack backtrace:|note: ).*")
 _DETAIL = re.compile(r"(?:[-+] )?(?:[Ee]xpected|[Rr]eceived|[Aa]ctual|left|right|got) {0,40}:.*")
 """A line with an expected or a received value."""
 _NO_REASON = frozenset({"", "failed", "failure", "error", "collection failure", "test failed"})
