@@ -135,8 +135,7 @@ class Checker:
     uses it.
 
     `folder` is the project, empty for the repository. `file` is its configuration if that is not the usual one, and
-    replaces the last argument. `excluded_folders` are nested projects, which the option `exclude_option` excludes.
-    `environment` are extra variables."""
+    replaces the last argument. `excluded_folders` are nested projects, which the option `exclude_option` excludes."""
 
     name: str
     program: str
@@ -152,7 +151,6 @@ class Checker:
     hides: str = ""
     display_command: tuple[str, ...] = ()
     exclude_option: str = ""
-    environment: tuple[tuple[str, str], ...] = ()
     projects: Callable[[Checker, Tree], Iterator[Checker]] = everywhere
     manifest: str = ""
     known_as: tuple[str, ...] = ()

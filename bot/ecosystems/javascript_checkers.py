@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 from posixpath import basename, dirname, join, normpath
 from typing import Any
 
@@ -16,11 +15,9 @@ from bot.ecosystems.checker import (
     PROJECT,
     Checker,
     Tree,
-    above,
-    beside,
+    each_with,
     ranked,
     table,
-    topmost,
     topmost_with,
 )
 from bot.ecosystems.checker_output import (
@@ -34,7 +31,6 @@ from bot.ecosystems.checker_output import (
     number_of,
     parsed,
 )
-from bot.ecosystems.uses import listed
 
 
 def _oxlint(output: str) -> Iterator[Find]:
@@ -135,43 +131,6 @@ def _json(text: str | None) -> Mapping[str, Any]:
 
 
 _FLAT = tuple(f"eslint.config.{ending}" for ending in ("js", "mjs", "cjs", "ts", "mts", "cts"))
-_LEGACY = (".eslintrc", *(f".eslintrc.{ending}" for ending in ("js", "cjs", "yaml", "yml", "json")))
-_TYPESCRIPT = ("--ext", ".js,.jsx,.mjs,.cjs,.ts,.tsx,.mts,.cts")
-
-
-def _eslint_projects(checker: Checker, tree: Tree) -> Iterator[Checker]:
-    """eslint finds legacy settings in nested folders itself."""
-    flat, own = set(tree.folders_with(*_FLAT)), set(tree.folders_with(*_LEGACY))
-    packages = (
-        folder
-        for folder in tree.folders_with("package.json")
-        if (flat | own).isdisjoint((folder, *above(folder)))
-    )
-    own |= {folder for folder in islice(packages, CONSIDERED) if "eslintConfig" in _manifest(folder, tree)}
-    legacy = topmost(folder for folder in own if flat.isdisjoint((folder, *above(folder))))
-    for number, project in enumerate(beside(checker, ranked({*flat, *legacy}))):
-        is_flat = project.folder in flat
-        typescript = not is_flat and number < CONSIDERED and _reads_typescript(project.folder, tree)
-        arguments = (*project.arguments, *(_TYPESCRIPT if typescript else ()), ".")
-        # Each version takes one kind of settings for granted, and most know the other where they are told.
-        environment = (("ESLINT_USE_FLAT_CONFIG", "true" if is_flat else "false"),)
-        yield replace(project, arguments=arguments, environment=environment)
-
-
-def _reads_typescript(folder: str, tree: Tree) -> bool:
-    """Whether legacy settings name the parser of TypeScript: by default eslint checks `.js` alone."""
-    texts = (tree.text(join(folder, name)) or "" for name in _LEGACY)
-    settings = str(_manifest(folder, tree).get("eslintConfig"))
-    return any("@typescript-eslint" in text for text in (*texts, settings))
-
-
-def _manifest(folder: str, tree: Tree) -> dict[str, Any]:
-    try:
-        return table(json.loads(tree.text(join(folder, "package.json")) or ""))
-    except (ValueError, RecursionError):
-        return {}
-
-
 _NOT_PARSED = "parsing-error"
 
 CHECKERS: tuple[Checker, ...] = (
@@ -210,15 +169,13 @@ CHECKERS: tuple[Checker, ...] = (
     Checker(
         "eslint",
         "eslint",
-        ("--format", "json", "--no-error-on-unmatched-pattern"),
+        ("--format", "json", "--no-error-on-unmatched-pattern", "."),
         "eslint",
         PROJECT,
         unit="utf-16",
-        settings=listed("""
-            **/eslint.config.*; **/.eslintrc*; **/.eslintignore; package.json;
-            **/tsconfig*.json; **/.prettierrc*"""),
+        settings=("**/eslint.config.*", "package.json", "**/tsconfig*.json", "**/.prettierrc*"),
         hides=_NOT_PARSED,
         exclude_option="--ignore-pattern={}/**",
-        projects=_eslint_projects,
+        projects=each_with(*_FLAT),
     ),
 )

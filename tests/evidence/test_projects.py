@@ -51,6 +51,7 @@ def test_a_folder_whose_name_is_a_pattern_hides_no_other() -> None:
         ("ty", {"pyproject.toml": "", "docs/pyproject.toml": "", "a.py": ""}, [""]),  # no Python there
         ("mypy", {"a.py": "", "api/mypy.ini": "", "web/setup.cfg": "[mypy]"}, ["api", "web"]),
         ("pyright", {"api/pyproject.toml": "[tool.pyright]", "a.py": ""}, ["api"]),
+        ("eslint", {"eslint.config.js": "", "web/eslint.config.ts": "", "api/.eslintrc.js": ""}, ["", "web"]),
         ("biome", {"biome.json": "", "web/biome.json": ""}, [""]),  # which finds the other by itself
         ("oxlint", {"web/.oxlintrc.json": "", "web/x/.oxlintrc.json": ""}, ["web"]),
     ],

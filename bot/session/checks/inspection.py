@@ -225,7 +225,6 @@ _WIRE_FIELDS = (
     "exits",
     "unit",
     "together",
-    "environment",
 )
 
 _RUN_OVER = "the run was over before it"
