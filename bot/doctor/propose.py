@@ -53,10 +53,6 @@ _SERVICES = """
 # Servers that the checks need, as in CI: inside the sandbox, new ones for each round of checks.
 run_services:
 """
-_HISTORY = """
-# {} computes the version from git's tags.
-history: full
-"""
 _ACTIONLINT = """\
 # GitHub knows these keys; delete this file once actionlint does.
 paths:
@@ -144,8 +140,6 @@ def policy_text(
         f"  - name: {_quoted(one.name)}\n{_command(one.command)}    ready: {_quoted(one.ready)}\n"
         for one in detected.services
     ]
-    if detected.history:
-        parts.append(_HISTORY.format(_comment(detected.history)))
     if left_out := (*detected.unread, *detected.omissions):
         parts.append(_LEFT_OUT)
         parts += [

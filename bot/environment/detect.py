@@ -150,13 +150,11 @@ class _Detector:
         self.checks.sort(key=lambda check: (-check.use, check.fallback))
         commands = [check.command for check in self.checks]
         setup: list[Setup] = []
-        version_tools: list[str] = []
         for one in ecosystems():
             if not one.is_in(self.read) or not self._is_used(one.name, commands):
                 continue
             if step := one.setup(self.read, commands):
                 setup.append(step)
-                version_tools += one.version_tools(lambda name: self.read.text(name) or "")
                 # What compiles also downloads in its tests, so CI need not install.
                 if of_jobs and one.compiles and not self.workflows.copilot:
                     raw = {"run": step.command}
@@ -169,7 +167,6 @@ class _Detector:
             ),
             tuple(self.read.unread.values()),
             tuple(self.prepare),
-            next(iter(version_tools), ""),
             tuple(services.values()),
         )
 

@@ -96,8 +96,6 @@ class Detection:
     """Files that could not be parsed. The rest is as if they were not there."""
     prepare: tuple[CIStep, ...] = ()
     """CI's own set-up steps."""
-    history: str = ""
-    """The tool that computes the version from git tags and needs the whole history; empty for none."""
     services: tuple[Service, ...] = ()
     """The servers that the checks need."""
 

@@ -502,11 +502,6 @@ def test_no_command_of_ci_has_control_characters() -> None:
     assert commands(detection(PYTEST, workflow('- run: "pytest \\x1b[31m"'))) == ["python3 -m pytest -q"]
 
 
-def test_a_tool_that_counts_commits_is_named() -> None:
-    files = {**PYTEST, "pyproject.toml": '[build-system]\nrequires = ["hatch-vcs"]\n'}
-    assert detection(files, workflow("- run: pip install .\n- run: pytest")).history == "hatch-vcs"
-
-
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
