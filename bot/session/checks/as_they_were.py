@@ -83,25 +83,23 @@ class AsTheyWereRound(AfterRound):
                 return {number: self._pairs[number].before for number in suites}
         except GitError as error:
             return dict.fromkeys(suites, not_run(str(error)))
-        keys = {number: (number, f"{tree} {self._command(number)}") for number in suites}
-        due = {number: suite for number, suite in suites.items() if keys[number] not in self._base_runs}
-        for number, execution in self._run_as_they_were(due, tree).items():
-            self._base_runs[keys[number]] = execution
+        executions = self._run_as_they_were(suites, tree)
+        for number, execution in executions.items():
             self._record("as_they_were", self.checks[number], execution)
-        return {number: self._base_runs[key] for number, key in keys.items()}
+        return executions
 
     def _command(self, number: int) -> str:
         """Return the command with the base's tests; empty if a check was narrowed to tests that are new."""
         pair = self._pairs[number]
         return pair.base_command if pair.narrowed else pair.check.command
 
-    def _run_as_they_were(self, due: Mapping[int, ChangedSuite], tree: str) -> dict[int, CheckExecution]:
+    def _run_as_they_were(self, suites: Mapping[int, ChangedSuite], tree: str) -> dict[int, CheckExecution]:
         def flaky(number: int, execution: CheckExecution) -> Collection[str]:
             pair = self._pairs[number]
-            return compare(pair.before, pair.after, execution, due[number]).failed
+            return compare(pair.before, pair.after, execution, suites[number]).failed
 
-        executions = {number: not_run(why) for number in due if (why := self._hindrance(number))}
-        if len(executions) == len(due):
+        executions = {number: not_run(why) for number in suites if (why := self._hindrance(number))}
+        if len(executions) == len(suites):
             return executions
         try:
             with self.trees.for_checks(f"checks-as-they-were-{self._number}", self.cancel, tree) as workspace:
@@ -111,11 +109,11 @@ class AsTheyWereRound(AfterRound):
                     lambda number: self.budget.left_for_reruns,
                     rerun_tests=flaky,
                 )
-                for number in due:
+                for number in suites:
                     if number not in executions:
                         executions[number] = self._run_one(runner, number)
         except AgentError as error:
-            return dict.fromkeys(due, not_run(str(error))) | executions
+            return dict.fromkeys(suites, not_run(str(error))) | executions
         return executions
 
     def _run_one(self, runner: CheckRunner, number: int) -> CheckExecution:
