@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Ecosystem, Files, Setup
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, Rerun
-from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
+from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, printed
 from bot.ecosystems.uses import uses
 
 
@@ -32,12 +31,10 @@ _GO_PACKAGE = re.compile(r"(ok  |FAIL|---|\?   )\t(\S+)(?:\t.*| \[.*\])?")
 _GO_TEST = re.compile(r" *--- (PASS|FAIL|SKIP): (\S.*?) \([\d.]+s\)")
 _GO_STATES = {"PASS": PASSED, "FAIL": FAILED, "SKIP": SKIPPED}
 
-_EVENT = ("Package", "Test", "Action")
-_GO_ACTIONS = {"pass": PASSED, "fail": FAILED, "skip": SKIPPED}
-
 
 def go(lines: Sequence[str]) -> ParsedTests | None:
     """Subtests count instead of their parent, which fails with them. Without `-v` only failed tests are named."""
+    lines = printed(lines)
     if not any(_GO_PACKAGE.fullmatch(line) for line in lines):
         return None
     whole = any(line.startswith("=== RUN ") for line in lines)
@@ -50,37 +47,6 @@ def go(lines: Sequence[str]) -> ParsedTests | None:
             _package(tests, match[1], match[2], here)
             here = {}
     return tests
-
-
-def go_json(lines: Sequence[str]) -> ParsedTests | None:
-    """`go test -json`, one event a line, those of several packages mixed."""
-    tests = ParsedTests("go test -json's output")
-    packages: dict[str, dict[str, str]] = {}
-    ended = False
-    for line in lines:
-        package, test, action = _event(line)
-        if not package or action not in _GO_ACTIONS:
-            continue
-        if test:
-            packages.setdefault(package, {})[test] = _GO_ACTIONS[action]
-        else:
-            ended = True
-            _package(tests, "FAIL" if action == "fail" else "ok", package, packages.pop(package, {}))
-    for package, here in packages.items():  # of one that was killed
-        _package(tests, "ok", package, here)
-    return tests if ended else None
-
-
-def _event(line: str) -> tuple[str, str, str]:
-    """Its package, test and action, as far as it has them."""
-    if not line.startswith("{") or '"Action"' not in line:
-        return "", "", ""
-    try:
-        event = json.loads(line)
-    except (ValueError, RecursionError):
-        return "", "", ""
-    package, test, action = (word if isinstance(word := event.get(key), str) else "" for key in _EVENT)
-    return package, test, action
 
 
 def _package(tests: ParsedTests, word: str, package: str, here: dict[str, str]) -> None:
@@ -181,7 +147,7 @@ ECOSYSTEM = Ecosystem(
             missing=frozenset({"BrokenImport"}),
         ),
     ),
-    runners=(Runner(go), Runner(go_json)),
+    runners=(Runner(go),),
     checking={"GOTOOLCHAIN": "local"},
     outline={".go": r"(?:func|type|var|const)\b"},
     suites=(

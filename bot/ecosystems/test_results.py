@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -90,6 +91,22 @@ class ParsedTests:
             "reasons": self.reasons,
             "note": "; ".join(dict.fromkeys(self.notes))[:_LONGEST],
         }
+
+
+def printed(lines: Sequence[str]) -> list[str]:
+    """What a runner printed: events of `go test -json` as the lines that they stand for, package by package."""
+    packages: dict[str, list[str]] = {}
+    for line in lines:
+        package = ""
+        if line.startswith("{") and '"Output"' in line:
+            try:
+                event = json.loads(line)
+                package = str(event.get("Package") or event.get("ImportPath")).partition(" ")[0]
+                line = str(event["Output"]).rstrip()
+            except (ValueError, LookupError, AttributeError, RecursionError):
+                continue
+        packages.setdefault(package, []).append(line)
+    return list(chain.from_iterable(packages.values()))
 
 
 def tests_of(

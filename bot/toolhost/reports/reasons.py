@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
+
+from bot.ecosystems.test_results import printed
 
 _LONGEST = 200
 _LINES = 14
@@ -29,10 +30,11 @@ _MESSAGE = re.compile(
 _NEXT_TEST = re.compile(r"={5}|=== (?:RUN|CONT|NAME) |--- (?:PASS|FAIL|SKIP): ")
 
 
-def of_output(printed: Sequence[str], failed: Sequence[str]) -> Iterator[tuple[str, str]]:
+def of_output(output: Sequence[str], failed: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield failed tests with their reasons. The reason stands behind the name of a test or below it, and the last part
     of the name is enough. Of several places, the last with a message counts."""
-    lines = [line.removeprefix("E ").strip() for one in printed for line in _plain(one)]
+    lines = [line.removeprefix("E ").strip() for line in printed(output)]
+    lines = [line.replace(" › ", " > ").replace("\\#", "#") for line in lines]
     text = "\n".join(lines)
     named = {name: _places(name, text, lines) for name in failed[:_MOST_TESTS]}
     tests = {place: name for name, places in named.items() for place, _ in places}
@@ -48,17 +50,6 @@ def of_output(printed: Sequence[str], failed: Sequence[str]) -> Iterator[tuple[s
                 break
         if places:
             yield name, reason or one_line(lines[places[-1][0] + 1 :])
-
-
-def _plain(line: str) -> list[str]:
-    """The lines that a line of `go test -json` stands for, else the line, with one way to write names."""
-    if line.startswith("{") and '"Output"' in line:
-        try:
-            event = json.loads(line)
-            return [str(event["Output"])]
-        except (ValueError, LookupError, TypeError, RecursionError):
-            return []
-    return [line.replace(" › ", " > ").replace("\\#", "#")]
 
 
 def _places(name: str, text: str, lines: Sequence[str]) -> list[tuple[int, str]]:
