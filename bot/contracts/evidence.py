@@ -125,10 +125,10 @@ class TestChanges:
     the totals by field name.
 
     `broken` passed before and fail now. `mended` failed before and pass now, and the change fixed them: if it touches
-    tests, they also pass as the base has them. `appeared` and `vanished` ran on one side only; `vanished` is reported
-    as "did not run", never as "fixed". `flaky` both failed and passed on the same code; `newly_flaky` are those of them
-    that passed before the change. `new_failing` are those of `appeared` that fail. `note` says what makes the
-    comparison unreliable. `reasons` are pairs of a newly failing test and the runner's one-line reason.
+    tests, they also pass as the base has them. `appeared` and `new_failing` ran after only, `vanished` before only:
+    they are reported as "did not run", never as "fixed". `flaky` both failed and passed on the same code; `newly_flaky`
+    are those of them that passed before the change. `note` says what makes the comparison unreliable. `reasons` are
+    pairs of a newly failing test and the runner's one-line reason.
     """
 
     __test__ = False

@@ -56,18 +56,10 @@ class Kind(NamedTuple):
 
 
 def kinds_of(tests: TestChanges | None) -> Iterator[Kind]:
-    """Yield the kinds that occur. Each test is in one: new failing tests are not among those that appeared."""
-    if tests is None:
-        return
-    for field, words in _KINDS:
-        names, number = getattr(tests, field), number_of(tests, field)
-        if field == "appeared":
-            names = [name for name in names if name not in tests.new_failing]
-            counted = field in dict(tests.counts)  # of more than are named
-            number = max(number - number_of(tests, "new_failing"), 0) if counted else len(names)
-            names = names[:number]
-        if number:
-            yield Kind(field, words, number, names)
+    """Yield the kinds that occur."""
+    for field, words in _KINDS if tests else ():
+        if tests and (number := number_of(tests, field)):
+            yield Kind(field, words, number, getattr(tests, field))
 
 
 def number_of(tests: TestChanges | TestsAsTheyWere, field: str) -> int:

@@ -163,7 +163,7 @@ def _sort_changes(
         changes["broken"] += [name] * worse
         changes["mended"] += [name] * better
         changes["new_failing"] += [name] * (new_failures - worse)
-        changes["appeared"] += [name] * (new_passes - better + new_failures - worse)
+        changes["appeared"] += [name] * (new_passes - better)
         changes["vanished"] += [name] * (lost_passes - worse + lost_failures - better)
 
 
@@ -173,7 +173,7 @@ def _sort_failing(before: SuiteResult, after: SuiteResult, flaky: Collection[str
     known_names = before.tests.keys() if before.whole else new
     changes["broken"] = sorted(name for name in new if name in known_names)
     if before.whole:
-        changes["appeared"] = changes["new_failing"] = sorted(new - before.tests.keys())
+        changes["new_failing"] = sorted(new - before.tests.keys())
     no_longer_failing = sorted(before.failed - after.failed - frozenset(flaky))
     note = f"{after.source if not after.whole else before.source} names only tests that fail"
     if no_longer_failing:

@@ -75,7 +75,7 @@ GONE, NEW = ("a", "b", "c", "d"), ("loader._FailedTest",)
 
 
 def test_tests_that_do_not_run_any_more_while_new_ones_fail_make_a_red_check_worse() -> None:
-    worse = displaced(vanished=GONE, appeared=NEW, new_failing=NEW)
+    worse = displaced(vanished=GONE, new_failing=NEW)
     assert is_failing(worse, "")
     message = failing_checks_message([worse])
     assert "failed before your change with other tests and now ends" in message
@@ -87,8 +87,8 @@ def test_tests_that_do_not_run_any_more_while_new_ones_fail_make_a_red_check_wor
     "same",
     [
         displaced(vanished=GONE),
-        displaced(appeared=NEW, new_failing=NEW),
-        displaced(2, vanished=GONE, appeared=NEW, new_failing=NEW),
+        displaced(new_failing=NEW),
+        displaced(2, vanished=GONE, new_failing=NEW),
     ],
     ids=["only taken away", "only new", "as many pass as before"],
 )

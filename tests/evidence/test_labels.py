@@ -8,12 +8,12 @@ from bot.contracts.evidence import Answer, CheckerComparison, TestChanges, ToolR
 from bot.evidence.labels import kinds_of, no_figures
 
 
-def test_what_is_new_and_fails_is_told_before_what_passes_and_not_twice() -> None:
+def test_the_worst_is_told_first_and_what_is_not_named_is_counted() -> None:
     tests = TestChanges(
-        appeared=("a", "b", "c"),
+        appeared=("a", "c"),
         new_failing=("b",),
         vanished=("d",),
-        counts=(("appeared", 9), ("new_failing", 2), ("vanished", 1)),
+        counts=(("appeared", 7), ("new_failing", 2), ("vanished", 1)),
     )
     lines = [(kind.number, kind.words, list(kind.names), kind.grave) for kind in kinds_of(tests)]
     assert lines == [
@@ -21,14 +21,6 @@ def test_what_is_new_and_fails_is_told_before_what_passes_and_not_twice() -> Non
         (1, "did not run", ["d"], False),
         (7, "appeared", ["a", "c"], False),
     ]
-
-
-def test_where_all_that_is_new_fails_nothing_else_appeared() -> None:
-    kinds = tuple(f"t{number}" for number in range(50))
-    tests = TestChanges(
-        appeared=kinds, new_failing=kinds[10:], counts=(("appeared", 60), ("new_failing", 60))
-    )
-    assert [(kind.number, kind.field) for kind in kinds_of(tests)] == [(60, "new_failing")]
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,110 @@ def check(before: CheckRun, after: CheckRun, *, command: str = "make t", **field
 
 
 LATE = CheckRun(CheckState.TIMED_OUT, None, 600.0, note="stopped after 600 s")
+COUNTED = TestChanges(before=TestCounts(3), after=TestCounts(3))
+NEW_FAILING = TestChanges(
+    vanished=("b::one",), new_failing=("b",),
+    counts=(("vanished", 9), ("new_failing", 1)),
+)  # fmt: skip
+DENIAL = Denial("bash", "curl x", "no-network", "the sandbox has no network")
+UNANSWERED = CheckerComparison(
+    "ty", "0.0.4", "ty check", ToolRun(Answer.COMPLETE, 1, 0.1), ToolRun(Answer.TIMED_OUT, note="after 60 s")
+)
+COVERED = (CoveredFile("new.py", 2, 0, (1, 2)), CoveredFile("old.py", 4, 3, (9,)))
+SEEN = CheckerComparison(
+    "tsc", "Version 6.0.3", "tsc -p .  # in web, api",
+    ToolRun(Answer.COMPLETE, 1, 2.0, "1 more project not looked at: x"), ToolRun(Answer.COMPLETE, 3, 2.0),
+    (problem(1),), (problem(2),), 1, 1, 0, 0, ("web", "api"),
+)  # fmt: skip
+SILENT = replace(
+    SEEN, before=ToolRun(Answer.UNAVAILABLE, note="tsc is not installed"), after=ToolRun(Answer.UNAVAILABLE),
+    version="", projects=("old",),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        (
+            {"checks": (check(PASSED, FAILED, flaky=True, tests=COUNTED),)},
+            [
+                "| ⚪ `make t` | flaky |",
+                "- `make t` failed and, run again on the same files, passed: it is flaky.",
+            ],
+        ),
+        (
+            {"checks": (check(LATE, PASSED, tests=TestChanges(appeared=("a",), counts=(("appeared", 1),))),)},
+            ["| ✅ `make t` | not known | **timed out**, 10 min 0 s → ", "the change: stopped after 600 s"],
+        ),
+        (
+            {"checks": (check(replace(FAILED, note=ONE_RUN), PASSED),)},
+            ["| ✅ `make t` | fixed, one run each |"],
+        ),
+        (
+            {
+                "checks": (
+                    check(PASSED, PASSED, related="pytest tests/test_a.py", scope_note="over the budget"),
+                )
+            },
+            ["| ✅ `pytest tests/test_a.py` | related tests only |", "suite was not run: over the budget"],
+        ),
+        (
+            {"checks": (replace(check(PASSED, PASSED, command="set -e\npytest"), name="Unit | tests"),)},
+            ["| ✅ `Unit \\| tests` |"],
+        ),
+        (
+            {"checks": (check(PASSED, FAILED, tests=NEW_FAILING),)},
+            ["| ❌ `make t` | **1 new and failing**, 9 did not run |", "did not run before and fails: `b`"],
+        ),
+        (
+            {"diagnostics": (UNANSWERED,)},
+            ["| ⚪ `ty 0.0.4` | not known | 1 problem, 0.1 s → timed out |", "- `ty`: after 60 s"],
+        ),
+        (
+            {"diagnostics": (SEEN, SILENT)},
+            [
+                "| ⚠️ `tsc 6.0.3 in 2 projects` | **1 new**, 1 fixed | 1 problem, 2.0 s → 3 problems, 2.0 s |",
+                "| ⚪ `tsc in old` | not compared | no result → not run |",
+                "- `tsc in 2 projects`: 1 more project not looked at: x\n- `tsc in old`: tsc is not installed\n",
+            ],
+        ),
+        (
+            {"coverage": Coverage("coverage.xml", COVERED)},
+            ["`new.py`: no test runs any of its 2 changed lines", "| 3 not run | 3 of 6 lines (50 %) |"],
+        ),
+        (
+            {"denials": (DENIAL,) * 3},
+            ["3 calls denied by policy: <code>no-network</code>", "(rule `no-network`, 3 times)"],
+        ),
+        (
+            {"checks": tuple(check(PASSED, FAILED, command=f"make t{n}") for n in range(7))},
+            [
+                "> **7 checks fail:**\n> - `make t0` fails, and passed before the change\n",
+                "\n> - and 2 more\n",
+            ],
+        ),
+        (
+            {"checks": (), "diagnostics": EVIDENCE.diagnostics},
+            ["**Not verified.** No test was run: no check"],
+        ),
+    ],
+)
+def test_each_kind_of_evidence_is_shown(fields: dict[str, Any], shown: list[str]) -> None:
+    body = render_body(make_outcome(**fields), (), ())
+    assert [text for text in shown if text not in body] == []
+
+
+def test_each_newly_failing_test_stands_with_its_reason_before_a_short_end_of_the_output() -> None:
+    name = "tests/a.py::test_a"
+    tests = TestChanges(broken=(name, "b"), mended=("c",), reasons=((name, "assert 1 == 2"), ("c", "old")))
+    after = replace(FAILED, tail="\n".join([*map(str, range(90)), "[" + "0, " * 900 + "]", "2 failed"]))
+    body = render_body(make_outcome(checks=(CheckResult("t", "pytest", PASSED, after, tests=tests),)), (), ())
+    assert f"- broken: `{name}`: `assert 1 == 2`\n- broken: `b`\n- fixed: `c`\n" in body
+    output = body.partition("Output of <code>pytest</code>")[2].partition("</details>")[0]
+    assert body.index("assert 1 == 2") < body.index("Output of <code>")
+    assert "\n…\n72\n" in output
+    assert "\n2 failed\n" in output
+    assert len(output) < 500
 
 
 def test_a43_why_a_test_failed_acts_nowhere() -> None:
