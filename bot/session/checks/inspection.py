@@ -95,7 +95,7 @@ class Inspection:
         chosen = limit_projects(usable, changes.paths, most=len(usable))
         runs = self._run_all(workspace, self._history.paths(tree_sha), chosen, seconds)
         for checker in chosen:
-            if checker.key in runs and (settings := self._reconfigured(checker, changes.edited, tree_sha)):
+            if checker.key in runs and (settings := self._reconfigured(checker, changes.paths, tree_sha)):
                 runs[checker.key] = runs[checker.key].with_note(
                     f"{RECONFIGURED}, in {settings}", Answer.UNAVAILABLE
                 )
@@ -239,14 +239,10 @@ def checker_arguments(checker: Checker) -> dict[str, object]:
 
 
 class TreeChanges:
-    """A tree against the base. `paths` differ on either side, `renamed` maps new ones to old ones, `edited` are those
-    that did more than move, `checkers` those of the base that still have their project. Raises `GitError`."""
+    """A tree against the base. `paths` differ on either side, `renamed` maps new ones to old ones, `checkers` are those
+    of the base that still have their project. Raises `GitError`."""
 
     def __init__(self, history: GitTrees, tree_sha: str, checkers: Sequence[Checker]) -> None:
         self.paths, self.renamed = history.changes(tree_sha)
-        moved = {
-            new: old for new, old in self.renamed.items() if history.read(new, tree_sha) == history.read(old)
-        }
-        self.edited = [path for path in self.paths if path not in moved and path not in moved.values()]
         names = history.paths(tree_sha)
         self.checkers = {one.key: after for one in checkers if (after := checker_after(one, names))}
