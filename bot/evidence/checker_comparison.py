@@ -31,10 +31,9 @@ class ProjectRun:
     problems: tuple[Problem, ...] = ()
     version: str = ""
 
-    def with_note(self, note: str, answer: Answer | None = None) -> ProjectRun:
-        """Return the run with `note` added and, if it is not `None`, another answer."""
-        notes = "; ".join(filter(None, [self.run.note, note]))
-        return replace(self, run=replace(self.run, note=notes, answer=answer or self.run.answer))
+    def with_note(self, note: str) -> ProjectRun:
+        """Return the run with `note` added."""
+        return replace(self, run=_with_notes(self.run, note))
 
 
 @dataclass(frozen=True, slots=True)

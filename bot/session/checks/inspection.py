@@ -92,14 +92,15 @@ class Inspection:
             return
         changes = self._tree_changes(tree_sha)
         usable = [one for key, one in changes.checkers.items() if self._is_complete(key)]
-        chosen = limit_projects(usable, changes.paths, most=len(usable))
+        incomparable = {
+            one.key: failed_checker_run(f"{RECONFIGURED}, in {settings}")
+            for one in usable
+            if (settings := self._reconfigured(one, changes.paths, tree_sha))
+        }
+        due = [one for one in usable if one.key not in incomparable]
+        chosen = limit_projects(due, changes.paths, most=len(due))
         runs = self._run_all(workspace, self._history.paths(tree_sha), chosen, seconds)
-        for checker in chosen:
-            if checker.key in runs and (settings := self._reconfigured(checker, changes.paths, tree_sha)):
-                runs[checker.key] = runs[checker.key].with_note(
-                    f"{RECONFIGURED}, in {settings}", Answer.UNAVAILABLE
-                )
-        self._after[tree_sha] = runs
+        self._after[tree_sha] = runs | incomparable
 
     def missing_on_base(self, tree_sha: str) -> list[Checker]:
         """Return the checkers of projects that the change concerns, and that were skipped on the base."""
