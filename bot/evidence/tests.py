@@ -195,7 +195,7 @@ def _test_changes(
     return TestChanges(
         before=before.counts if before else None,
         after=after.counts if after else None,
-        **limited,  # type: ignore[arg-type]  # no name of a boolean field is in it
+        **limited,
         counts=tuple((kind, len(names)) for kind, names in changes.items() if names),
         source=source,
         note="; ".join(note for note in notes if note)[:_NOTE_LIMIT],

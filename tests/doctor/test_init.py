@@ -22,9 +22,10 @@ from bot.doctor.propose import (
     with_replies,
     workflow_text,
 )
+from bot.ecosystems.record import Setup
 from bot.ecosystems.uses import Use
 from bot.environment.detect import detect
-from bot.environment.detection import DetectedCheck, Detection, Omission, Step
+from bot.environment.detection import DetectedCheck, Detection, Omission
 from bot.maintenance.task_file import read_task
 from bot.policy.load import load_policy
 from tests.support import warm
@@ -70,9 +71,7 @@ def test_it_writes_a_policy_with_the_checks_that_were_found(repo: Path) -> None:
 def test_any_command_survives_being_written_down(commands: list[str]) -> None:
     printable = [command for command in commands if command.isprintable()]
     checks = tuple(DetectedCheck(f"{n}", one, Use.TESTS, "a file") for n, one in enumerate(printable))
-    policy = load_policy(
-        policy_text(Detection(checks=checks, setup=tuple(Step(one, "x") for one in printable)))
-    )
+    policy = load_policy(policy_text(Detection(checks=checks, setup=tuple(map(Setup, printable)))))
     assert [check.command for check in policy.checks] == printable
     assert [step.command for step in policy.setup] == printable
 
@@ -309,14 +308,7 @@ SHAPES: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
     ),
     "rust": ({"Cargo.toml": "[workspace]\nmembers = ['a']\n", "a/Cargo.toml": "", "a/src/lib.rs": ""},
              ["cargo test --workspace"], ["cargo fetch"]),
-    "mixed": (
-        {"backend/pyproject.toml": "[project]\nname = 'x'\n", "backend/tests/test_a.py": "import pytest\n",
-         "frontend/package.json": '{"scripts": {"test": "jest"}, "dependencies": {"jest": "1"}}', "README.md": "",
-         "odd $(touch x)/package.json": '{"scripts": {"test": "jest"}}'},
-        ["cd backend && python3 -m pytest -q", "cd frontend && npm test"],
-        [f"[ -d backend/.venv ] || (cd backend && {VENV} -e . pytest)",
-         "[ -d frontend/node_modules ] || (cd frontend && npm install --no-package-lock)"],
-    ),
+    "projects in folders": ({"web/package.json": '{"scripts": {"test": "jest"}}', "README.md": ""}, [], []),
     "nothing that is known": ({"main.zig": "", "package.json": "no JSON"}, [], []),
 }  # fmt: skip
 
@@ -337,7 +329,7 @@ def test_no_source_or_reason_becomes_a_line_of_the_policy() -> None:
     hostile = "x\nsetup:\n  - touch /tmp/x\r\u2028# "
     found = Detection(
         checks=(DetectedCheck("a", "true", Use.TESTS, hostile),),
-        setup=(Step("true", hostile),),
+        setup=(Setup("true"),),
         omissions=(Omission(hostile, hostile, hostile),),
     )
     policy = load_policy(policy_text(found))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.evidence import Problem, Severity
-from bot.evidence.problems import compare, missing_modules
+from bot.evidence.problems import compare, missing_module
 from tests.support.outcomes import TY_PROBLEM, ty_problem
 
 
@@ -105,7 +105,7 @@ def test_another_problem_that_quotes_a_missing_module_counts() -> None:
 )
 def test_each_tool_says_in_its_own_words_what_is_missing(code: str, message: str, module: str) -> None:
     said = ty_problem(code=code, message=message)
-    assert missing_modules([said, said]) == 1
+    assert missing_module(said) == module
     assert len(compare([said], [said, ty_problem(code=code, message=message, path="b")]).environment) == 1
 
 

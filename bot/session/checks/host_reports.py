@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from functools import cache
 from posixpath import normpath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -42,7 +42,7 @@ def _repository_path(path: str) -> str:
 
 _Line = Annotated[str, Field(max_length=400), AfterValidator(_one_line)]
 _Names = Annotated[tuple[_Line, ...], Field(max_length=_MOST_NAMES)]
-_State = Literal["passed", "failed", "skipped"]
+_State = Annotated[str, Field(pattern="^(?:passed|failed|skipped)$")]
 _Count = Annotated[int, Field(ge=0, lt=1 << 31)]
 _Position = Annotated[int, Field(ge=0, le=_HIGHEST_LINE)]
 _Row = tuple[
