@@ -48,8 +48,8 @@ def of_output(output: Sequence[str], failed: Sequence[str]) -> Iterator[tuple[st
             reason = one_line([rest[3:]]) if rest.startswith(" - ") else _message(block)
             if reason:
                 break
-        if places:
-            yield name, reason or one_line(lines[places[-1][0] + 1 :])
+        if reason:
+            yield name, reason
 
 
 def _places(name: str, text: str, lines: Sequence[str]) -> list[tuple[int, str]]:
