@@ -89,17 +89,14 @@ def _rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None
     return CheckCommand(selected) if is_plain else None
 
 
-def _selects(words: list[str], read: object) -> bool:
-    return words[:2] == ["go", "test"] and "./..." in words
-
-
 def _related_command(command: str, words: list[str], related: Related) -> str:
     """Return the command for the packages of the changed files; another module's are no part of it."""
     modules = tuple(path.removesuffix("go.mod") for path in related.paths if path.endswith("/go.mod"))
     own = [path for path in related.changed if path.endswith(".go") and not path.startswith(modules)]
     folders = sorted({path.rpartition("/")[0] for path in own})
     packages = [shlex.quote(f"./{folder}/...") if folder else "." for folder in folders]
-    if not packages or len(packages) > MOST_PATHS:
+    narrows = words[:2] == ["go", "test"] and "./..." in words
+    if not narrows or not packages or len(packages) > MOST_PATHS:
         return ""
     return re.sub(r"(?<!\S)\./\.\.\.(?!\S)", lambda _: " ".join(packages), command, count=1)
 
@@ -206,7 +203,6 @@ ECOSYSTEM = Ecosystem(
     report=_report,
     reporting={"GOFLAGS": "-v"},
     rerun=_rerun,
-    selects=_selects,
     related_command=_related_command,
     absent=("no required module provides package",),
     installed_beside=dict.fromkeys(("", "go.mod"), ("vendor",)),

@@ -321,7 +321,6 @@ ECOSYSTEM = Ecosystem(
     authorities=("NODE_EXTRA_CA_CERTS",),
     index="npm_config_registry",
     downloads=("~/.npm/_cacache", "~/.cache/yarn", "~/.local/share/pnpm/store"),
-    selects=javascript_related.selects,
     related_command=javascript_related.related_command,
     absent=(
         r"npm (?:ERR!|error) [Mm]issing script",

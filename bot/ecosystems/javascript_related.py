@@ -17,10 +17,6 @@ _NODE = "NODE_OPTIONS="
 _SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
 
 
-def selects(words: list[str], read: Callable[[str], str | None]) -> bool:
-    return bool(_runner(words, _script(words, read)))
-
-
 def related_command(command: str, words: list[str], related: Related) -> str:
     script = _script(words, related.read)
     runner = _runner(words, script)

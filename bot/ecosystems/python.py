@@ -244,7 +244,6 @@ ECOSYSTEM = Ecosystem(
     report=python_commands.report,
     reporting={"PYTEST_ADDOPTS": "--junitxml='$TMPDIR/{report}'"},
     rerun=python_commands.rerun,
-    selects=python_commands.selects,
     related_command=python_commands.related_command,
     absent=(
         "No such file or directory: 'python",

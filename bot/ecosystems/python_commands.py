@@ -53,10 +53,6 @@ def _selected(command: str, words: list[str], wanted: Rerun) -> str:
     return ""
 
 
-def selects(words: list[str], read: object) -> bool:
-    return _pytest_index(words) is not None or _unittest_index(words) is not None
-
-
 def related_command(command: str, words: list[str], related: Related) -> str:
     tests = [path for path in dict.fromkeys(related.tests) if path in related.paths and is_plain(path)][
         :MOST_PATHS

@@ -139,9 +139,8 @@ class Ecosystem:
     report: Callable[[str, list[str], str], CheckCommand | None] = nothing
     reporting: Table = field(default_factory=dict)
     rerun: Callable[[str, list[str], Rerun], CheckCommand | None] = nothing
-    # Whether a command can be narrowed to the tests related to a change, and that command. In the sandbox `related`
-    # finds them for changed files: paths, or names of packages.
-    selects: Callable[[list[str], Callable[[str], str | None]], bool] = nothing
+    # The command for the tests related to a change, empty if it cannot be narrowed. In the sandbox `related` finds them
+    # for changed files: paths, or names of packages.
     related_command: Callable[[str, list[str], Related], str] = nothing
     related: Callable[[Path, Sequence[str]], list[str]] | None = None
     # A path at which the pattern matches cannot be used elsewhere, and advice.

@@ -163,15 +163,12 @@ def _declared(data: Any) -> Iterator[str]:
 _CRATE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,80}\Z")
 
 
-def _selects(words: list[str], read: object) -> bool:
-    return words[:2] == ["cargo", "test"] and "-p" not in words and "--package" not in words
-
-
 def _related_command(command: str, words: list[str], related: Related) -> str:
     crates = [name for name in dict.fromkeys(related.tests) if _CRATE.match(name)][:MOST_PATHS]
     arguments = [word for word in words[1:] if word not in ("--workspace", "--all")]
     named = [word for name in crates for word in ("-p", name)]
-    return command_line(command, 0, [*arguments, *named]) if crates else ""
+    narrows = words[:2] == ["cargo", "test"] and not {"-p", "--package"}.intersection(words)
+    return command_line(command, 0, [*arguments, *named]) if crates and narrows else ""
 
 
 ECOSYSTEM = Ecosystem(
@@ -291,7 +288,6 @@ ECOSYSTEM = Ecosystem(
             manifest="Cargo.toml",
         ),
     ),
-    selects=_selects,
     related_command=_related_command,
     absent=(
         "failed to download from",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from bot.ecosystems.record import Ecosystem
 from bot.ecosystems.registry import ecosystem_of, ecosystems, named
 from bot.ecosystems.test_command import CheckCommand, Related, Rerun, is_plain, plain_words
 
@@ -44,19 +43,12 @@ def rerun_command(command: str, failed: Collection[str], report: str) -> CheckCo
     return next(filter(None, (one.rerun(command, words, wanted) for one in ecosystems())), None)
 
 
-def selecting(command: str, read: Read) -> Ecosystem | None:
-    """Return the ecosystem that can narrow a command to the tests related to a change. `read` reads a file of the
-    base."""
-    words = plain_words(command)
-    return next((one for one in ecosystems() if words and one.selects(words, read)), None)
-
-
 def related_command(
     command: str, changed: Sequence[str], tests: Sequence[str], paths: Collection[str], read: Read
 ) -> str:
     """Return `command` for the tests related to the paths `changed`; empty if there are none. `tests` come from the
-    tool host. Only files of the tree, `paths`, are named."""
-    selector = selecting(command, read)
+    tool host. Only files of the tree, `paths`, are named. `read` reads a file of the base."""
+    words = plain_words(command)
     existing = [path for path in dict.fromkeys(changed) if path in paths and is_plain(path)]
     related = Related(existing, tests, paths, read)
-    return selector.related_command(command, plain_words(command), related) if selector else ""
+    return named(ecosystem_of(words) or "general").related_command(command, words, related) or ""

@@ -15,9 +15,11 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckState, TestsAsTheyWere
 from bot.contracts.review import Finding, Review, Tried
+from bot.ecosystems.registry import ecosystem_of
+from bot.ecosystems.test_command import plain_words
 from bot.evidence import opened, reruns
 from bot.evidence.check import Check
-from bot.evidence.check_command import related_command, selecting
+from bot.evidence.check_command import related_command
 from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution
 from bot.review.suggestions import Suggestion, applied
@@ -258,10 +260,8 @@ def related_commands(
         return {}
     related: dict[int, tuple[str, str]] = {}
     for number, command in commands.items():
-        selector = selecting(command, history.read)
-        tests = (
-            _related_tests(workspace, selector.name, changed, cancel) if selector and selector.related else ()
-        )
+        language = ecosystem_of(plain_words(command))
+        tests = _related_tests(workspace, language, changed, cancel) if language else ()
         after = related_command(command, changed, tests, set(paths), history.read)
         if after and all(after != other for _, other in related.values()):
             before = related_command(command, changed, tests, set(base_paths), history.read)
