@@ -80,7 +80,7 @@ def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult
     assert result.as_they_were is not None
     assert result.as_they_were.expectation_changed == ("test_a::test_bad",)
     assert (tests.appeared, tests.new_failing) == (("test_a::test_new",), ("test_b",))
-    assert tests.vanished == (("test_a::test_gone", "test_b::test_b"),)
+    assert tests.vanished == ("test_a::test_gone", "test_b::test_b")
     assert dict(tests.counts) == {"broken": 1, "appeared": 1, "vanished": 2, "new_failing": 1}
     assert (tests.before, tests.after) == (TestCounts(3, 3, 0), TestCounts(3, 3, 0))
     assert tests.source == "pytest's report"
