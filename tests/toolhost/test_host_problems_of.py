@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -274,9 +275,10 @@ def test_a_checker_that_hangs_is_ended_with_all_it_started(bench: Bench, tmp_pat
 
 
 def test_a_daemon_that_a_checker_leaves_holds_nothing_up(bench: Bench) -> None:
+    began = time.monotonic()
     said = check(bench, "echo 'a.py:1:1: m'; setsid sleep 600 & disown; exit 0", timeout=60)
     assert (said["state"], len(said["rows"])) == ("complete", 1)
-    assert said["duration"] < 30
+    assert time.monotonic() - began < 30
 
 
 def test_a_flood_is_stopped(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -51,16 +50,14 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     checker = arguments["checker"]
     deadline = began + float(arguments["timeout"])
     folder = str(arguments.get("folder", ""))
-    programs = {**context.programs, "python-of-the-host": sys.executable}
     bins = tuple(one for ecosystem in ecosystems() for one in ecosystem.bins)
-    place = Place(context.root, context.root / folder, context.environment, programs, bins)
+    place = Place(context.root, context.root / folder, context.environment, context.programs, bins)
     python = next(map(str, place.environments()), "")
     # A checker in a folder searches an environment there only, and several projects may share the one above them.
-    shared = {"VIRTUAL_ENV": python} if folder and python else {}
-    environment = {**context.environment, **shared, **dict(checker.get("environment", ()))}
-    files = [f"./{path}" for path in arguments["files"]]
-    result = _check(checker, files, deadline, context, replace(place, environment=environment))
-    return ToolOutcome(str(result.get("note", "")), metadata=result | {"python": bool(python)})
+    if folder and python:
+        place = replace(place, environment={**context.environment, "VIRTUAL_ENV": python})
+    result = _check(checker, [f"./{path}" for path in arguments["files"]], deadline, context, place)
+    return ToolOutcome(str(result.get("note", "")), metadata=result)
 
 
 def _check(
