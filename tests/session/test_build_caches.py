@@ -125,6 +125,7 @@ def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy() -> None:
     assert folder.replace("{tmp}/home", "~") in build_caches._IN_HOME
 
 
+@pytest.mark.slow
 @both
 def test_downloads_of_the_home_are_there_and_never_written(cli: Cli, tmp_path: Path, sandbox: str) -> None:
     check = (

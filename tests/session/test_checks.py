@@ -295,6 +295,7 @@ def test_a_name_that_no_check_has_is_an_error_with_those_there_are() -> None:
         chosen_checks(CHECKS, {"check": "tests"})
 
 
+@pytest.mark.slow
 def test_at_a_terminal(cli: Cli, tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "app", {"a": "1\n", ".github/agent.yml": POLICY})
     outcome = fixed(

@@ -173,6 +173,7 @@ def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path
     assert git(repo, "branch", "--list", "agent/*") == ""
 
 
+@pytest.mark.slow
 def test_the_model_is_told_how_titles_are_written_here_and_the_commit_follows(cli: Cli, repo: Path) -> None:
     for number in range(18):
         commit_all(repo, f"feat: take line {number}")

@@ -44,6 +44,7 @@ def salvaged(cli: Cli, repo: Path, steps: Sequence[Step], until: str = "sleep 60
     return json.loads((out / "outcome.json").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.checks
 def test_a_check_that_ran_before_the_change_is_told_and_one_after_it_is_not_made_up(
     cli: Cli, repo: Path
