@@ -23,6 +23,9 @@ from bot.contracts.workspace_tools import OUTPUT_NAME
 
 MAX_PARALLEL = 4
 REPEATS_BEFORE_NOTICE = 3
+SUCCESSES_WITHOUT_NUMBER = 3
+"""In a row, of one tool that changes files. From the next on each result has its number, since a model that reads the
+same words again and again begins to repeat itself."""
 MAX_DENIALS = 5
 MAX_TRUNCATIONS = 3
 
@@ -54,6 +57,7 @@ class CallRunner:
         self._failed = False
         self._last_call: tuple[str, str, str] | None = None
         self._times = 0
+        self._changing_tool, self._changes = "", 0
         self._denials = 0
         self._read: dict[str, None] = {}
         self._changed: dict[str, None] = {}
@@ -119,6 +123,8 @@ class CallRunner:
         result = executed.result
         if times == REPEATS_BEFORE_NOTICE:
             result = replace(result, content=result.content + REPEAT_NOTICE)
+        if (number := self._count_changes(executed)) > SUCCESSES_WITHOUT_NUMBER:
+            result = replace(result, content=f"{result.content}\n({call.name}: number {number} in a row)")
         if executed.permission is not None:
             permission = executed.permission
             journal.write(
@@ -137,6 +143,18 @@ class CallRunner:
         self._times = self._times + 1 if key == self._last_call else 1
         self._last_call = key
         return self._times
+
+    def _count_changes(self, executed: CallExecution) -> int:
+        """Return how often in a row this tool has changed files; 0 if this call changed none."""
+        metadata, tool = executed.outcome.metadata, executed.result.name
+        if executed.result.is_error or not (
+            "before_hash" in metadata or isinstance(metadata.get("files"), list)
+        ):
+            self._changing_tool, self._changes = "", 0
+        else:
+            self._changes = self._changes + 1 if tool == self._changing_tool else 1
+            self._changing_tool = tool
+        return self._changes
 
     def _record_files(self, metadata: Mapping[str, Any]) -> None:
         """Record the files that a tool reported as read or changed."""

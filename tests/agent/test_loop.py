@@ -248,6 +248,18 @@ def test_the_same_call_with_the_same_result_is_told_at_the_third_and_stopped_at_
     answered(bench)
 
 
+def test_changes_by_one_tool_have_their_number_from_the_fourth_in_a_row_on(tmp_path: Path) -> None:
+    def edit(arguments: object, cancel: CancelToken) -> ToolOutcome:
+        return ToolOutcome("Edited.", metadata={"path": "a.py", "before_hash": "1", "after_hash": "2"})
+
+    edits = [says(call("edit", json.dumps({"text": str(n)}), f"c{n}")) for n in range(5)]
+    bench = Bench([*edits, OK, edits[0], says("Done.")], tmp_path, tools={"edit": edit})
+    bench.run()
+    contents = [item.content for item in bench.results()]
+    numbered = [f"Edited.\n(edit: number {n} in a row)" for n in (4, 5)]
+    assert contents == [*["Edited."] * 3, *numbered, "x", "Edited."]
+
+
 def test_results_that_differ_only_in_their_spill_file_are_the_same(tmp_path: Path) -> None:
     numbers = iter(range(9))
 
