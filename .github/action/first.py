@@ -1,16 +1,12 @@
 """The action's first step: may this go on? Before anything is installed, in about a tenth of a second.
 
-Usage: first.py, in a step with the event's environment and a token in SLASH_AGENT_GITHUB_TOKEN. It imports the
-standard library and our modules that need no other. Its outputs are `go`, `reason`, and for a pull request of which
-nothing comes `note`, where another job has to report it. Somebody who asked in a comment gets an answer at once: what
-is wrong with the command, or a reaction and for a maintainer the progress comment, whose id is the output `comment`.
-With SLASH_AGENT_MODE=gate the output is `gate` in place of `go`: another job, which may have to wait, is given it as
-SLASH_AGENT_GATE and checks nothing again. The output `commit` of a gate is what a job without secrets may install from:
-the base, or the head of a pull request of this repository with other lock files; never a fork's head.
+Usage: first.py, in a step with the event's environment and a token in SLASH_AGENT_GITHUB_TOKEN. It imports only modules
+that need nothing installed. Outputs: `go`, `reason`; `note`, for a job that reports why a pull request got nothing;
+`comment`, the id of the progress comment. With SLASH_AGENT_MODE=gate: `gate`, for the SLASH_AGENT_GATE of a later job,
+and `commit`, a base or head of this repository, to install from in a job without secrets.
 
-It lets nobody in: the program that is then installed checks everything again, with the whole policy. It only keeps out
-people who would be refused there; where it cannot tell, that check decides. At most three API calls where it is silent,
-four where it refuses, four where it goes on; for a pull request in a gate one more, and one for each hundred files.
+It lets nobody in: the program checks everything again, with the whole policy. Where it cannot tell, that check decides.
+At most four API calls; for a pull request in a gate one more, and one for each hundred files.
 """
 
 from __future__ import annotations
@@ -46,8 +42,7 @@ from bot.verbs.registry import DEFAULT, INSTANT, VERBS, started_by, verbs_of  # 
 
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
 CONFIGURED[Cause.REPLY] = "replies"
-# GitHub's word for people who surely are on a repository's list. Only the order of the questions depends on it.
-INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
+INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")  # by GitHub; only the order of the questions depends on it
 GO = "go"
 QUEUED = "**Queued**\n\n- starts when a runner is free and earlier requests in this thread are done"
 INPUTS = ("GITHUB_REPOSITORY", "SLASH_AGENT_INSTRUCTION", "SLASH_AGENT_TASK")
@@ -171,22 +166,25 @@ class Greeting:
 
     def answer(self, text: str, **fields: str | int) -> None:
         """Comment in the conversation."""
-        self._comment(text, mark(REFUSED, request=self.key, **fields))
+        body = marked(text, mark(REFUSED, request=self.key, **fields))
+        self.api.post(f"{self.base}/issues/{self.number}/comments", {"body": body})
 
     def begin(self, *, queued: bool) -> str:
         """Write the progress comment; its id. `queued` is for a run that may have to wait for one before it."""
         text = QUEUED if queued else "**Working on it**\n\n- getting ready"
-        fields = {"request": self.key, "state": "on"}
+        body = self._progress(text, **markers.ON, **({"queued": "yes"} if queued else {}))
+        return str(self.api.post(f"{self.base}/issues/{self.number}/comments", body)["id"])
+
+    def fail(self, comment: str, reason: str) -> None:
+        body = self._progress(f"**Failed**\n\n{reason}", **markers.OVER)
+        self.api.patch(f"{self.base}/issues/comments/{comment}", body)
+
+    def _progress(self, text: str, **fields: str) -> dict[str, str]:
         names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
         server, job, run = (self.environment.get(name, "") for name in names)
         if run:
             text, fields["run"] = f"{text}\n\n[Follow the run]({server}/{job}/actions/runs/{run})", run
-        if queued:
-            fields["queued"] = "yes"
-        return str(self._comment(text, mark(PROGRESS, **fields))["id"])
-
-    def _comment(self, text: str, marker: str) -> dict[str, object]:
-        return self.api.post(f"{self.base}/issues/{self.number}/comments", {"body": marked(text, marker)})
+        return {"body": marked(text, mark(PROGRESS, request=self.key, **fields))}
 
 
 def main(environment: Mapping[str, str]) -> ExitCode:
@@ -199,6 +197,8 @@ def main(environment: Mapping[str, str]) -> ExitCode:
         event_request = read_event(name, payload, inputs)
     except NoRequestError as error:
         return end(actions, error.reason, "no_change")
+    if given("SLASH_AGENT_INSTALLED") == "false":
+        return not_installed(event_request, environment, actions)
     verdict, _, comment = given("SLASH_AGENT_GATE", "").partition(" ")
     if verdict == GO:
         say(actions, "A job of this workflow looked at it already.")
@@ -228,6 +228,18 @@ def main(environment: Mapping[str, str]) -> ExitCode:
         actions.set_output("commit", commit)
     actions.set_output("verb", command.verb if command else "")
     return go_on(actions, comment, gate=gate)
+
+
+def not_installed(event_request: EventRequest, environment: Mapping[str, str], actions: Actions) -> ExitCode:
+    """Report in the progress comment, or in the note for a check, that a later step could not install the program."""
+    given, again = environment.get, "start it again with `/agent retry`"
+    reason = f"Slash Agent could not be installed. The log of the run has the reason; {again}."
+    if comment := given("SLASH_AGENT_COMMENT"):
+        api = Api(given("GITHUB_API_URL", ""), given("SLASH_AGENT_GITHUB_TOKEN", ""))
+        Greeting(event_request, api, environment).fail(comment, reason)
+    elif event_request.head_sha:
+        actions.set_output("note", reason)
+    return end(actions, reason, "failed")
 
 
 def respond(

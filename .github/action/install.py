@@ -1,10 +1,8 @@
 """Install what a run needs into a venv without pip: from the lock, hashes checked, wheels only. Standard library only.
 
-uv comes first, by the runner's pip, from its own lines of the lock; it then installs the packages that pyproject.toml
-asks for, held to the lock's versions and hashes, without those that only development needs. With --extras come the
-packages of those extras of pyproject.toml, such as the checkers, from the same lock. The program itself runs from the
-action's own folder, so nothing is built. uv is not kept, and bytecode is made when a module is first used, for what is
-used.
+The runner's pip installs uv from its own lines of the lock. uv then installs the packages that pyproject.toml requires,
+and those of its extras in --extras, held to the lock's versions and hashes. The program itself runs from the action's
+own folder, so nothing is built. uv is not kept, and bytecode is made when a module is first used.
 """
 
 from __future__ import annotations
@@ -83,7 +81,8 @@ def main(target: Path, extras: str) -> None:
 
 
 def run(*command: object) -> None:
-    subprocess.run([str(word) for word in command], check=True)
+    if subprocess.run([str(word) for word in command], check=False).returncode:
+        sys.exit("slash-agent: its packages could not be installed, as printed above. Is the package index reachable?")
 
 
 if __name__ == "__main__":

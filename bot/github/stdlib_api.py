@@ -39,6 +39,9 @@ class Api:
     def post(self, path: str, data: Mapping[str, object]) -> Any:
         return self._send("POST", path, json.dumps(data).encode())[1]
 
+    def patch(self, path: str, data: Mapping[str, object]) -> Any:
+        return self._send("PATCH", path, json.dumps(data).encode())[1]
+
     def _send(self, method: str, path: str, data: bytes | None) -> tuple[int, Any]:
         headers = {
             "Accept": "application/vnd.github+json",

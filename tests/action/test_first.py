@@ -129,6 +129,19 @@ def test_a_maintainer_sees_a_reaction_and_the_progress_comment(stage: Stage) -> 
     assert len(result.calls) <= 4
 
 
+def test_where_nothing_could_be_installed_the_thread_says_so_and_retry_starts_it_again(stage: Stage) -> None:
+    begun = first(stage)
+    given = {"SLASH_AGENT_INSTALLED": "false", "SLASH_AGENT_COMMENT": begun.outputs["comment"]}
+    ended = first(stage, starts=True, **given)
+    assert (ended.code, ended.outputs["status"], ended.goes_on) == (0, "failed", False)
+    [comment] = stage.bot_comments()
+    assert comment.startswith("**Failed**")
+    assert "could not be installed" in comment
+    assert "`/agent retry`" in comment
+    assert f"{stage.forge.url}/{stage.repo}/actions/runs/4711" in comment
+    assert f"request={stage.sample.comment} state=over" in comment
+
+
 @pytest.mark.parametrize("body", ["/agent status", "/agent help", "/agent stop"])
 def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: str) -> None:
     result = first(stage, stage.ask(body))
@@ -198,7 +211,7 @@ def test_the_gate_hands_on_that_it_goes_on_and_with_which_comment(stage: Stage) 
     assert (result.code, result.outputs["gate"]) == (0, f"go {comment['id']}")
     assert "go" not in result.outputs, "nothing else of the action is run in this job"
     assert comment["body"].startswith("**Queued**\n\n- starts when a runner is free")
-    assert "state=on run=4711 queued=yes -->" in comment["body"]
+    assert "state=on queued=yes run=4711 -->" in comment["body"]
     assert len(result.calls) <= 4
     after = first(stage, SLASH_AGENT_GATE=result.outputs["gate"], SLASH_AGENT_MODE="run")
     assert (after.goes_on, after.outputs["comment"], after.calls) == (True, str(comment["id"]), [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -46,6 +47,21 @@ def test_everything_installed_is_in_the_lock_at_its_version(installed: Path) -> 
     packages = listed.lower().replace("_", "-").split()
     assert len(packages) > 10
     assert [line for line in packages if line not in lock] == []
+
+
+@pytest.mark.parametrize("index", ["PIP_INDEX_URL", "UV_INDEX_URL"])
+def test_an_index_that_does_not_answer_is_one_sentence_below_the_installers_own(
+    tmp_path: Path, index: str
+) -> None:
+    script = ROOT / ".github" / "action" / "install.py"
+    closed = {index: "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "UV_HTTP_RETRIES": "0"}
+    failed = subprocess.run(
+        [sys.executable, script, tmp_path / "venv"],
+        env={**os.environ, **closed}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert failed.returncode == 1
+    assert failed.stderr.endswith("as printed above. Is the package index reachable?\n")
+    assert "Traceback" not in failed.stderr
 
 
 def test_a_python_without_pip_installs_too(tmp_path: Path) -> None:
