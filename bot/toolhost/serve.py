@@ -139,6 +139,8 @@ class Server:
         self._context.echo = self._echo if message.get("echo") is True else None
         self._begin(message["id"])
         try:
+            if self._diagnosing is not None:
+                self._diagnosing.before(message["tool"])
             outcome = run_tool(message["tool"], message["arguments"], self._context)
             if not self._checks:
                 self._scanner.note(outcome.metadata)

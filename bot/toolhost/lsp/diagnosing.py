@@ -61,6 +61,13 @@ class Diagnosing:
         self._broken = False
         self._late: set[str] = set()
 
+    def before(self, tool: str) -> None:
+        """Prepare for an edit: the problems of files that were read must be known before it, since it changes the
+        problems of other files. Starts nothing."""
+        if tool in _EDITS and not self._broken:
+            documents = {server: list(server.documents) for server in self._servers.values()}
+            self._wait(documents, time.monotonic())
+
     def after(self, tool: str, outcome: ToolOutcome, *, more_edits: bool = False) -> ToolOutcome:
         """The result with the diagnostics, if a file of interest changed; otherwise unchanged. With `more_edits`
         they come with a later result: half of a change has errors that the rest fixes."""
