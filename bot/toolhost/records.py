@@ -28,34 +28,8 @@ class Records:
         of it was shown."""
         return self._shown.get(path)
 
-    def show(self, path: Path, sha256: str) -> None:
-        """Record a view of a file with this hash, or a write by the model."""
-        self._set(path, sha256)
-
-    def mention(self, path: Path) -> None:
-        """Record that something of a file was shown, in bytes that are not known."""
-        if path not in self._shown:
-            self._set(path, "")
-
-    def move(self, source: Path, path: Path) -> None:
-        """Let the record of `source`, if there is one, be that of `path`."""
-        sha256 = self._shown.get(source)
-        self.forget(source)
-        if sha256 is not None:
-            self._set(path, sha256)
-
-    def forget(self, path: Path) -> None:
-        """Forget a file that was deleted or moved."""
-        if path in self._shown:
-            self._set(path, None)
-
-    def _keep(self, path: Path, sha256: str | None) -> None:
-        if sha256 is None:
-            self._shown.pop(path, None)
-        else:
-            self._shown[path] = sha256
-
-    def _set(self, path: Path, sha256: str | None) -> None:
+    def show(self, path: Path, sha256: str | None) -> None:
+        """Record a view of a file with this hash, or a write by the model; `None` forgets a file that is gone."""
         self._keep(path, sha256)
         if self._log is None:
             return
@@ -66,6 +40,17 @@ class Records:
             open(os.open(self._log, flags, 0o600), "w", encoding="utf-8", errors="surrogateescape") as log,
         ):
             log.write(line + "\n")
+
+    def mention(self, path: Path) -> None:
+        """Record that something of a file was shown, in bytes that are not known."""
+        if path not in self._shown:
+            self.show(path, "")
+
+    def _keep(self, path: Path, sha256: str | None) -> None:
+        if sha256 is None:
+            self._shown.pop(path, None)
+        else:
+            self._shown[path] = sha256
 
     def _read_log(self) -> None:
         """Take what an earlier tool host logged. Commands can write in the folder: damaged lines are skipped."""

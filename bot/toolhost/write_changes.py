@@ -151,12 +151,7 @@ def _record_change(context: Context, proposal: _Proposal) -> dict[str, Any]:
     change, diff = proposal.change, proposal.diff
     digest = None if proposal.data is None else sha256(proposal.data)
     context.originals.setdefault(proposal.name, change.before.data if change.before else None)
-    if change.source is not None:
-        context.records.move(change.source.path, change.path)
-    if change.after is None or digest is None:
-        context.records.forget(change.path)
-    else:
-        context.records.show(change.path, digest)
+    context.records.show(change.path, digest)
     noted = {
         "path": proposal.name,
         "diff": diff.text,

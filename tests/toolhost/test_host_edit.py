@@ -181,7 +181,7 @@ def test_what_was_shown_is_known_to_another_host_of_the_run(bench: Bench, tmp_pa
     bench.context.records = Records(tmp_path)
     path = viewed(bench, "a.py", "one\none\n")
     viewed(bench, "b.py", "one\n").unlink()
-    bench.context.records.forget(bench.root / "b.py")
+    bench.context.records.show(bench.root / "b.py", None)
     with (tmp_path / "shown.jsonl").open("a") as log:
         log.write('damaged\n["", 1]\n')
     bench.context.records = Records(tmp_path, "another agent")
