@@ -75,11 +75,9 @@ class LineEnds(NamedTuple):
     crlf: int
 
     @property
-    def uniform(self) -> str | None:
-        """The file's one line end; `None` when it has several or no line ends at all."""
-        if self.lf and not self.crlf:
-            return "\n"
-        return "\r\n" if self.crlf and not self.lf else None
+    def usual(self) -> str:
+        """The more frequent one, which inserted lines get."""
+        return "\r\n" if self.crlf > self.lf else "\n"
 
     @property
     def label(self) -> str:

@@ -51,14 +51,13 @@ def line_of(content: str, offset: int) -> int:
 
 def replace(content: str, spans: Sequence[Span], new: str, *, everywhere: bool = False) -> Replacement:
     """`content` with the first of `spans` replaced, or with `everywhere` each that does not overlap the one before it.
-    The inserted text gets the line ends of its surroundings."""
+    The inserted text gets the usual line ends of `content`."""
     replaced = _disjoint(spans) if everywhere else spans[:1]
-    ending = line_ends(content).uniform
-    new = to_lf(new)
+    new = to_lf(new).replace("\n", line_ends(content).usual)
     pieces: list[str] = []
     at = 0
     for start, end in replaced:
-        pieces += [content[at:start], new.replace("\n", ending or _nearest_end(content, start, end))]
+        pieces += [content[at:start], new]
         at = end
     after = "".join([*pieces, content[at:]])
     inserted_until = len(after) - (len(content) - at) - (1 if new.endswith("\n") else 0)
@@ -71,16 +70,6 @@ def _disjoint(spans: Sequence[Span]) -> list[Span]:
         if not selected or span[0] >= selected[-1][1]:
             selected.append(span)
     return selected
-
-
-def _nearest_end(content: str, start: int, end: int) -> str:
-    """The line end for text inserted into a file with mixed ones: that within the span, else after, else before it."""
-    at = content.find("\n", start, end)
-    if at < 0:
-        at = content.find("\n", end)
-    if at < 0:
-        at = content.rfind("\n", 0, start)
-    return "\r\n" if at > 0 and content[at - 1] == "\r" else "\n"
 
 
 ALIKE = 0.6

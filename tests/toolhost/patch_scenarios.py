@@ -96,7 +96,7 @@ SCENARIOS: dict[str, tuple[Tree, str, Tree | str]] = {
     ),
     "mixed line ends of untouched lines": (
         {"a.txt": b"one\r\ntwo\nthree\r\n"}, update("a.txt", "@@\n one\n-two\n+2\n+2b\n three"),
-        {"a.txt": b"one\r\n2\n2b\nthree\r\n"},
+        {"a.txt": b"one\r\n2\r\n2b\r\nthree\r\n"},
     ),
     "more lines than the file has": (
         {"a.txt": b"one\n"}, update("a.txt", "@@\n zero\n one\n-two\n+2\n*** End of File"),

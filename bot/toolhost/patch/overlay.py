@@ -178,13 +178,13 @@ class _Overlay:
 
 
 class Draft:
-    """The lines of a file while a patch is applied: unchanged lines keep their line ends, added ones get the file's, or
-    in a file with mixed ones that of their neighbour."""
+    """The lines of a file while a patch is applied: unchanged lines keep their line ends, added ones get the file's
+    usual one."""
 
     def __init__(self, content: str) -> None:
         *rows, last = content.split("\n")
         self._rows = [f"{row}\n" for row in rows] + ([last] if last else [])
-        self._ending = line_ends(content).uniform if rows else "\n"
+        self._ending = line_ends(content).usual
 
     @property
     def content(self) -> str:
@@ -204,21 +204,15 @@ class Draft:
             at = placement.start
             for sign, text in placement.section.body:
                 if sign == "+":
-                    rows.append(text + (self._ending or self._near(at, placement.start)))
+                    rows.append(text + self._ending)
                     continue
                 if sign == " ":
                     rows.append(self._rows[at])
                 at += 1
         rows += self._rows[at:]
         # One without an end may no longer be the last one.
-        ended = [row if self._end(row) else row + (self._ending or "\n") for row in rows[:-1]]
+        ended = [row if self._end(row) else row + self._ending for row in rows[:-1]]
         self._rows = ended + rows[-1:]
 
     def _end(self, row: str) -> str:
         return next((end for end in ("\r\n", "\n") if row.endswith(end)), "")
-
-    def _near(self, at: int, start: int) -> str:
-        """That of the line before it in the section, else that of the old line."""
-        near = [at - 1, at] if at > start else [at, at - 1]
-        ends = (self._end(self._rows[number]) for number in near if 0 <= number < len(self._rows))
-        return next(filter(None, ends), "\n")

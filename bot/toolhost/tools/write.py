@@ -37,10 +37,8 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 
 def _like(before: LoadedFile, content: str) -> Text:
-    """The content in the existing file's encoding and, if it has just one, with its line ends."""
-    ending = line_ends(before.text.content).uniform
+    """The content in the existing file's encoding, with its usual line ends."""
     if before.text.encoding.mark:
         content = content.removeprefix("\ufeff")
-    if ending is not None:
-        content = to_lf(content).replace("\n", ending)
-    return Text(content, before.text.encoding)
+    ending = line_ends(before.text.content).usual
+    return Text(to_lf(content).replace("\n", ending), before.text.encoding)
