@@ -216,30 +216,23 @@ def _is_public(address: str) -> bool:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return False  # with a scope, such as `fe80::1%eth0`
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed not in _UNICAST or parsed in _EXAMPLES:
-            return False
-        inner = parsed.sixtofour or (parsed.teredo[1] if parsed.teredo else None) or _tunnelled(parsed)
-        return parsed.is_global and (inner is None or _is_public(str(inner)))
+    if parsed.version == 6 and (parsed not in _UNICAST or int(parsed) >> 32 & 0xFCFFFFFF == _ISATAP):
+        return False
     return (
         parsed.is_global and not parsed.is_multicast and not any(parsed in network for network in _NOT_HOSTS)
     )
-
-
-def _tunnelled(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address in an ISATAP address."""
-    number = int(address)
-    return ipaddress.IPv4Address(number & 0xFFFFFFFF) if number >> 32 & 0xFCFFFFFF == 0x5EFE else None
 
 
 _UNICAST = ipaddress.IPv6Network("2000::/3")
 """The allocated public addresses. Outside are embedded IPv4 addresses, translators and old site-local ones, of which
 not all count as private."""
 
-_EXAMPLES = ipaddress.IPv6Network("3fff::/20")
+_ISATAP = 0x5EFE
 
-_NOT_HOSTS = (ipaddress.IPv4Network("168.63.129.16/32"), ipaddress.IPv4Network("192.88.99.0/24"))
-"""Public only by their numbers: the address of Azure's host services, and relays to 6to4."""
+_NOT_HOSTS = tuple(
+    map(ipaddress.ip_network, ("168.63.129.16/32", "192.88.99.0/24", "2002::/16", "3fff::/20"))
+)
+"""Public only by their numbers: the address of Azure's host services, relays to 6to4, 6to4 itself, and examples."""
 
 
 def _printable(text: str) -> str:
