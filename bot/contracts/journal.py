@@ -199,14 +199,13 @@ class CheckRecord(NamedTuple):
 class DiagnosticsRecord(NamedTuple):
     """Diagnostics after a call that changed files. `tools` pairs each tool with its
     `bot.contracts.evidence.Answer`. `new` are the reported problems, `new_count` all that are new since the run
-    began. `waited` is the delay of the call's result in seconds."""
+    began."""
 
     turn: int
     call_id: str
     tools: tuple[tuple[str, str], ...]
     new: tuple[Problem, ...] = ()
     new_count: int = 0
-    waited: float = 0.0
     note: str = ""
 
 

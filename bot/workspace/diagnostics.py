@@ -54,7 +54,6 @@ class Diagnosis(NamedTuple):
     tools: Annotated[_Tools, Field(max_length=len(server_names()))]
     new: Annotated[_Problems, Field(max_length=20)]
     new_count: _Count
-    waited: Annotated[float, Field(ge=0, le=86_400)]
     note: Annotated[str, Field(max_length=_LONGEST), AfterValidator(_line)]
     servers: Annotated[_Uses, Field(max_length=2 * len(server_names()))]
 

@@ -86,7 +86,6 @@ SAID: dict[str, Any] = {
     "tools": [["ty", "complete"]],
     "new": [problem()],
     "new_count": 3,
-    "waited": 0.25,
     "note": "",
     "servers": [USE],
 }
@@ -97,7 +96,6 @@ SAID: dict[str, Any] = {
     [
         ("new_count", -1),
         ("new_count", 1 << 60),
-        ("waited", float("nan")),
         ("note", "x" * 1001),
         ("tools", [["evil", "complete"]]),
         ("tools", [["ty", "clean"]]),

@@ -179,7 +179,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         rule="source-files",
         **edit_metadata(PATH, OLD, MIDDLE),
     )
-    yield lines.DiagnosticsRecord(2, "c3", (("ty", "complete"), ("ruff", "complete")), (UNDEFINED,), 1, 0.14)
+    yield lines.DiagnosticsRecord(2, "c3", (("ty", "complete"), ("ruff", "complete")), (UNDEFINED,), 1)
     yield lines.CallStarted(2, "c4", "bash")
     yield lines.PermissionDecision(
         "bash", False, "no-pushing", "what leaves goes through the gate; end the run instead", "c4"
@@ -203,7 +203,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
     yield from call_records(
         3, "c5", "edit", f"Edited {PATH}.", rule="source-files", **edit_metadata(PATH, MIDDLE, NEW)
     )
-    yield lines.DiagnosticsRecord(3, "c5", (("ty", "complete"), ("ruff", "timed_out")), (), 0, 0.31)
+    yield lines.DiagnosticsRecord(3, "c5", (("ty", "complete"), ("ruff", "timed_out")))
     yield lines.CallStarted(3, "c6", "task")
     yield from (("explore-1", one) for one in _agent())
     yield lines.Result(
@@ -238,7 +238,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
     yield from call_records(
         4, "c8", "write", f"Wrote {TESTS}.", rule="source-files", **edit_metadata(TESTS, OLD_TESTS, NEW_TESTS)
     )
-    yield lines.DiagnosticsRecord(4, "c8", (("ty", "complete"), ("ruff", "complete")), (UNUSED,), 1, 0.12)
+    yield lines.DiagnosticsRecord(4, "c8", (("ty", "complete"), ("ruff", "complete")), (UNUSED,), 1)
     yield from call_records(
         4, "c9", "bash", "OK\n tidytime/format.py | 7 ++-----\n", exit_code=0, duration=1.22
     )

@@ -140,7 +140,6 @@ class Diagnosing:
             answers,
             new,
             self._unreported(new),
-            waited=time.monotonic() - began,
             limit=self._settings.wait,
             notes=list(self._notes()),
             uses=self._uses(),

@@ -50,13 +50,12 @@ def in_order(problems: Iterable[Problem], first: Collection[str] = ()) -> list[P
 @dataclass(frozen=True, slots=True)
 class Report:
     """`tools` has the answer of each server, `new` are the new problems of all files with results, `unreported` those
-    that were not reported before. `waited` and its `limit` are in seconds. `notes` are sentences on servers that are
+    that were not reported before. `limit` is the longest wait in seconds. `notes` are sentences on servers that are
     not available, `uses` are the servers of the run, `late` those that were in time before."""
 
     tools: Sequence[tuple[str, Answer]]
     new: Sequence[Problem]
     unreported: Sequence[Problem] = ()
-    waited: float = 0.0
     limit: float = 0.0
     notes: Sequence[str] = ()
     uses: Sequence[ServerUse] = ()
@@ -72,7 +71,6 @@ class Report:
             "tools": [[name, answer.value] for name, answer in self.tools],
             "new": list(map(asdict, self.new[:MAX_SHOWN])),
             "new_count": len(self.new),
-            "waited": round(self.waited, 4),
             "note": " ".join(self.notes)[:1000],
             "servers": list(map(asdict, self.uses)),
         }
