@@ -15,11 +15,10 @@ _LOG = "shown.jsonl"
 
 
 class Records:
-    """The records of one agent, by the path of a file after all links. Without a `folder` they are not logged."""
+    """By the path of a file after all links. Without a `folder` they are not logged."""
 
-    def __init__(self, folder: Path | None = None, agent: str = "") -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self._log = folder / _LOG if folder else None
-        self._agent = agent
         self._shown: dict[Path, str] = {}
         self._read_log()
 
@@ -33,7 +32,7 @@ class Records:
         self._keep(path, sha256)
         if self._log is None:
             return
-        line = json.dumps([self._agent, str(path), sha256])
+        line = json.dumps([str(path), sha256])
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         with (
             contextlib.suppress(OSError),  # a full disk: a new host asks for another view then
@@ -59,6 +58,5 @@ class Records:
         with contextlib.suppress(FileNotFoundError):
             for line in self._log.read_text("utf-8", "surrogateescape").splitlines():
                 with contextlib.suppress(ValueError, TypeError):
-                    agent, path, sha256 = json.loads(line)
-                    if agent == self._agent:
-                        self._keep(Path(path), sha256)
+                    path, sha256 = json.loads(line)
+                    self._keep(Path(path), sha256)

@@ -43,14 +43,14 @@ class Server:
         self._cancelled: set[int] = set()
         self._gone = False
         self._over = threading.Event()
-        self._shown = Path(start_message["shown"])
+        self._records = Records(Path(start_message["shown"]))
         self._context = Context(
             root=Path(start_message["root"]),
             tmp=Path(start_message["tmp"]),
             spill=Path(start_message["spill"]),
             environment=start_message["environment"],
             ask=self._ask,
-            records=Records(),
+            records=self._records,
             assume_read=start_message["assume_read"],
             readable=tuple(map(Path, start_message.get("readable", ()))),
             programs=start_message.get("programs", {}),
@@ -58,7 +58,6 @@ class Server:
         )
         self._checks = start_message.get("checks") is True
         """Whether the calls are setup and checks: the model's tools are not needed, and nothing is scanned."""
-        self._records: dict[str, Records] = {}
         self._scanner = Scanner(self._context)
         self._diagnostics: Message | None = start_message.get("diagnostics")
         self._diagnosing: Diagnosing | None = None
@@ -135,7 +134,8 @@ class Server:
 
     def _call(self, message: Message) -> None:
         self._context.seq = message["id"]
-        self._context.records = self._records_of(message.get("agent", ""))
+        # What a subagent is shown, which only reads, the agent has not seen.
+        self._context.records = Records() if message.get("agent") else self._records
         self._context.echo = self._echo if message.get("echo") is True else None
         self._begin(message["id"])
         try:
@@ -153,11 +153,6 @@ class Server:
             self._end()
         wire.send_encoded(self._outgoing, frame)
         self._context.monitor.tidy()
-
-    def _records_of(self, agent: str) -> Records:
-        if agent not in self._records:
-            self._records[agent] = Records(self._shown, agent)
-        return self._records[agent]
 
     def _echo(self, line: str) -> None:
         wire.send(self._outgoing, {"type": "printed", "id": self._running, "line": line})

@@ -135,7 +135,7 @@ class Workspace:
     ) -> ToolOutcome:
         """Run one tool. A fired `cancel` makes the host stop and answer at once. Raises `WorkspaceError`.
 
-        Which lines were shown is recorded for each `agent` separately. `printed` receives the last line of a command's
+        What is shown to `agent`, a subagent, does not count as shown. `printed` receives the last line of a command's
         output while it runs, at most once a second; the line is untrusted. With `more_edits` another edit follows at
         once: diagnostics wait for the last.
         """
