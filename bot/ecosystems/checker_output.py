@@ -58,24 +58,6 @@ def from_one(number: object) -> object:
     return number + 1 if type(number) is int else 0
 
 
-def _gitlab(output: str) -> Iterator[Find]:
-    levels = {"blocker": ERROR, "critical": ERROR, "major": ERROR, "minor": WARNING}
-    for entry in entries(parsed(output)):
-        where = mapping(entry.get("location"))
-        begin, code = _start(where), entry.get("check_name")
-        severity = levels.get(str(entry.get("severity")))
-        if severity is not None and code:
-            message = entry.get("description")
-            if isinstance(message, str) and isinstance(code, str):
-                message = message.removeprefix(f"{code}: ")
-            yield Find(where.get("path"), begin.get("line"), begin.get("column"), severity, code, message)
-
-
-def _start(where: Mapping[str, Any]) -> Mapping[str, Any]:
-    positions, lines = mapping(where.get("positions")), mapping(where.get("lines"))
-    return mapping(positions.get("begin")) if positions else {"line": lines.get("begin")}
-
-
 def _rdjson(output: str) -> Iterator[Find]:
     levels = {"ERROR": ERROR, "WARNING": WARNING}
     for entry in entries(mapping(parsed(output)).get("diagnostics")):
@@ -91,17 +73,26 @@ def _rdjson(output: str) -> Iterator[Find]:
             )  # fmt: skip
 
 
-_POSITIONED = re.compile(
-    r"^(?:vet: )?([^\s:#][^:\n]*):(\d{1,9})(?::(\d{1,9})(?:-\d{1,9}(?::\d{1,9})?)?)?: (.*)$"
+def by_line(pattern: str) -> Form:
+    """Return the reader of an output with one problem a line. `pattern` has the groups `path`, `line` and `message`,
+    and may have `column`, `severity` and `code`."""
+    expression = re.compile(pattern)
+
+    def read(output: str) -> Iterator[Find]:
+        for match in filter(None, map(expression.match, output.splitlines())):
+            found = {"column": None, "severity": ERROR, "code": "", **match.groupdict()}
+            line, column = int(found["line"] or 0), int(found["column"] or 0)
+            yield Find(
+                found["path"], line, column, str(found["severity"]), found["code"] or "", found["message"]
+            )
+
+    return read
+
+
+# `path:line:column: message`, as Go's programs print it.
+_PLACED = (
+    r"(?:vet: )?(?P<path>[^\s:#][^:\n]*):(?P<line>\d{1,9})(?::(?P<column>\d{1,9})(?:-\d{1,9}(?::\d{1,9})?)?)?: "
+    r"(?P<message>.*)$"
 )
 
-
-def _positioned(output: str) -> Iterator[Find]:
-    """`path:line:column: message`, as Go's programs print it."""
-    for line in output.splitlines():
-        if match := _POSITIONED.match(line):
-            path, row, column, message = match.groups()
-            yield Find(path, int(row), int(column or 0), ERROR, "", message)
-
-
-FORMS: Mapping[str, Form] = {"gitlab": _gitlab, "placed": _positioned, "rdjson": _rdjson}
+FORMS: Mapping[str, Form] = {"placed": by_line(_PLACED), "rdjson": _rdjson}

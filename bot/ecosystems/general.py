@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker import PATH, Checker
-from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
+from bot.ecosystems.checker_output import ERROR, WARNING, Find, by_line, entries, mapping, parsed
 from bot.ecosystems.dependencies import HOST, Dependencies
 from bot.ecosystems.outline import CLASSES, MODULES
 from bot.ecosystems.record import Ecosystem, Files, Pin
@@ -81,14 +81,8 @@ def _shellcheck(output: str) -> Iterator[Find]:
             )  # fmt: skip
 
 
-_BASH = re.compile(r"^([^:\n]+): line (\d{1,9}): (.*)$")
-
-
-def _bash(output: str) -> Iterator[Find]:
-    for line in output.splitlines():
-        match = _BASH.match(line)
-        if match and not match[3].startswith("`"):  # which quotes the line itself
-            yield Find(match[1], int(match[2]), 0, ERROR, "syntax", match[3])
+_BASH = r"(?P<path>[^:\n]+): line (?P<line>\d{1,9}): (?P<message>(?!`).*)$"
+"""Without the line that quotes the source."""
 
 
 ECOSYSTEM = Ecosystem(
@@ -127,7 +121,7 @@ ECOSYSTEM = Ecosystem(
         for name, folder in (("asdf", ".asdf"), ("mise", ".local/share/mise"))
     ),
     runners=(Runner(tap),),
-    forms={"bash": _bash, "shellcheck": _shellcheck},
+    forms={"bash": by_line(_BASH), "shellcheck": _shellcheck},
     outline={
         **dict.fromkeys((".swift", ".dart"), CLASSES),
         **dict.fromkeys((".ex", ".exs", ".lua"), MODULES),

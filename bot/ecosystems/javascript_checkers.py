@@ -26,6 +26,7 @@ from bot.ecosystems.checker_output import (
     Find,
     Form,
     FormError,
+    by_line,
     entries,
     mapping,
     number_of,
@@ -73,17 +74,17 @@ def _unplaced(entry: Mapping[str, Any]) -> str:
     return next((str(each.get("message")) for each in fatal), "")
 
 
-_TSC = re.compile(r"^([^\s(][^(\n]*)\((\d{1,9}),(\d{1,9})\): (error|warning) (TS\d{1,6}): (.*)$")
 _TSC_OF_NO_FILE = re.compile(r"^error (TS\d{1,6}: .*)$", re.MULTILINE)
+_tsc_lines = by_line(
+    r"(?P<path>[^\s(][^(\n]*)\((?P<line>\d{1,9}),(?P<column>\d{1,9})\): (?P<severity>error|warning) "
+    r"(?P<code>TS\d{1,6}): (?P<message>.*)$"
+)
 
 
 def _tsc(output: str) -> Iterator[Find]:
     if wrong := _TSC_OF_NO_FILE.search(output):
         raise FormError(wrong[1])
-    for line in output.splitlines():
-        if match := _TSC.match(line):
-            path, row, column, severity, code, message = match.groups()
-            yield Find(path, int(row), int(column), severity, code, message)
+    return _tsc_lines(output)
 
 
 FORMS: Mapping[str, Form] = {"eslint": _eslint, "oxlint": _oxlint, "tsc": _tsc}

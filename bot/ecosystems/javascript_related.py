@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 
 from bot.ecosystems.checker import table
+from bot.ecosystems.registry import unwrapped
 from bot.ecosystems.test_command import MOST_PATHS, Related, assignments, plain_words
 
 _PACKAGE_RUNNERS = frozenset({"npm", "yarn", "pnpm", "bun"})
@@ -27,7 +28,7 @@ def related_command(command: str, words: list[str], related: Related) -> str:
     if words[0] in _PACKAGE_RUNNERS:
         program = ["npx", "--no-install", runner]
     else:
-        program = [shlex.quote(word) for word in words[: _runner_index(words, runner) + 1]]
+        program = [shlex.quote(word) for word in words[: len(words) - len(unwrapped(words)) + 1]]
     select = (
         ["--passWithNoTests", "--findRelatedTests"]
         if runner == "jest"
@@ -68,15 +69,5 @@ def runner_of_scripts(scripts: Mapping[str, object], command: Sequence[str]) -> 
 
 def _runs(words: Sequence[str], name: str) -> bool:
     """Whether a command runs all tests with this runner, perhaps through npx."""
-    if _runner_index(words, name) < 0:
-        return False
-    return not any(word in ("watch", "bench", "--watch", "--watchAll") for word in words)
-
-
-def _runner_index(words: Sequence[str], name: str) -> int:
-    for index, word in enumerate(words[:4]):
-        if word.rpartition("/")[2] == name:
-            return index
-        if word.rpartition("/")[2] not in ("npx", "node", "exec", "run") and not word.startswith("-"):
-            return -1
-    return -1
+    watches = any(word in ("watch", "bench", "--watch", "--watchAll") for word in words)
+    return unwrapped(words)[:1] == (name,) and not watches

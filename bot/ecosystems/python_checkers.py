@@ -8,7 +8,18 @@ from dataclasses import replace
 from posixpath import join
 
 from bot.ecosystems.checker import CONSIDERED, IGNORED, OURS, Checker, Tree, above, beside, everywhere
-from bot.ecosystems.checker_output import ERROR, WARNING, Find, Form, entries, from_one, mapping, parsed
+from bot.ecosystems.checker_output import (
+    ERROR,
+    WARNING,
+    Find,
+    Form,
+    FormError,
+    by_line,
+    entries,
+    from_one,
+    mapping,
+    parsed,
+)
 from bot.ecosystems.checkers import SETTINGS, has_settings
 
 
@@ -49,19 +60,24 @@ def _pyright(output: str) -> Iterator[Find]:
             )  # fmt: skip
 
 
-_MYPY = re.compile(
-    r"^([^\s:][^:\n]*):(\d{1,9}):(?:(\d{1,9}):)? (error|warning): (.*?)(?:  \[([\w-]{1,60})\])?$"
+_mypy = by_line(
+    r"(?P<path>[^\s:][^:\n]*):(?P<line>\d{1,9}):(?:(?P<column>\d{1,9}):)? (?P<severity>error|warning): "
+    r"(?P<message>.*?)(?:  \[(?P<code>[\w-]{1,60})\])?$"
+)
+_ty_lines = by_line(
+    r"(?P<path>[^\s:][^:\n]*):(?P<line>\d{1,9}):(?P<column>\d{1,9}): (?P<severity>error|warning)"
+    r"\[(?P<code>[\w-]{1,60})\] (?P<message>.*)$"
 )
 
 
-def _mypy(output: str) -> Iterator[Find]:
-    for line in output.splitlines():
-        if match := _MYPY.match(line):
-            path, row, column, severity, message, code = match.groups()
-            yield Find(path, int(row), int(column or 0), severity, code or "", message)
+def _ty(output: str) -> Iterator[Find]:
+    """Without its last line it did not end."""
+    if not re.search(r"^(?:All checks passed!|Found \d+ diagnostics?)$", output, re.MULTILINE):
+        raise FormError("its output has no end")
+    return _ty_lines(output)
 
 
-FORMS: Mapping[str, Form] = {"mypy": _mypy, "pyright": _pyright, "ruff": _ruff}
+FORMS: Mapping[str, Form] = {"mypy": _mypy, "pyright": _pyright, "ruff": _ruff, "ty": _ty}
 
 
 _SUFFIXES = (".py", ".pyi")
@@ -137,8 +153,8 @@ CHECKERS: tuple[Checker, ...] = (
     Checker(
         "ty",
         "ty",
-        ("check", "--output-format", "gitlab", "--exit-zero"),
-        "gitlab",
+        ("check", "--output-format", "concise", "--exit-zero"),
+        "ty",
         OURS,
         settings=("ty.toml", "pyproject.toml", *IGNORED),
         exclude_option="--exclude=./{}",

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Collection, Sequence
 
 from bot.ecosystems.checker import is_in
+from bot.ecosystems.registry import unwrapped
 from bot.ecosystems.test_command import (
     MOST_PATHS,
     CheckCommand,
@@ -17,8 +18,6 @@ from bot.ecosystems.test_command import (
     plain_words,
 )
 
-_PYTHON = r"(?:.*/)?python[\d.]*"
-_CARRIERS = frozenset({"uv", "poetry", "pdm", "pipenv", "hatch", "rye"})
 _REPORT = r"--junit-?xml(?:=|\Z)"
 _UNITTEST_NAME = r"(?a:\w+(?:\.\w+)+)"
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)*\.py\Z")
@@ -32,7 +31,7 @@ _LAST_FAILED = ("--lf", "--ff", "--last-failed")
 def report(command: str, words: list[str], report_file: str) -> CheckCommand | None:
     if (index := _pytest_index(words)) is not None:
         return _report_by_pytest(command, words[index + 1 :], report_file)
-    if _unittest_index(words) is not None:
+    if _index(words, "unittest") is not None:
         verbose = any(word in ("-v", "--verbose", "-q", "--quiet") for word in words)
         return CheckCommand(command if verbose else f"{command.rstrip()} -v")
     return None
@@ -46,7 +45,7 @@ def rerun(command: str, words: list[str], wanted: Rerun) -> CheckCommand | None:
 def _selected(command: str, words: list[str], wanted: Rerun) -> str:
     if (index := _pytest_index(words)) is not None:
         return _rerun_by_pytest(command, words[index + 1 :], wanted)
-    if _unittest_index(words) is not None and all(
+    if _index(words, "unittest") is not None and all(
         re.fullmatch(_UNITTEST_NAME, name) for name in wanted.failed
     ):
         return " ".join((command.rstrip(), *(f"-k {name}" for name in sorted(wanted.failed))))
@@ -62,21 +61,21 @@ def related_command(command: str, words: list[str], related: Related) -> str:
         tests = [test for test in tests if not named_paths or any(is_in(test, path) for path in named_paths)]
         return command_line(command, index, [*arguments, *tests]) if tests else ""
     modules = [test for test in tests if _MODULE.match(test)]
-    index = _unittest_index(words)
+    index = _index(words, "unittest")
     if index is None or not modules:
         return ""
     options = [
-        word for word in words[index + 2 :] if word in ("-v", "-q", "-b", "-f", "--verbose", "--buffer")
+        word for word in words[index + 1 :] if word in ("-v", "-q", "-b", "-f", "--verbose", "--buffer")
     ]
-    if len(options) == len(words) - index - 2:
+    if len(options) == len(words) - index - 1:
         named = [module.removesuffix(".py").replace("/", ".") for module in modules]
-        return command_line(command, index + 1, [*options, *named])
+        return command_line(command, index, [*options, *named])
     return _discover_command(command, words, index, modules)
 
 
 def _discover_command(command: str, words: list[str], index: int, modules: Sequence[str]) -> str:
     """Return `unittest discover -s tests` for one file; it takes one pattern."""
-    arguments = words[index + 2 :]
+    arguments = words[index + 1 :]
     folder = arguments[2].strip("/") if len(arguments) == 3 and arguments[:2] == ["discover", "-s"] else None
     names = [name for where, _, name in (module.rpartition("/") for module in modules) if where == folder]
     return f"{command} -p {shlex.quote(names[0])}" if len(names) == 1 else ""
@@ -115,37 +114,14 @@ def _report_by_pytest(command: str, rest: list[str], report_file: str) -> CheckC
     return CheckCommand(f"{command.rstrip()} {options}", report_file, complete=True)
 
 
+def _index(words: list[str], *programs: str) -> int | None:
+    """Return the index of the program that a command runs, if it is one of `programs`."""
+    inner = unwrapped(words)
+    return len(words) - len(inner) if inner and inner[0] in programs else None
+
+
 def _pytest_index(words: list[str]) -> int | None:
-    """Return the index of pytest in a command, `None` if the command does not run it."""
-    for index, word in enumerate(words):
-        if word.rpartition("/")[2] not in ("pytest", "py.test"):
-            continue
-        prefix = words[:index]
-        if not prefix or (prefix[-1] == "run" and len(prefix) == 2 and prefix[0] in _CARRIERS):
-            return index
-        if prefix[-1] == "-m":
-            return index if _is_python(prefix[:-1]) else None
-        return None
-    return None
-
-
-def _is_python(words: list[str]) -> bool:
-    """`python3`, `uv run python`, `coverage run`, `python -m coverage run`, their options apart."""
-    names = [word for word in words if not word.startswith("-")]
-    if len(names) > 1 and names[0] in _CARRIERS and names[1] == "run":
-        names = names[2:]
-    if names and re.fullmatch(_PYTHON, names[0]):
-        names = names[1:]
-        return not names or names == ["coverage", "run"]
-    return [name.rpartition("/")[2] for name in names] == ["coverage", "run"]
-
-
-def _unittest_index(words: list[str]) -> int | None:
-    """Return the index of `-m` in `-m unittest`, `None` if the command does not run it."""
-    for index in range(1, len(words) - 1):
-        if words[index : index + 2] == ["-m", "unittest"]:
-            return index if _is_python(words[:index]) else None
-    return None
+    return _index(words, "pytest", "py.test")
 
 
 def _is_inside(path: str) -> bool:

@@ -82,7 +82,7 @@ def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:
     assert [(each.path, each.line, each.snippet) for each in ty.new] == [("a.py", 8, "f(None)")]
     assert (ty.fixed_count, ty.remaining) == (0, 3)
     assert ty.version.startswith("ty 0")
-    assert ty.command == "ty check --output-format gitlab --exit-zero"
+    assert ty.command == "ty check --output-format concise --exit-zero"
     # After the checks, on trees that these did not write in; a second question is no second run.
     assert trial.compare(tree) == comparisons
     assert sorted(trial.opened) == ["checkers-after-1", "checkers-before", "checks-after-1", "checks-before"]

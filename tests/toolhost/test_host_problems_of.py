@@ -41,8 +41,6 @@ def found(form: str, output: str, root: str = "/w", unit: str = "") -> list[list
 
 RUFF = {"filename": "/w/a.py", "location": {"row": 2, "column": 5}, "end_location": {"row": 2, "column": 6},
         "code": "F821", "message": "Undefined name `x`"}  # fmt: skip
-TY = {"check_name": "not-iterable", "description": "not-iterable: no", "severity": "major", "location": {"path": "a.py",
-      "positions": {"begin": {"line": 2, "column": 5}, "end": {"line": 2, "column": 6}}}}  # fmt: skip
 PYRIGHT = {"file": "/w/a.py", "severity": "error", "message": "no\nbecause", "rule": "reportX",
            "range": {"start": {"line": 1, "character": 4}, "end": {"line": 1, "character": 5}}}  # fmt: skip
 BIOME = {"message": "no", "severity": "ERROR", "code": {"value": "lint/x"}, "location": {"path": "a.ts",
@@ -82,8 +80,10 @@ RUST_END = {"reason": "build-finished", "success": False}
          ["a.py", 2, 5, "warning", "D100", "Undefined name `x`", ""]),
         ("ruff", json.dumps([RUFF | {"code": None}]),
          ["a.py", 2, 5, "error", "invalid-syntax", "Undefined name `x`", ""]),
-        ("gitlab", json.dumps([TY]), ["a.py", 2, 5, "error", "not-iterable", "no", ""]),
-        ("gitlab", json.dumps([TY | {"severity": "minor"}]), ["a.py", 2, 5, "warning", "not-iterable", "no", ""]),
+        ("ty", "a.py:2:5: error[not-iterable] no\nFound 1 diagnostic\n",
+         ["a.py", 2, 5, "error", "not-iterable", "no", ""]),
+        ("ty", "a.py:2:5: warning[not-iterable] no\nFound 1 diagnostic\n",
+         ["a.py", 2, 5, "warning", "not-iterable", "no", ""]),
         ("pyright", json.dumps({"generalDiagnostics": [PYRIGHT]}), ["a.py", 2, 5, "error", "reportX", "no", ""]),
         ("rdjson", json.dumps({"diagnostics": [BIOME]}), ["a.ts", 2, 5, "error", "lint/x", "no", ""]),
         ("oxlint", json.dumps({"diagnostics": [OXLINT]}), ["a.js", 2, 5, "warning", "eslint(x)", "no", ""]),
@@ -99,7 +99,7 @@ RUST_END = {"reason": "build-finished", "success": False}
          ["a.go", 2, 5, "error", "", "undefined: y", ""]),
         ("placed", "/w/a.go:2:5-9: undefined: y\n", ["a.go", 2, 5, "error", "", "undefined: y", ""]),
         ("bash", "./a.sh: line 2: syntax error near `fi'\n./a.sh: line 2: `fi'\n",
-         ["a.sh", 2, 0, "error", "syntax", "syntax error near `fi'", ""]),
+         ["a.sh", 2, 0, "error", "", "syntax error near `fi'", ""]),
     ],
 )  # fmt: skip
 def test_what_each_checker_prints_is_read(form: str, output: str, row: list[Any]) -> None:
@@ -109,8 +109,7 @@ def test_what_each_checker_prints_is_read(form: str, output: str, row: list[Any]
 @pytest.mark.parametrize(
     ("form", "output"),
     [
-        ("gitlab", json.dumps([TY | {"severity": "info"}])),
-        ("gitlab", json.dumps([TY | {"check_name": ""}])),
+        ("ty", "All checks passed!\n"),
         ("pyright", json.dumps({"generalDiagnostics": [PYRIGHT | {"severity": "information"}]})),
         ("rdjson", json.dumps({"diagnostics": [BIOME | {"severity": "INFO"}]})),
         ("rdjson", json.dumps({"diagnostics": [{"message": "too large", "severity": "WARNING"}]})),
@@ -123,7 +122,7 @@ def test_hints_and_what_stands_nowhere_are_left_out(form: str, output: str) -> N
     assert rows(registry.form(form)(output), "/w") == Rows([])
 
 
-@pytest.mark.parametrize("form", ["ruff", "gitlab", "pyright", "rdjson", "oxlint", "eslint", "shellcheck"])
+@pytest.mark.parametrize("form", ["ruff", "ty", "pyright", "rdjson", "oxlint", "eslint", "shellcheck"])
 @pytest.mark.parametrize(
     "output", ["", "garbage", "[1]", '"x"', "null", "[" * 100_000, '{"x": NaN', "[[]]", "9" * 10_000]
 )
