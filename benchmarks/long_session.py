@@ -26,7 +26,6 @@ SKILLS = (*OWN_SKILLS, *sorted(file.parent.name for file in (ROOT / "skills").gl
 
 USED = {
     "todo": "list the shapes of turn",
-    "a list recalled": "Your list was not updated for",
     "a skill": "# House style",
     "a subagent's report": "They are shapes.",
     "spilled output": "/out/",

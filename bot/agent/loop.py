@@ -8,23 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.agent.conversation import EMPTY_RESPONSE, MAX_REMINDERS, Conversation
-from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd, TurnInfo
+from bot.agent.conversation import Conversation
+from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.finish import Stop, ending
 from bot.agent.journal import JournalError
 from bot.contracts.journal import SessionEnded
 from bot.contracts.messages import Image
 from bot.contracts.outcome import StopReason
-
-__all__ = [
-    "EMPTY_RESPONSE",
-    "MAX_REMINDERS",
-    "ConversationContext",
-    "Hooks",
-    "LoopEnd",
-    "TurnInfo",
-    "run_loop",
-]
 
 
 def run_loop(context: ConversationContext, first: str, images: Sequence[Image] = ()) -> LoopEnd:

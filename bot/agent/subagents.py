@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bot.agent.conversation_context import ConversationContext
-from bot.agent.loop import LoopEnd, run_loop
+from bot.agent.conversation_context import ConversationContext, LoopEnd
+from bot.agent.loop import run_loop
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of, money

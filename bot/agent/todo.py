@@ -11,14 +11,10 @@ from typing import Any, Literal, NamedTuple
 
 from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import ToolCall
 from bot.contracts.tools import ToolOutcome, ToolSpec
 
 MAX_ITEMS = 20
 MAX_TEXT = 200
-REMINDER_ROUNDS = 10
-"""After this many rounds of tool calls without an update the model is reminded of open items, then again after
-as many."""
 
 Status = Literal["pending", "in_progress", "completed"]
 _BOXES: Mapping[str, str] = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
@@ -49,7 +45,6 @@ class Todo:
 
     def __init__(self) -> None:
         self.items: tuple[Item, ...] = ()
-        self._rounds_since_update = 0
 
     @property
     def open(self) -> tuple[Item, ...]:
@@ -62,23 +57,7 @@ class Todo:
             note = " The list from before stands." if self.items else ""
             return ToolOutcome(f"The list was not taken: {problem}.{note}", is_error=True)
         self.items = items
-        self._rounds_since_update = 0
         return ToolOutcome(render_list(items), metadata={"open": len(self.open), "items": len(items)})
-
-    def reminder(self, calls: Sequence[ToolCall]) -> str:
-        """Return the reminder after the results of a round of `calls`; mostly empty."""
-        if not calls or not self.open:
-            return ""
-        self._rounds_since_update = (
-            0 if any(call.name == self.spec.name for call in calls) else self._rounds_since_update + 1
-        )
-        if self._rounds_since_update < REMINDER_ROUNDS:
-            return ""
-        self._rounds_since_update = 0
-        return (
-            f"(Your list was not updated for {REMINDER_ROUNDS} rounds. It stands so; update it, or go on.)\n"
-            f"{render_list(self.items)}"
-        )
 
 
 def render_list(items: Sequence[Item]) -> str:

@@ -64,13 +64,8 @@ def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker)
         run.watch(info)
 
     def after_results(info: TurnInfo) -> list[str]:
-        reminder = results.todo.reminder(info.calls)
-        texts = (
-            *parts.rounds.unable(),
-            *parts.skills.tool.after_results(),
-            *([reminder] if reminder else ()),
-        )
-        return [*texts, *common.after_results(info)]
+        skill = parts.skills.tool.after_results()
+        return [*parts.rounds.unable(), *skill, *common.after_results(info)]
 
     def verbatim_texts() -> list[str]:
         """The texts that a compacted conversation keeps."""

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 from bot import __version__
+from bot.agent.conversation_context import LoopEnd
 from bot.agent.journal import Journal
-from bot.agent.loop import LoopEnd
 from bot.checkout.branches import branch_name, commit_tree, create_branch
 from bot.checkout.dirty import DirtyBase
 from bot.checkout.git import Git

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import __version__
+from bot.agent.conversation_context import LoopEnd
 from bot.agent.journal_file import JournalFile, read_journal
-from bot.agent.loop import LoopEnd
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git, GitError
 from bot.checkout.pull import recorded_pull_base

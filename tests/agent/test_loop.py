@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bot.agent.calls import REPEAT_NOTICE
+from bot.agent.conversation_context import Hooks, TurnInfo
 from bot.agent.finish import Stop
-from bot.agent.loop import Hooks, TurnInfo
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.loop import Hooks
+from bot.agent.conversation_context import Hooks
 from bot.agent.masking import (
     NOTICE_AT,
     Masking,

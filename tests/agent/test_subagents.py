@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
-from bot.agent.loop import ConversationContext, Hooks, LoopEnd, run_loop
+from bot.agent.loop import run_loop
 from bot.agent.subagents import MAX_REPORT, TURNS, Subagents
 from bot.agent.toolbox import Handler, Permission, Toolbox
 from bot.agent.usage import SessionUsage

@@ -1,4 +1,4 @@
-"""`todo`: the whole list each time, at most one item in progress, recalled when it was forgotten (S-125, S-162)."""
+"""`todo`: the whole list each time, at most one item in progress (S-125, S-162)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from bot.agent.todo import MAX_ITEMS, MAX_TEXT, REMINDER_ROUNDS, Todo
+from bot.agent.todo import MAX_ITEMS, MAX_TEXT, Todo
 from bot.agent.toolbox import CallExecution
-from bot.contracts.messages import ToolCall
 from tests.support.sessions import execute
-
-LOOK = (ToolCall("b", "view", "{}"),)
 
 
 def give(todo: Todo, *items: dict[str, str]) -> CallExecution:
@@ -68,29 +65,3 @@ def test_a_long_text_is_cut() -> None:
 def test_half_a_character_does_not_reach_the_conversation() -> None:
     todo = Todo()
     assert give(todo, item("a\ud800b")).result.content.startswith("1. [ ] a\ufffdb")
-
-
-def test_a_list_forgotten_for_ten_rounds_is_recalled_and_again_after_ten() -> None:
-    todo = Todo()
-    give(todo, item("Mend it", "in_progress"))
-    quiet = [todo.reminder(LOOK) for _ in range(REMINDER_ROUNDS - 1)]
-    assert quiet == [""] * (REMINDER_ROUNDS - 1)
-    assert "1. [>] Mend it" in todo.reminder(LOOK)
-    assert todo.reminder(LOOK) == ""
-
-
-def test_an_update_and_an_answer_without_calls_do_not_count_as_quiet() -> None:
-    todo = Todo()
-    give(todo, item("Mend it"))
-    for _ in range(REMINDER_ROUNDS - 1):
-        todo.reminder(LOOK)
-    assert todo.reminder(()) == ""
-    assert todo.reminder((*LOOK, ToolCall("t", "todo", "{}"))) == ""
-    assert todo.reminder(LOOK) == ""
-
-
-@pytest.mark.parametrize("items", [(), (item("Done", "completed"),)])
-def test_nothing_is_recalled_where_nothing_is_open(items: tuple[dict[str, str], ...]) -> None:
-    todo = Todo()
-    give(todo, *items)
-    assert [todo.reminder(LOOK) for _ in range(3 * REMINDER_ROUNDS)] == [""] * 3 * REMINDER_ROUNDS

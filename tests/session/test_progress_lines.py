@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.loop import TurnInfo
+from bot.agent.conversation_context import TurnInfo
 from bot.cli.terminal.board import Board
 from bot.cli.terminal.live import LiveViewer
 from bot.cli.terminal.viewer import plain_lines

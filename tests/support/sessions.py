@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bot.agent.compaction import SummaryCompaction
+from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
-from bot.agent.loop import ConversationContext, Hooks, LoopEnd, run_loop
+from bot.agent.loop import run_loop
 from bot.agent.masking import Masking, no_mask
 from bot.agent.toolbox import CallExecution, Permission, Toolbox
 from bot.contracts.cancel import CancelToken

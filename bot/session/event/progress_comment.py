@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from bot.agent.loop import TurnInfo
+from bot.agent.conversation_context import TurnInfo
 from bot.contracts.formatting import money, sentence
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.progress import NoteEvent, View

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from bot.agent.loop import TurnInfo
+from bot.agent.conversation_context import TurnInfo
 from bot.contracts import journal as lines
 from bot.contracts import progress
 from bot.contracts.cancel import CancelToken
