@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import Any
 
 from bot.agent.compaction import Files
@@ -21,7 +18,6 @@ from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.outcome import StopReason
 from bot.contracts.workspace_tools import OUTPUT_NAME
 
-MAX_PARALLEL = 4
 REPEATS_BEFORE_NOTICE = 3
 SUCCESSES_WITHOUT_NUMBER = 3
 """In a row, of one tool that changes files. From the next on each result has its number, since a model that reads the
@@ -33,8 +29,6 @@ REPEAT_NOTICE = (
     "\n\n(This is the third time in a row that the same call had the same result. Doing it again ends the "
     "run: try another way, or end your turn and say what blocks you.)"
 )
-PendingCall = Callable[[], tuple[CallExecution, float]]
-"""Waits for a started call: its execution and its duration in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +68,14 @@ class CallRunner:
         stop: Stop | None = None
         denied: set[str] = set()
         results: list[ToolResult] = []
-        pending: deque[PendingCall] = deque()
-        for index, call in enumerate(calls):
+        for call in calls:
             if stop is None and self._context.cancel.fired:
                 stop = cancel_stop(self._context.cancel, self._context.limits)
-            if stop is not None and not pending:
+            if stop is not None:
                 results.append(self._skip(call, stop))
                 continue
-            if not pending:
-                pending.extend(self._start(calls[index:]))
-            result, was_denied, stopped = self._finish(call, pending.popleft())
-            stop = stop or stopped or command_limit_stop(self._context.limits, self._usage)
+            result, was_denied, stopped = self._run(call)
+            stop = stopped or command_limit_stop(self._context.limits, self._usage)
             stop = stop or self._context.hooks.stop_after_call()
             if was_denied:
                 denied.add(call.id)
@@ -96,29 +87,13 @@ class CallRunner:
         self._turn = turn
         return CallResults([self._skip(call, stop) for call in calls], stop=stop)
 
-    def _start(self, calls: Sequence[ToolCall]) -> Sequence[PendingCall]:
-        """Start the first of `calls`, and the following ones that may run in parallel."""
-        toolbox, clock, mask = self._context.toolbox, self._context.clock, self._mask
-
-        def execute(call: ToolCall) -> tuple[CallExecution, float]:
-            start_time = clock()
-            return toolbox.execute(call, self._context.cancel, mask), round(clock() - start_time, 4)
-
-        parallel = list(takewhile(toolbox.may_overlap, calls[:MAX_PARALLEL]))
-        for call in parallel or calls[:1]:
-            self._context.journal.write(CallStarted(self._turn, call.id, call.name))
-        if len(parallel) < 2:
-            finished = execute(calls[0])
-            return [lambda: finished]
-        pool = ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="call")
-        futures = [pool.submit(execute, call) for call in parallel]
-        pool.shutdown(wait=False)
-        return [future.result for future in futures]
-
-    def _finish(self, call: ToolCall, pending: PendingCall) -> tuple[ToolResult, bool, Stop | None]:
-        """Wait for the call and record its result."""
-        journal = self._context.journal
-        executed, duration = pending()
+    def _run(self, call: ToolCall) -> tuple[ToolResult, bool, Stop | None]:
+        """Run the call and record its result."""
+        journal, clock = self._context.journal, self._context.clock
+        journal.write(CallStarted(self._turn, call.id, call.name))
+        started = clock()
+        executed = self._context.toolbox.execute(call, self._context.cancel, self._mask)
+        duration = round(clock() - started, 4)
         times = self._count_repeats(call, _comparable(executed))
         result = executed.result
         if times == REPEATS_BEFORE_NOTICE:

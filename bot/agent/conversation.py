@@ -157,7 +157,7 @@ class Conversation:
         self._add_usage(usage, cost)
         self.context.journal.write(_response_record(self.turn, response, Message("assistant", ()), cost))
         self.turn -= 1
-        self.session_usage.uncount_request()
+        self.session_usage.requests -= 1
 
     def ask(self) -> Complete | Failed:
         """Send one request and return its response."""
@@ -167,7 +167,7 @@ class Conversation:
         # For the rest of the conversation: a shorter life later would make the vendor write the cache anew.
         self._long_cache = self._long_cache or bool(self.files.changed and context.slow_checks())
         self.turn += 1
-        self.session_usage.count_request()
+        self.session_usage.requests += 1
         context.journal.write(RequestSent(self.turn, len(messages)))
         context.hooks.request_sent(self.turn)
         return receive(self._provider, self._request(messages), context.cancel, self._retrying)

@@ -75,10 +75,6 @@ class Toolbox:
     def begin_answer(self, calls: Sequence[ToolCall]) -> None:
         """Called with the calls of a response before they are executed."""
 
-    def may_overlap(self, call: ToolCall) -> bool:
-        """Whether `call` may run in parallel with others of its turn."""
-        return False
-
     def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> CallExecution:
         """Run `call` and return its result. An incomplete call, or one that `mask` forbids, is not run."""
         if not call.complete:

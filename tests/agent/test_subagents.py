@@ -1,9 +1,8 @@
-"""`task`: fresh history, one purse, only the last text back, readers side by side (S-114..S-121)."""
+"""`task`: fresh history, one purse, only the last text back (S-114..S-121)."""
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,11 +37,6 @@ class Closing(ScriptedProvider):
         self.closed = True
 
 
-class Overlapping(Toolbox):
-    def may_overlap(self, call: ToolCall) -> bool:
-        return call.name == "task"
-
-
 @dataclass
 class Team:
     """A run whose model plays `script` and whose subagents play `scripts(name)`."""
@@ -59,7 +53,7 @@ class Team:
     def run(self) -> LoopEnd:
         with Journal(self.folder / "journal.jsonl", str) as journal:
             agents = Subagents(self._prepare, self._place, self.archive)
-            toolbox = Overlapping([agents.spec], {"task": agents}, _permit)
+            toolbox = Toolbox([agents.spec], {"task": agents}, _permit)
             journal.write(header(tools=toolbox.specs))
             self.model = ScriptedProvider(self.script)
             self.place = (1, "c1")
@@ -108,23 +102,6 @@ def test_a_subagent_sees_its_prompt_alone_and_only_its_last_text_comes_back(tmp_
     assert "Looking." not in result.content
     assert end.stop is StopReason.END_TURN
     assert model.closed
-
-
-def test_readers_of_one_answer_run_side_by_side_and_answer_in_the_order_of_the_calls(tmp_path: Path) -> None:
-    meet = threading.Barrier(2, timeout=60)
-
-    def scripts(name: str) -> Sequence[Turn]:
-        def answer(cancel: CancelToken) -> Complete:
-            meet.wait()
-            return says(f"I am {name}.")
-
-        return [answer]
-
-    both = [task(call_id="a"), task(call_id="b")]
-    team = Team(tmp_path, [says(*both), says("Done.")], scripts)
-    team.run()
-    assert [(one.call_id, one.is_error) for one in team.results()] == [("a", False), ("b", False)]
-    assert all("I am explore-" in one.content for one in team.results())
 
 
 def test_all_spend_from_one_purse(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def spent(cost: float = 0.0, tokens: int = 0, commands: int = 0, output: int = 0
 
 def test_a_share_for_each_limit_there_is_in_words() -> None:
     used = spent(cost=4.1, tokens=900, commands=3, output=3 << 20)
-    used.count_request()
+    used.requests += 1
     limits = RunLimits(turns=10, tokens=1000, cost_usd=5, minutes=30, commands=4, output=4 << 20)
     assert {share.words: round(share.used, 3) for share in limit_shares(limits, used, 600)} == {
         "$4.10 of $5.00": 0.82,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -181,30 +180,6 @@ def test_where_a_yes_would_not_count_at_the_gate_nobody_is_asked_about_writes() 
     gatekeeper = keeper(ann, Tier.MAINTAINER)
     assert not gatekeeper.permit("edit", {"path": "docs/a.md"}).allow
     assert command(gatekeeper, "git log")
-
-
-def test_a_subagent_asks_the_same_person_one_at_a_time() -> None:
-    inside, most = 0, 0
-
-    class Slow(Somebody):
-        def __call__(self, inquiry: Inquiry, cancel: CancelToken) -> Reply:
-            nonlocal inside, most
-            inside += 1
-            most = max(most, inside)
-            threading.Event().wait(0.02)
-            inside -= 1
-            return super().__call__(inquiry, cancel)
-
-    ann = Slow(Reply("once"), Reply("once"))
-    run = keeper(ann)
-    agent = run.for_agent(None, lambda record: None, "explore-1")  # type: ignore[arg-type]
-    both = [threading.Thread(target=command, args=(who, "git log")) for who in (run, agent)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
-    assert most == 1
-    assert {asked.agent for asked in ann.asked} == {"", "explore-1"}
 
 
 @pytest.mark.parametrize("tier", [Tier.LOCAL, Tier.MAINTAINER])

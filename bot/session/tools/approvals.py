@@ -6,7 +6,6 @@ run; a sentence goes to the model.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
@@ -34,7 +33,7 @@ _LONGEST_WORDS = 2_000
 
 
 class Approvals:
-    """The questions and answers so far, shared by the run and its subagents: a second question waits.
+    """The questions and answers so far, shared by the run and its subagents.
 
     `approved` are the paths that a person let be written. If it is `None`, a yes to a write would not count at the
     gate, and nobody is asked about writes. `mask` filters what a person sees.
@@ -54,7 +53,6 @@ class Approvals:
         self._mask = mask
         self._writes = approved is not None
         self._approved_keys: set[tuple[str, str, str]] = set()
-        self._lock = threading.Lock()
 
     def may(self, *, write: bool) -> bool:
         """Whether a person can be asked about a write, or about something else."""
@@ -63,35 +61,33 @@ class Approvals:
     def ask(self, inquiry: Inquiry, decisions: Sequence[tuple[str, Decision]]) -> Permission | None:
         """The person's reply, `None` if nobody is there any more. `decisions` are those on each path of a write, or the
         one on a command; what the answer `session` covers is added to `inquiry`."""
-        with self._lock:
-            if self.refused:
-                return Permission(False, reason=_SAID_NO_ALREADY, person_answer=NO)
-            if self._person is None:
+        if self.refused:
+            return Permission(False, reason=_SAID_NO_ALREADY, person_answer=NO)
+        if self._person is None:
+            return None
+        words = "" if inquiry.files else inquiry.subject
+        keys = {(inquiry.tool, decision.rule, words) for _, decision in decisions}
+        if not self._approved_keys.issuperset(keys):
+            inquiry = inquiry._replace(remembered=_scope(inquiry, decisions))
+            reply = self._person(masked(inquiry, self._mask), self._cancel)
+            if reply.answer == "gone" and not self._cancel.fired:
+                self._person = None
                 return None
-            words = "" if inquiry.files else inquiry.subject
-            keys = {(inquiry.tool, decision.rule, words) for _, decision in decisions}
-            if not self._approved_keys.issuperset(keys):
-                inquiry = inquiry._replace(remembered=_scope(inquiry, decisions))
-                reply = self._person(masked(inquiry, self._mask), self._cancel)
-                if reply.answer == "gone" and not self._cancel.fired:
-                    self._person = None
-                    return None
-                if reply.answer not in ("once", "session"):
-                    return self._refused(reply)
-                if reply.answer == "session":
-                    self._approved_keys.update(keys)
-            if inquiry.files:
-                self.approved.update(path for path, _ in decisions)
-            return Permission(True)
+            if reply.answer not in ("once", "session"):
+                return self._refused(reply)
+            if reply.answer == "session":
+                self._approved_keys.update(keys)
+        if inquiry.files:
+            self.approved.update(path for path, _ in decisions)
+        return Permission(True)
 
     def answer(self, question: str) -> str:
         """The person's answer to a question of the model, empty without one."""
-        with self._lock:
-            if self._person is None or self.refused:
-                return ""
-            inquiry = Inquiry("ask_user", "", "", "", question=question)
-            reply = self._person(masked(inquiry, self._mask), self._cancel)
-            return _one_line(reply.words) if reply.answer == "words" else ""
+        if self._person is None or self.refused:
+            return ""
+        inquiry = Inquiry("ask_user", "", "", "", question=question)
+        reply = self._person(masked(inquiry, self._mask), self._cancel)
+        return _one_line(reply.words) if reply.answer == "words" else ""
 
     def _refused(self, reply: Reply) -> Permission:
         self.refused = reply.answer == NO

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -22,13 +21,12 @@ Wrap = Callable[[Provider], Provider]
 
 class RunModels:
     """`notes` are sentences for people, `small` is the name of the small model, empty for none. A model that replaces
-    another does so for every conversation that begins later, too. Thread-safe."""
+    another does so for every conversation that begins later, too."""
 
     def __init__(self, run: Run, first: Provider) -> None:
         """`first` is the provider of the run's model."""
         self.notes: list[str] = []
         self._run = run
-        self._lock = threading.Lock()
         self._opened: list[Provider] = []
         settings = run.policy.model_settings.of(run.request.verb, run.tier, run.task.name if run.task else "")
         if run.model.startswith(RECORDED):
@@ -41,17 +39,14 @@ class RunModels:
 
     def connect_current(self) -> Provider:
         """Return a new provider of the model that answers now."""
-        with self._lock:
-            position = self.position
-        return self.open(self.fallback[position - 1] if position else self._run.model)
+        return self.open(self.fallback[self.position - 1] if self.position else self._run.model)
 
     def next_after(self, position: int, reason: str) -> tuple[int, Provider | None]:
         """Return the provider that replaces the model at `position`, which is unavailable for `reason`, and its own
         position; `None` if there is none."""
         while True:
-            with self._lock:
-                position = max(position + 1, self.position)
-                self.position = min(position, len(self.fallback))
+            position = max(position + 1, self.position)
+            self.position = min(position, len(self.fallback))
             if position > len(self.fallback):
                 return position, None
             name = self.fallback[position - 1]
@@ -66,9 +61,7 @@ class RunModels:
             return position, provider
 
     def close(self) -> None:
-        with self._lock:
-            opened, self._opened = self._opened, []
-        for provider in opened:
+        for provider in self._opened:
             provider.close()
 
     def _usable(self, names: tuple[str, ...], key: str) -> Iterator[str]:
@@ -97,13 +90,11 @@ class RunModels:
     def open(self, name: str) -> Provider:
         """Return a new provider, which `close` closes."""
         provider = apply_overrides(connect_model(name, self._run.environment), self._run.policy.models)
-        with self._lock:
-            self._opened.append(provider)
+        self._opened.append(provider)
         return provider
 
     def note(self, sentence: str) -> None:
-        with self._lock:
-            self.notes.append(sentence)
+        self.notes.append(sentence)
         self._run.say(sentence)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -75,18 +74,19 @@ class Gatekeeper:
     """Whether the last command ended in a folder outside of the work tree, where the next one begins."""
     _agent: str = field(default="", init=False)
     """The name of the subagent whose calls these are."""
-    _later: threading.local = field(default_factory=threading.local, init=False)
+    _asks_later: Decision | None = field(default=None, init=False)
+    """The rule that asks about the write that is running."""
 
     def for_agent(self, profile: Profile, write: Callable[[lines.Record], None], name: str) -> Gatekeeper:
         """The same policy for the subagent `name`, which shares the run's denials and approvals."""
         gatekeeper = copy(self)
         gatekeeper.write, gatekeeper.profile = write, profile
-        gatekeeper._agent, gatekeeper._later = name, threading.local()
+        gatekeeper._agent = name
         return gatekeeper
 
     def permit(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
         """Where the policy asks, the person decides on a command here, and on a write once its diff is known."""
-        self._later.ask_rule = None
+        self._asks_later = None
         decision = self.decide(tool, arguments)
         patched = ", ".join(patched_paths(arguments.get("patch")))
         subject = str(arguments.get("command") or arguments.get("path") or patched)
@@ -94,7 +94,7 @@ class Gatekeeper:
             return Permission(allow=True, rule=decision.rule)
         if (ask_rule := self._rule_that_asks(tool, arguments)) is not None:
             if tool in WRITING:
-                self._later.ask_rule = ask_rule
+                self._asks_later = ask_rule
                 return Permission(allow=True, rule=f"{ask_rule.rule}{BY_PERSON_SUFFIX}")
             rule = f"{ask_rule.rule}{BY_PERSON_SUFFIX}"
             inquiry = Inquiry(tool, subject, ask_rule.rule, ask_rule.reason, agent=self._agent)
@@ -145,10 +145,9 @@ class Gatekeeper:
             return None  # something of it is denied outright
         if not to_ask:
             # A call that policy asks about by what it says may resolve to a path that no rule is about.
-            later: Decision | None = getattr(self._later, "ask_rule", None)
-            if later is None or not self.approvals.may(write=True):
+            if self._asks_later is None or not self.approvals.may(write=True):
                 return None
-            to_ask = [(path, later) for path, _ in decisions]
+            to_ask = [(path, self._asks_later) for path, _ in decisions]
         subject, (asked_path, asked) = ", ".join(path for path, _ in question.files), to_ask[0]
         inquiry = Inquiry(
             question.tool,
@@ -217,20 +216,15 @@ def _reason_not_offered(profile: Profile, tool: str, *, writes: bool) -> str:
 
 
 class CallTracker:
-    """The turn that a conversation is at, and the call that the current thread runs. `agent` is the subagent's name."""
+    """The turn that a conversation is at, and the call that runs. `agent` is the subagent's name."""
 
     def __init__(self, agent: str = "") -> None:
         self.turn = 0
         self.agent = agent
-        self._thread = threading.local()
+        self.position = CallPosition(0, "", agent)
 
     def begin(self, call_id: str, *, more_edits: bool) -> None:
-        self._thread.position = CallPosition(self.turn, call_id, self.agent, more_edits)
-
-    @property
-    def position(self) -> CallPosition:
-        position: CallPosition = self._thread.position
-        return position
+        self.position = CallPosition(self.turn, call_id, self.agent, more_edits)
 
     def turn_and_id(self) -> tuple[int, str]:
         return self.position[:2]
@@ -263,9 +257,6 @@ class RunToolbox(Toolbox):
         self._edits = [call.id for call in calls if self._name(call) in WRITING]
         self._failed = ""
         self._answered = False
-
-    def may_overlap(self, call: ToolCall) -> bool:
-        return self._name(call) == TASK
 
     def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> CallExecution:
         name = self._name(call)
