@@ -33,8 +33,8 @@ FILE_LIMITS = FetchLimits(25 * 1024 * 1024, 50 * 1024 * 1024, 30.0)
 """GitHub accepts other files of up to 25 MB."""
 
 
-class FetchError(Exception):
-    """The reason, as a clause."""
+class Omitted(Exception):
+    """Why an attachment is not given to the model, as a clause."""
 
 
 class Fetcher:
@@ -46,7 +46,7 @@ class Fetcher:
         self._size = 0
 
     def get(self, address: str) -> bytes:
-        """Return the bytes at `address`, which must be the site's. Raises `FetchError`."""
+        """Return the bytes at `address`, which must be the site's. Raises `Omitted`."""
         deadline = time.monotonic() + self._limits.seconds
         with requests.Session() as session:
             # No `.netrc`, which might hold a password for one of these hosts.
@@ -56,12 +56,12 @@ class Fetcher:
                     return self._read(response, deadline)
             except (requests.RequestException, HTTPError, OSError) as error:
                 # Its name and no more: the text holds the address, which may be a signed one.
-                raise FetchError(f"GitHub did not send it ({type(error).__name__})") from None
+                raise Omitted(f"GitHub did not send it ({type(error).__name__})") from None
 
     def _response(self, session: requests.Session, address: str) -> requests.Response:
         for _ in range(_REDIRECTS + 1):
             if not self._site.may_follow(address):
-                raise FetchError("GitHub sent us on to a host that is not known to be its own")
+                raise Omitted("GitHub sent us on to a host that is not known to be its own")
             response = session.get(
                 address, headers=_HEADERS, timeout=self._limits.idle, stream=True, allow_redirects=False
             )
@@ -72,9 +72,9 @@ class Fetcher:
                 continue
             if response.status_code != 200:
                 response.close()
-                raise FetchError(_status_message(response.status_code))
+                raise Omitted(_status_message(response.status_code))
             return response
-        raise FetchError("too many redirects")
+        raise Omitted("too many redirects")
 
     def _read(self, response: requests.Response, deadline: float) -> bytes:
         """Read without content decoding: a few encoded bytes could expand to many."""
@@ -82,11 +82,11 @@ class Fetcher:
         while piece := response.raw.read1(_PIECE, decode_content=False):
             data += piece
             if len(data) > self._limits.each:
-                raise FetchError(f"it is over {self._limits.each // (1024 * 1024)} MB")
+                raise Omitted(f"it is over {self._limits.each // (1024 * 1024)} MB")
             if self._size + len(data) > self._limits.together:
-                raise FetchError(f"all together are over {self._limits.together // (1024 * 1024)} MB")
+                raise Omitted(f"all together are over {self._limits.together // (1024 * 1024)} MB")
             if time.monotonic() > deadline:
-                raise FetchError(f"it took longer than {self._limits.seconds:.0f} s")
+                raise Omitted(f"it took longer than {self._limits.seconds:.0f} s")
         self._size += len(data)
         return bytes(data)
 

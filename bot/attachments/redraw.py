@@ -1,23 +1,32 @@
-"""Decode and redraw a picture in the sandbox. The output of `read_inside.py` is validated: it is as hostile as the
-picture."""
+"""Decode and redraw a picture in the sandbox, in a process without keys, network and files.
+
+The process runs `read_inside.py` and is as hostile as the picture: its output is limited and validated here.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import select
+import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.attachments.confined import MALFORMED, ConfinedReader, RejectedFile, split_output
+from bot.attachments.fetch import Omitted
+from bot.contracts.errors import NoSandboxError
+from bot.workspace import start
+from bot.workspace.process import HostProcess, WorkspaceError
+from bot.workspace.sandbox.confinement import Confinement, Mounts
 
+PROGRAM = Path(__file__).resolve().with_name("read_inside.py")
 MAX_OUTPUT = 2 * 1024 * 1024
+_MAX_HEAD = 1000
 _MAGIC = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
-_REASONS = {
-    "kind": "it is no PNG, JPEG, GIF or WebP",
-    "pixels": "it has more pixels than are decoded here",
-    "size": "it has more pixels than are decoded here",
-    "damaged": "it is broken or cut off",
-}
+_NO_PICTURE = "it is no PNG, JPEG, GIF or WebP"
+_DAMAGED = "it is broken or cut off"
+_REASONS = {"pixels": "it has more pixels than are decoded here", "damaged": _DAMAGED}
 
 
 class RedrawnPicture(NamedTuple):
@@ -45,32 +54,62 @@ def kind_of(data: bytes) -> str:
     return "webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
 
 
-class Redrawer(ConfinedReader):
-    """Raises `RejectedFile`."""
+class Redrawer:
+    """`folder` is empty and used only here: it replaces the work tree of the process, which may take `seconds`."""
+
+    def __init__(self, confinement: Confinement, folder: Path, seconds: float = 30.0) -> None:
+        self._confinement = confinement
+        self._folder = folder
+        self._seconds = seconds
 
     def __call__(self, data: bytes) -> RedrawnPicture:
+        """Raises `Omitted`."""
         kind = kind_of(data)
         if not kind:
-            raise RejectedFile(_REASONS["kind"])
-        if not self.confinement.confines:
-            raise RejectedFile("there is no sandbox to decode it in")
+            raise Omitted(_NO_PICTURE)
+        if not self._confinement.confines:
+            raise Omitted("there is no sandbox to decode it in")
         packages = _pillow()
         if not packages:
-            raise RejectedFile("Pillow, which decodes it, is not installed")
-        return _parse_output(self.run((kind, "", str(packages[0])), packages, data, MAX_OUTPUT))
+            raise Omitted("Pillow, which decodes it, is not installed")
+        return _parse_output(self._run((kind, str(packages[0])), packages, data))
+
+    def _run(self, arguments: tuple[str, ...], packages: tuple[Path, ...], data: bytes) -> bytes:
+        """Return the output of the program for `data`, which it reads from standard input after an eight-byte length.
+        `packages` are the folders that it may import."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        empty = self._folder.resolve()
+        parts = ((part, str(part)) for part in (PROGRAM, *packages))
+        mounts = Mounts(empty, str(empty), program=(*start.host_program(), *parts))
+        argv = [start.interpreter(), "-I", "-S", str(PROGRAM), *arguments]
+        try:
+            process = HostProcess(self._confinement, argv, mounts)
+            output, stdin = process.pipes
+            try:
+                return _exchange(output, stdin, data, time.monotonic() + self._seconds)
+            finally:
+                os.close(output)
+                os.close(stdin)
+                process.kill()
+        except (WorkspaceError, NoSandboxError) as error:
+            raise Omitted("the sandbox to read it in did not work") from error
 
 
 def _parse_output(output: bytes) -> RedrawnPicture:
     """Validate the output: only its form as a picture is trusted."""
+    head, _, data = output.partition(b"\n")
     try:
-        header, data = split_output(output, 1000, _REASONS)
+        header = json.loads(head[:_MAX_HEAD] or b"{}")
+        if "no" in header:
+            raise Omitted(_REASONS.get(header["no"], _DAMAGED))
         kind, width, height = header["type"], header["width"], header["height"]
         animated = header["animated"] is True
-    except MALFORMED as error:
-        raise RejectedFile(_REASONS["damaged"]) from error
+        is_picture = kind in _MAGIC and data.startswith(_MAGIC[kind])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise Omitted(_DAMAGED) from error
     sizes = isinstance(width, int) and isinstance(height, int) and 0 < width < 5000 and 0 < height < 5000
-    if not sizes or kind not in _MAGIC or not data.startswith(_MAGIC[kind]):
-        raise RejectedFile(_REASONS["damaged"])
+    if not sizes or not is_picture:
+        raise Omitted(_DAMAGED)
     return RedrawnPicture(kind, data, width, height, animated)
 
 
@@ -82,3 +121,36 @@ def _pillow() -> tuple[Path, ...]:
         return ()
     above = Path(spec.origin).resolve().parents[1]
     return tuple(part for part in (above / "PIL", above / "pillow.libs") if part.exists())
+
+
+def _exchange(output: int, stdin: int, data: bytes, deadline: float) -> bytes:
+    """Write the length and the file, read the output until its end. Closing the pipe would end the process."""
+    answer, view = bytearray(), memoryview(len(data).to_bytes(8, "big") + data)
+    os.set_blocking(output, False)
+    os.set_blocking(stdin, False)
+    while True:
+        poller = select.poll()
+        poller.register(output, select.POLLIN)
+        if view:
+            poller.register(stdin, select.POLLOUT)
+        ready = dict(poller.poll(max(0.0, deadline - time.monotonic()) * 1000))
+        if not ready:
+            raise Omitted("reading it took too long")
+        if stdin in ready:
+            view = view[_write(stdin, view) :]
+        if output in ready:
+            piece = os.read(output, 1 << 18)
+            if not piece:
+                return bytes(answer)
+            answer += piece
+            if len(answer) > MAX_OUTPUT:
+                raise Omitted("what came of it is too large")
+
+
+def _write(fd: int, view: memoryview) -> int:
+    try:
+        return os.write(fd, view)
+    except BlockingIOError:
+        return 0
+    except OSError:
+        return len(view)  # it ended before it had read all: what it says, or does not, is the answer

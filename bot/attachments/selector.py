@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import unescape
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from bot.attachments.confined import RejectedFile
-from bot.attachments.fetch import Fetcher, FetchError, Site, file_name, identity
+from bot.attachments.fetch import Fetcher, Omitted, Site, file_name, identity
 from bot.attachments.files import AttachedFiles
 from bot.attachments.markdown import Link, addresses_in, pictures_in, sources_in
 from bot.attachments.redraw import Redraw
@@ -21,8 +20,11 @@ from bot.contracts.errors import AgentError
 from bot.contracts.formatting import count_of
 from bot.contracts.messages import Image
 from bot.contracts.plain_text import quoted
-from bot.contracts.request import Tier
+from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Account, TextKind
+from bot.events.admission import resolve_actor
+from bot.events.event_request import RefusedError
+from bot.github.client import GitHub
 from bot.github.values import RenderedText
 
 MAX_PICTURES = 4
@@ -39,16 +41,44 @@ class TextSource(NamedTuple):
     words: str
 
 
-class Reader(Protocol):
-    """Requests to GitHub."""
+class TextReader:
+    """Texts as they are now, and the tiers of their authors, from GitHub; each is looked up once."""
 
-    def text(self, source: TextSource) -> RenderedText | None:
-        """The text as it is now; `None` if it is gone. Raises an `AgentError`."""
-        ...
+    def __init__(self, github: GitHub, request: Request, bots: Collection[int]) -> None:
+        self._github = github
+        self._repository = request.repository
+        self._number = request.thread.number if request.thread else 0
+        self._bots = bots
+        self._texts: dict[tuple[TextKind, int], RenderedText | None] = {}
+        self._tiers: dict[int, Tier | None] = {}
+
+    def text(self, kind: TextKind, identity: int) -> RenderedText:
+        """Raises `Omitted` for a text that is gone or cannot be read."""
+        key = (kind, identity)
+        if key not in self._texts:
+            self._texts[key] = None
+            try:
+                self._texts[key] = self._github.rendered_text(self._repository, kind, self._number, identity)
+            except AgentError as error:
+                raise Omitted("GitHub did not say who wrote it") from error
+        if (text := self._texts[key]) is None:
+            raise Omitted("GitHub did not say who wrote it")
+        return text
 
     def tier(self, author: Account) -> Tier | None:
-        """The author's tier, `None` for an account unknown to the policy. Raises an `AgentError`."""
-        ...
+        """Return the author's tier, `None` for an account unknown to the policy. Raises `Omitted`."""
+        if author.id not in self._tiers:
+            try:
+                self._tiers[author.id] = self._request_tier(author) if author.id else None
+            except AgentError as error:
+                raise Omitted("GitHub did not say what its author may") from error
+        return self._tiers[author.id]
+
+    def _request_tier(self, author: Account) -> Tier | None:
+        try:
+            return resolve_actor(author, self._repository, self._github, self._bots).tier
+        except RefusedError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +94,13 @@ class SelectionRules:
     clock: Callable[[], float] = time.monotonic
 
 
-class _Omitted(Exception):
-    """The reason, as a clause."""
-
-
-@dataclass(slots=True)
-class _TextLookup:
-    """The result of one text's lookup, requested once."""
-
-    requested: bool = False
-    text: RenderedText | None = None
-    rendered: list[str] = field(default_factory=list)
-
-
 class AttachmentSelector:
     """Call `marked` for the texts of one request, the most important first; `images` are for the model."""
 
     def __init__(
         self,
         site: Site,
-        reader: Reader,
+        reader: TextReader,
         fetcher: Fetcher,
         redraw: Redraw,
         *,
@@ -109,14 +126,13 @@ class AttachmentSelector:
 
     def marked(self, source: TextSource, text: str) -> str:
         """Return `text` with a note after each picture: its number, or why it is omitted."""
-        lookup = _TextLookup()
-        self._add_files(source, text, lookup)
+        self._add_files(source, text)
         pictures = pictures_in(text)
         if not pictures:
             return text
         parts, position = [], 0
         for picture in pictures[: MAX_NAMED - self._picture_count]:
-            parts += [text[position : picture.end], f" [{self._note(source, picture, lookup)}]"]
+            parts += [text[position : picture.end], f" [{self._note(source, picture)}]"]
             position = picture.end
             self._picture_count += 1
         parts.append(text[position:])
@@ -125,7 +141,7 @@ class AttachmentSelector:
             parts.append(f"\n[{count_of(unnamed, 'further image')} not shown: there are too many]")
         return "".join(parts)
 
-    def _add_files(self, source: TextSource, text: str, lookup: _TextLookup) -> None:
+    def _add_files(self, source: TextSource, text: str) -> None:
         for link in addresses_in(text):
             if not self._site.is_file(link.address):
                 continue
@@ -136,34 +152,29 @@ class AttachmentSelector:
                 return
             try:
                 self._check_limits(link)
-                self._check_author(source, link.address, lookup)
+                self._check_author(source, link.address)
                 self.files.add(link.address, source.words)
-            except (_Omitted, FetchError, RejectedFile) as why:
+            except Omitted as why:
                 name = quoted(file_name(link.address))
                 self.file_omissions.append(f"The file {name} in {source.words} is left out: {why}.")
 
-    def _note(self, source: TextSource, picture: Link, lookup: _TextLookup) -> str:
+    def _note(self, source: TextSource, picture: Link) -> str:
         try:
-            return f"this is picture {self._number(source, picture, lookup)}"
-        except _Omitted as why:
+            return f"this is picture {self._number(source, picture)}"
+        except Omitted as why:
             self.omissions.append(f"An image in {source.words} is not shown to the model: {why}.")
             return f"image not shown: {why}"
 
-    def _number(self, source: TextSource, picture: Link, lookup: _TextLookup) -> int:
+    def _number(self, source: TextSource, picture: Link) -> int:
         address = picture.address
         self._check_picture(picture)
-        if number := self._numbers.get(identity(address) or address):
-            self._check_author(source, address, lookup)
+        number = self._numbers.get(identity(address) or address)
+        if number is None and len(self.images) >= MAX_PICTURES:
+            raise Omitted(f"there is room for {MAX_PICTURES}")
+        rendered = self._check_author(source, address)
+        if number is not None:
             return number
-        if len(self.images) >= MAX_PICTURES:
-            raise _Omitted(f"there is room for {MAX_PICTURES}")
-        self._check_author(source, address, lookup)
-        try:
-            redrawn = self._redraw(
-                self._fetcher.get(self._site.signed_for(address, lookup.rendered) or address)
-            )
-        except (FetchError, RejectedFile) as error:
-            raise _Omitted(str(error)) from error
+        redrawn = self._redraw(self._fetcher.get(self._site.signed_for(address, rendered) or address))
         number = len(self.images) + 1
         self.images.append(Image(redrawn.media_type, redrawn.data, f"picture {number}"))
         first = ", the first of its frames" if redrawn.animated else ""
@@ -176,44 +187,31 @@ class AttachmentSelector:
     def _check_picture(self, picture: Link) -> None:
         """Check what needs no request."""
         if not self._site.is_picture(picture.address):
-            raise _Omitted("it is not an attachment on GitHub")
+            raise Omitted("it is not an attachment on GitHub")
         if self._rules.blind:
-            raise _Omitted("this model cannot see images")
+            raise Omitted("this model cannot see images")
         self._check_limits(picture)
 
     def _check_limits(self, attached: Link) -> None:
         if attached.quoted:
-            raise _Omitted("it stands in a quotation")
+            raise Omitted("it stands in a quotation")
         if not self._rules.tiers:
-            raise _Omitted("the policy's `attachments` allows nobody's")
+            raise Omitted("the policy's `attachments` allows nobody's")
         if self._rules.ended() or self._rules.clock() - self._start_time > self._rules.seconds:
-            raise _Omitted("there was no time left for it")
+            raise Omitted("there was no time left for it")
 
-    def _check_author(self, source: TextSource, address: str, lookup: _TextLookup) -> None:
+    def _check_author(self, source: TextSource, address: str) -> list[str]:
+        """Return the addresses of the pictures in the text as GitHub rendered it."""
         if source.kind is None:
             tier: Tier | None = self._rules.requester
-            author = "whoever started this"
+            author, html = "whoever started this", ""
         else:
-            rendered = self._rendered(source, lookup)
-            author = rendered.author.login
-            if not any(name in unescape(rendered.body) for name in (address, identity(address)) if name):
-                raise _Omitted("it is not in the text any more")
-            try:
-                tier = self._reader.tier(rendered.author)
-            except AgentError as error:
-                raise _Omitted("GitHub did not say what its author may") from error
+            text = self._reader.text(source.kind, source.identity)
+            author, html = text.author.login, text.html
+            if not any(name in unescape(text.body) for name in (address, identity(address)) if name):
+                raise Omitted("it is not in the text any more")
+            tier = self._reader.tier(text.author)
         if tier not in self._rules.tiers:
             allowed = ", ".join(sorted(one.value for one in self._rules.tiers))
-            raise _Omitted(f"it is by {author}, and the policy's `attachments` shows those of {allowed}")
-
-    def _rendered(self, source: TextSource, lookup: _TextLookup) -> RenderedText:
-        if not lookup.requested:
-            lookup.requested = True
-            try:
-                lookup.text = self._reader.text(source)
-            except AgentError as error:
-                raise _Omitted("GitHub did not say who wrote it") from error
-            lookup.rendered = list(sources_in(lookup.text.html)) if lookup.text else []
-        if lookup.text is None:
-            raise _Omitted("GitHub did not say who wrote it")
-        return lookup.text
+            raise Omitted(f"it is by {author}, and the policy's `attachments` shows those of {allowed}")
+        return list(sources_in(html))

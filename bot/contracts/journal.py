@@ -258,16 +258,13 @@ class Note(NamedTuple):
 
 class AttachedFile(NamedTuple):
     """An attached file of the request; `place` names the text that links it. `size` and `sha256` (hex) are of
-    the download, which took `seconds`. `files` are paths in the folder `path` with their sizes, several for an
-    archive; `left` names each omitted one with the reason."""
+    the download, which took `seconds`; it is at `path`."""
 
     name: str
     place: str
     size: int
     sha256: str
     path: str
-    files: tuple[tuple[str, int], ...] = ()
-    left: tuple[str, ...] = ()
     seconds: float = 0.0
 
 

@@ -37,7 +37,6 @@ from bot.report.calls import changed_path, counts, fields_of, is_bytecode
 from bot.report.timeline import Agent, Call, FileRow, TextEntry, Timeline, Turn, VersionRow
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
-_LISTED = 20
 
 
 def build_timeline(journal: JournalFile) -> Timeline:
@@ -73,12 +72,9 @@ def _by_agent(lines: Iterable[JournalLine]) -> dict[str, list[JournalLine]]:
 
 
 def _attached(file: AttachedFile) -> str:
-    inner = ", ".join(quoted(path) for path, _ in file.files[:_LISTED])
-    more = f" and {len(file.files) - _LISTED} more" if len(file.files) > _LISTED else ""
-    left = f" Left out: {'; '.join(file.left[:_LISTED])}." if file.left else ""
     return (
         f"Attached file {quoted(file.name)}, {file.size:,} bytes, SHA-256 {file.sha256}, in {file.place}: fetched in "
-        f"{file.seconds:.1f} s. In {file.path}/: {inner or 'nothing'}{more}.{left}"
+        f"{file.seconds:.1f} s, kept as {file.path}."
     )
 
 

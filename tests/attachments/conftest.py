@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 
-from bot.attachments.confined import RejectedFile
 from bot.attachments.fetch import FILE_LIMITS, PICTURE_LIMITS, Fetcher, FetchLimits, site_of
-from bot.attachments.files import AttachedFiles, Unpacked
+from bot.attachments.files import AttachedFiles
 from bot.attachments.redraw import RedrawnPicture
-from bot.attachments.selector import AttachmentSelector, SelectionRules
+from bot.attachments.selector import AttachmentSelector, SelectionRules, TextReader
 from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.github.client import connect
 from bot.github.retry import Pace
 from bot.session.context.attachments import Attachments
-from bot.session.event.attachments import _Reader, collect_attachments
+from bot.session.event.attachments import collect_attachments
 from slash_forge import Forge
 from tests.attachments.pictures import plain
 
@@ -52,12 +51,12 @@ class World:
     def look(
         self, request: Request, limits: FetchLimits | None = None, bots: tuple[int, ...] = (), **terms: Any
     ) -> Attachments:
-        """The sandbox has tests of its own: here what was fetched is the picture, or the file."""
+        """The sandbox has tests of its own: here what was fetched is the picture."""
         site = site_of(self.forge.url)
         github = connect(self.token, self.forge.api_url, pace=Pace(0, sleep=lambda _: None))
         rules = SelectionRules(**{"tiers": {Tier.MAINTAINER}, "requester": request.actor.tier, **terms})
-        files = AttachedFiles(self.folder / "attachments", Fetcher(site, limits or FILE_LIMITS), as_it_is)
-        reader, fetcher = _Reader(github, request, bots), Fetcher(site, limits or PICTURE_LIMITS)
+        files = AttachedFiles(self.folder / "attachments", Fetcher(site, limits or FILE_LIMITS))
+        reader, fetcher = TextReader(github, request, bots), Fetcher(site, limits or PICTURE_LIMITS)
         looker = AttachmentSelector(site, reader, fetcher, drawn, files=files, rules=rules)
         return collect_attachments(request, looker)
 
@@ -67,12 +66,6 @@ class World:
 
 def drawn(data: bytes) -> RedrawnPicture:
     return RedrawnPicture("image/png", data, 40, 20)
-
-
-def as_it_is(data: bytes, name: str) -> Unpacked:
-    if data == b"broken":
-        raise RejectedFile("it is broken")
-    return Unpacked({name: data}, ("`../x`: odd",) if name.endswith(".zip") else ())
 
 
 @pytest.fixture(scope="package")

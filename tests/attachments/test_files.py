@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.attachments.fetch import FetchLimits
-from bot.attachments.files import MAX_ATTACHED
+from bot.attachments.fetch import Fetcher, FetchLimits, site_of
+from bot.attachments.files import MAX_ATTACHED, AttachedFiles
 from bot.attachments.selector import MAX_NAMED
 from bot.contracts.request import Tier
 from bot.session.context.attachments import has_attachments
@@ -18,15 +18,14 @@ from tests.support.loopback import Listener, Response
 
 
 def test_a_maintainers_file_is_put_where_the_model_reads_and_listed(world: World) -> None:
-    body = f"See [app.log]({world.file()}), or bare: {world.file('b.zip')}."
+    body = f"See [app.log]({world.file()}), or bare: {world.file('app.log')}."
     seen = world.look(world.request(body))
-    log, packed = seen.files
-    assert Path(log.path, "app.log").read_bytes() == LOG
+    log, other = seen.files
+    assert Path(log.path).read_bytes() == LOG
     assert (log.name, log.place, log.size) == ("app.log", "the issue", len(LOG))
     assert log.sha256 == hashlib.sha256(LOG).hexdigest()
-    assert log.files == (("app.log", len(LOG)),)
-    assert seen.file_notes[0] == f"`app.log`, 14 bytes, in the issue: in {log.path}/ `app.log` (14 bytes)"
-    assert seen.file_notes[1].endswith(f"in {packed.path}/ `b.zip` (14 bytes). Left out: `../x`: odd")
+    assert seen.file_notes[0] == f"`app.log`, 14 bytes, in the issue: {log.path}"
+    assert Path(other.path).relative_to(world.folder) == Path("attachments/2/app.log")
     assert seen.omitted == ()
     assert seen.request.thread is not None and seen.request.thread.body == body
 
@@ -73,24 +72,30 @@ def test_more_than_there_is_room_for_are_named_up_to_a_number(world: World) -> N
     assert seen.omitted[-1] == "Further attached files in the issue are left out: there are too many."
 
 
-def test_too_many_bytes_are_not_taken(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.attachments.files.MAX_RUN_BYTES", 20)
-    seen = world.look(world.request(f"{world.file()} {world.file()}"))
-    assert len(seen.files) == 1
-    assert "all together are over" in seen.omitted[0]
-    assert [path.name for path in (world.folder / "attachments").iterdir()] == ["1"]
+def test_too_many_bytes_are_not_taken(world: World) -> None:
+    body = f"{world.file()} {world.file()}"
+    assert "all together are over" in world.look(world.request(body), FetchLimits(together=20)).omitted[0]
     assert "it is over" in world.look(world.request(world.file()), FetchLimits(each=9)).omitted[0]
 
 
 def test_what_cannot_be_had_is_said_and_the_next_one_comes(world: World) -> None:
     gone = world.file().replace("files/", "files/9")
-    broken = world.file(data=b"broken")
-    seen = world.look(world.request(f"{gone} {broken} {world.file()}"))
-    assert ["GitHub does not show it to us (404)" in seen.omitted[0], "it is broken" in seen.omitted[1]] == [
-        True,
-        True,
-    ]
+    seen = world.look(world.request(f"{gone} {world.file()}"))
+    assert "GitHub does not show it to us (404)" in seen.omitted[0]
     assert len(seen.files) == 1
+
+
+@pytest.mark.parametrize("name", ["..", ".bashrc", "a/../../b", "%2e%2e%2fx", "\u202e.log"])
+def test_a83_no_name_of_a_file_leads_elsewhere(tmp_path: Path, name: str) -> None:
+    class Served(Fetcher):
+        def get(self, address: str) -> bytes:
+            return LOG
+
+    files = AttachedFiles(tmp_path / "attachments", Served(site_of("https://github.com")))
+    files.add(f"https://github.com/octo/hello/files/1/{name}", "the issue")
+    path = Path(files.files[0].path)
+    assert path.parent == tmp_path / "attachments" / "1"
+    assert path.read_bytes() == LOG
 
 
 def test_a_full_disk_leaves_nothing_half_written(world: World) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from PIL import Image, PngImagePlugin
 
-from bot.attachments import confined, read_inside, redraw
-from bot.attachments.confined import RejectedFile
+from bot.attachments import read_inside, redraw
+from bot.attachments.fetch import Omitted
 from bot.attachments.read_inside import MAX_AREA, MAX_JPEG, MAX_SIDE
 from bot.attachments.redraw import Redrawer, RedrawnPicture, kind_of
 from bot.contracts.errors import NoSandboxError
@@ -43,7 +43,7 @@ def test_each_kind_that_people_paste_becomes_one_that_every_model_takes(redrawn:
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16", "CMYK"])
 def test_each_mode_of_pixels_is_taken(mode: str) -> None:
     kind = "JPEG" if mode == "CMYK" else "PNG"
-    header, [content] = read_inside.answer(encoded(Image.new(mode, (9, 7)), kind), kind.lower())
+    header, content = read_inside.answer(encoded(Image.new(mode, (9, 7)), kind), kind.lower())
     assert header == {"type": "image/png", "width": 9, "height": 7, "animated": False}
     assert opened(content).size == (9, 7)
 
@@ -131,11 +131,11 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 
 def reason_of(data: bytes) -> str:
     """Why a picture is rejected, decoded here: the sandbox would make nothing else of it."""
-    header, contents = read_inside.answer(data, kind_of(data) or "jpeg")
-    with pytest.raises(RejectedFile) as rejected:
+    header, content = read_inside.answer(data, kind_of(data) or "jpeg")
+    with pytest.raises(Omitted) as rejected:
         if not kind_of(data):
             Redrawer(Off(), Path("unused"))(data)
-        redraw._parse_output(json.dumps(header).encode() + b"\n" + b"".join(contents))
+        redraw._parse_output(json.dumps(header).encode() + b"\n" + content)
     return str(rejected.value)
 
 
@@ -148,7 +148,7 @@ def test_a_hostile_picture_is_rejected_with_the_reason(name: str) -> None:
 @pytest.mark.parametrize("name", ["a bomb of zeros", "cut off JPEG", "a text bomb", "a page"])
 def test_a_hostile_picture_is_rejected_in_the_sandbox(redrawn: Redrawer, name: str) -> None:
     make, reason = HOSTILE[name]
-    with pytest.raises(RejectedFile, match=reason):
+    with pytest.raises(Omitted, match=reason):
         redrawn(make())
 
 
@@ -160,7 +160,7 @@ def test_garbage_within_a_picture_never_does_more_than_fail(redrawn: Redrawer) -
             data[chance.randrange(12, len(data))] = chance.randrange(256)
         try:
             assert isinstance(redrawn(bytes(data)), RedrawnPicture)
-        except RejectedFile:
+        except Omitted:
             continue
 
 
@@ -168,7 +168,7 @@ def a_program(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a picture that took the decoder over would have run in its place."""
     program = folder / "read_inside.py"
     program.write_text(text)
-    monkeypatch.setattr(confined, "PROGRAM", program)
+    monkeypatch.setattr(redraw, "PROGRAM", program)
 
 
 PROBE = """
@@ -201,8 +201,8 @@ def test_a_decoder_that_was_taken_over_sees_no_key_no_file_of_ours_and_no_networ
             str(tmp_path / "secret.txt"), os.getpid(), str(tmp_path / "written.txt"), listener.port,
         )  # fmt: skip
         a_program(tmp_path, probe, monkeypatch)
-        reader = confined.ConfinedReader(confinement, tmp_path / "empty")
-        seen = json.loads(reader.run((), redraw._pillow(), plain(), 10_000))
+        reader = Redrawer(confinement, tmp_path / "empty")
+        seen = json.loads(reader._run((), redraw._pillow(), plain()))
         assert listener.requests == []
     assert not [name for name in seen["environment"] if "KEY" in name or "TOKEN" in name]
     # What is written inside is in memory that goes with it.
@@ -221,7 +221,7 @@ def test_behind_landlock_it_is_the_same(tmp_path: Path) -> None:
     redrawn = Redrawer(there(landlock), tmp_path / "empty")
     before = open_resources()
     assert redrawn(plain(9, 7, "WEBP"))[2:4] == (9, 7)
-    with pytest.raises(RejectedFile, match="broken"):
+    with pytest.raises(Omitted, match="broken"):
         redrawn(plain()[:40])
     assert eventually(lambda: has_not_grown(before))
 
@@ -238,7 +238,7 @@ def test_behind_landlock_it_is_the_same(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_decoder_that_was_taken_over_says_is_held_against_what_it_may_say(output: str) -> None:
-    with pytest.raises(RejectedFile, match="broken"):
+    with pytest.raises(Omitted, match="broken"):
         redraw._parse_output(output.encode())
 
 
@@ -255,18 +255,18 @@ def test_a_decoder_that_was_taken_over_is_limited(
     program: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a_program(tmp_path, program, monkeypatch)
-    with pytest.raises(RejectedFile, match=reason):
+    with pytest.raises(Omitted, match=reason):
         Redrawer(bubblewrap(), tmp_path / "empty", seconds=0.5 if "sleep" in program else 60)(noise(300, 300))
 
 
 def test_without_a_wall_nothing_is_decoded(tmp_path: Path) -> None:
-    with pytest.raises(RejectedFile, match="no sandbox"):
+    with pytest.raises(Omitted, match="no sandbox"):
         Redrawer(Off(), tmp_path)(plain())
 
 
 def test_without_pillow_it_is_said(redrawn: Redrawer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redraw, "find_spec", lambda name: None)
-    with pytest.raises(RejectedFile, match="Pillow"):
+    with pytest.raises(Omitted, match="Pillow"):
         redrawn(plain())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.attachments.fetch import PICTURE_LIMITS, Fetcher, FetchError, FetchLimits, site_of
+from bot.attachments.fetch import PICTURE_LIMITS, Fetcher, FetchLimits, Omitted, site_of
 from bot.attachments.selector import MAX_NAMED, MAX_PICTURES
 from bot.contracts.pulls import Comment, ReviewThread, Side
 from bot.contracts.request import Actor, Thread, Tier, Trigger
@@ -254,7 +254,7 @@ def test_a_server_that_sends_byte_by_byte_does_not_keep_us(world: World) -> None
         server = f"http://127.0.0.1:{listening.getsockname()[1]}"
         address = f"{server}/user-attachments/assets/0f0f0f0f-1111-4222-8333-444455556666"
         begun = time.monotonic()
-        with pytest.raises(FetchError, match="longer than"):
+        with pytest.raises(Omitted, match="longer than"):
             Fetcher(site_of(server), PICTURE_LIMITS._replace(seconds=0.5)).get(address)
         done.set()
         thread.join()

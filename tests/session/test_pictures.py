@@ -23,7 +23,6 @@ from bot.session.context.github_env import read_github_environment
 from bot.session.event.attachments import github_attachments
 from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
-from tests.attachments.archives import zipped
 from tests.attachments.pictures import noise, opened
 from tests.support.model_script import Call, Say, Script, ScriptRequest, Step
 from tests.support.stage import Stage, open_stage
@@ -51,8 +50,8 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explained]:
         stage = open_stage(forge, tmp_path_factory.mktemp("pictures") / "stage", checks=False)
         address = forge.attach(stage.repo, MAINTAINER, noise(1600, 40))
         broken = forge.attach(stage.repo, MAINTAINER, b"\x89PNG\r\n\x1a\n")
-        logs = forge.attach_file(stage.repo, MAINTAINER, "logs.zip", zipped({"a/app.log": LOG, "../x": LOG}))
-        body = f"See ![the dashboard]({address}) and ![another]({broken}). [logs.zip]({logs})"
+        logs = forge.attach_file(stage.repo, MAINTAINER, "app.log", LOG)
+        body = f"See ![the dashboard]({address}) and ![another]({broken}). [app.log]({logs})"
         thread = Thread(stage.new_issue(body=body), "60 seconds", body, MAINTAINER, "")
         request = replace(request_in(stage, "explain", "this issue"), thread=thread)
         came = run(stage, request, reads_the_log)
@@ -63,9 +62,9 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explained]:
 def reads_the_log(asked: ScriptRequest) -> Step:
     if asked.number:
         return Say("It shows 60 seconds.")
-    place = re.search(r"in (\S+/attachments/1)/ ", str(asked.body["messages"][0]["content"]))
+    place = re.search(r"\S+/attachments/1/app.log", str(asked.body["messages"][0]["content"]))
     assert place
-    return Call("view", {"path": f"{place[1]}/a/app.log"})
+    return Call("view", {"path": place[0]})
 
 
 def run(stage: Stage, request: Request, steps: Sequence[Step] | Script, **job: Any) -> VerbRun:
@@ -90,15 +89,13 @@ def test_the_model_is_shown_the_picture_and_told_where_it_stands(explained: Expl
     assert first_of(explained.came, 1) == explained.first
 
 
-def test_the_model_reads_an_attached_log_that_was_unpacked_for_it(explained: Explained) -> None:
+def test_the_model_reads_an_attached_log(explained: Explained) -> None:
     assert "12:00 the log" in explained.came.results[0]
     listed = explained.first[0]["text"].partition("# Attached files")[2]
-    assert (
-        "`logs.zip`, " in listed and "`a/app.log` (14 bytes). Left out: `../x`: its path leads out" in listed
-    )
+    assert "`app.log`, 14 bytes, in the issue: /" in listed
     [file] = read_journal(explained.bundle / "journal.jsonl").records(AttachedFile)
-    assert (file.name, file.files, len(file.sha256)) == ("logs.zip", (("a/app.log", 14),), 64)
-    assert "Attached file `logs.zip`" in (explained.bundle / "report.html").read_text()
+    assert (file.name, file.size, len(file.sha256)) == ("app.log", 14, 64)
+    assert "Attached file `app.log`" in (explained.bundle / "report.html").read_text()
 
 
 def test_the_journal_in_the_bundle_brings_the_same_message_back(explained: Explained) -> None:

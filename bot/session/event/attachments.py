@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 
 from bot.attachments.fetch import FILE_LIMITS, Fetcher, site_of
-from bot.attachments.files import AttachedFiles, Unpacker, file_line
+from bot.attachments.files import AttachedFiles, file_line
 from bot.attachments.redraw import Redrawer
-from bot.attachments.selector import AttachmentSelector, SelectionRules, TextSource
+from bot.attachments.selector import AttachmentSelector, SelectionRules, TextReader, TextSource
 from bot.contracts.pulls import Comment, ReviewThread
-from bot.contracts.request import Request, Thread, Tier
-from bot.contracts.threads import Account, TextKind
-from bot.events.admission import resolve_actor
-from bot.events.event_request import RefusedError
-from bot.github.client import GitHub, connect
-from bot.github.values import RenderedText
+from bot.contracts.request import Request, Thread
+from bot.contracts.threads import TextKind
+from bot.github.client import connect
 from bot.session.context.attachments import Attachments
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.run import Run
@@ -33,9 +30,8 @@ def github_attachments(where: GitHubEnvironment) -> Callable[[Run, bool], Attach
         rules = SelectionRules(
             run.policy.attachments.tiers, run.tier, blind=not vision, ended=lambda: run.stop.fired
         )
-        reader = _Reader(github, run.request, run.policy.verbs_of_bots)
-        unpacker = Unpacker(run.confinement, folder)
-        files = AttachedFiles(run.folder.archive / "attachments", Fetcher(site, FILE_LIMITS), unpacker)
+        reader = TextReader(github, run.request, run.policy.verbs_of_bots)
+        files = AttachedFiles(run.folder.archive / "attachments", Fetcher(site, FILE_LIMITS))
         redrawer = Redrawer(run.confinement, folder)
         return collect_attachments(
             run.for_model, AttachmentSelector(site, reader, Fetcher(site), redrawer, files=files, rules=rules)
@@ -93,29 +89,3 @@ def _instruction_source(request: Request) -> TextSource:
     if trigger.event == "pull_request_review" and (review := _REVIEW_ANCHOR.search(trigger.url)):
         return TextSource(TextKind.REVIEW, int(review[1]), words)
     return TextSource(TextKind.THREAD if trigger.event == "issues" else None, 0, words)
-
-
-class _Reader:
-    """Rendered texts and the tiers of authors from GitHub; each author is looked up once."""
-
-    def __init__(self, github: GitHub, request: Request, bots: Collection[int]) -> None:
-        self._github = github
-        self._repository = request.repository
-        self._number = request.thread.number if request.thread else 0
-        self._bots = bots
-        self._tiers: dict[int, Tier | None] = {}
-
-    def text(self, source: TextSource) -> RenderedText | None:
-        assert source.kind is not None
-        return self._github.rendered_text(self._repository, source.kind, self._number, source.identity)
-
-    def tier(self, author: Account) -> Tier | None:
-        if author.id not in self._tiers:
-            self._tiers[author.id] = self._ask_tier(author) if author.id else None
-        return self._tiers[author.id]
-
-    def _ask_tier(self, author: Account) -> Tier | None:
-        try:
-            return resolve_actor(author, self._repository, self._github, self._bots).tier
-        except RefusedError:
-            return None
