@@ -88,7 +88,7 @@ def _list_for_people(skills: Sequence[Skill]) -> None:
     """List skills by origin, in order of precedence, each with name and purpose."""
     printer = Printer(sys.stdout, os.environ)
     width = max((len(skill.name) for skill in skills), default=0)
-    order = ("repository", "user", "bundled", "plugin")
+    order = ("repository", "user", "bundled")
     ordered = sorted(skills, key=lambda skill: (order.index(skill.origin), _source(skill)))
     for source, group in groupby(ordered, _source):
         printer.line(f"{source}:")

@@ -262,7 +262,6 @@ def _gatekeeper(run: Run, skills: RunSkills) -> Gatekeeper:
         run.root,
         run.journal.write,
         run.profile,
-        pre_approved=skills.grants.why,
         approvals=approvals,
     )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from bot.contracts.errors import UsageError
 from bot.parsing.parser import Parser
 from bot.skills.rules import MAX_DOCUMENT, check_document
-from bot.skills.skill import CheckedSkill, Discovered, Finding, Level, Origin, SkillFile
+from bot.skills.skill import CheckedSkill, Discovered, Finding, Level, Origin
 from bot.skills.sources import MAX_ENTRIES, Entry, Kind, SkillSource, folder_source
 
 DOCUMENTS = ("SKILL.md", "skill.md")
@@ -30,6 +30,11 @@ class _Candidate(NamedTuple):
     @property
     def path(self) -> str:
         return f"{self.folder}/{self.document}"
+
+    @property
+    def files(self) -> tuple[Entry, ...]:
+        start = len(self.folder) + 1
+        return tuple(one._replace(path=one.path[start:]) for one in self.entries if one.path != self.path)
 
 
 def discover(source: SkillSource, origin: Origin) -> Discovered:
@@ -84,22 +89,11 @@ def _check_all(source: SkillSource, candidates: Sequence[_Candidate], origin: Or
         return [
             CheckedSkill(one.folder, None, unsafe[one.folder])
             if unsafe[one.folder]
-            else _check(source.name, one, contents, origin, parser)
+            else check_document(
+                contents.get(one.path, b""), source.name, one.folder, one.document, origin, one.files, parser
+            )
             for one in candidates
         ]
-
-
-def _check(
-    source: str, one: _Candidate, contents: Mapping[str, bytes], origin: Origin, parser: Parser
-) -> CheckedSkill:
-    start = len(one.folder) + 1
-    files = tuple(
-        SkillFile(entry.path[start:], entry.size, entry.kind is Kind.PROGRAM)
-        for entry in one.entries
-        if entry.path != one.path
-    )
-    data = contents.get(one.path, b"")
-    return check_document(data, source, one.folder, one.document, origin, files=files, parser=parser)
 
 
 def _unsafe(source: str, one: _Candidate) -> Iterator[Finding]:

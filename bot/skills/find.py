@@ -2,8 +2,8 @@
 ones.
 
 By name, whatever its case, the first one wins: the repository's (`REPOSITORY_FOLDERS` in this order at its root, then
-in folders of it), then the user's own, then the bundled ones; within one source the first folder by name. Those of
-plug-ins have names of their own. A note says what is left out.
+in folders of it), then the user's own, then the bundled ones; within one source the first folder by name. A
+note says what is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from bot.checkout.local import resolve
 from bot.contracts.errors import UsageError
 from bot.ecosystems.suite_files import role_of
 from bot.skills.discover import discover, documents
-from bot.skills.plugins import short_name, user_plugins
 from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Discovered, Level, Skill
 from bot.skills.sources import SkillSource, commit_folders, folder_source, is_ignored
@@ -35,7 +34,7 @@ _PUBLISHING = re.compile(
     r"(?i)(?<!before )(?<!before you )\b(?:push(?:es|ing)? (?:a |the |your |my )?(?:branch|change|commit|tag)\w*"
     r"|(?:time|when|after) you push|open(?:s|ing)? (?:a |the )?(?:pr|pull request)\b)"
 )
-_PUSHING_COMMAND = re.compile(r"(?i)bash\((?:git push|gh pr (?:create|merge)|gh release)\b")
+_PUSHING_COMMAND = re.compile(r"(?i)\bbash\((?:git push|gh pr (?:create|merge)|gh release)\b[^)]{0,40}\)?")
 
 MAX_SKILLS = 100
 """In one session."""
@@ -109,8 +108,12 @@ def user_skills(environment: Mapping[str, str]) -> list[Discovered]:
         return []
     config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config", "slash-agent")
     folders = [above / "skills" for above in (config, home / ".agents", home / ".claude")]
-    sources = [folder_source(folder, short_name(folder, home), links=True) for folder in folders]
-    return [*(discover(source, "user") for source in sources), *user_plugins(home)]
+    sources = [folder_source(folder, _short_name(folder, home), links=True) for folder in folders]
+    return [discover(source, "user") for source in sources]
+
+
+def _short_name(folder: Path, home: Path) -> str:
+    return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
 
 
 def session_skills(
@@ -145,8 +148,7 @@ def choose_skills(sources: Iterable[Discovered], wanted: Wanted | None = NOTHING
                 notes += _add(skills, one.skill._replace(source=source), wanted)
     if len(skills) > MAX_SKILLS:
         notes.append(f"{len(skills)} skills were found; a session has the first {MAX_SKILLS}")
-    plugged_last = sorted(skills, key=lambda name: skills[name].origin == "plugin")
-    chosen = sorted(plugged_last[:MAX_SKILLS])
+    chosen = sorted(list(skills)[:MAX_SKILLS])
     return SkillSet(tuple(skills[name] for name in chosen), tuple(notes))
 
 
@@ -180,8 +182,8 @@ def denied_action(skill: Skill) -> str:
         return (
             f"it is for work after the run ({match[0]!a}), and a run neither pushes nor opens pull requests"
         )
-    if piece := next((piece for piece in skill.allowed_tools if _PUSHING_COMMAND.match(piece)), ""):
-        return f"it needs {piece[:80]!a}, which no run may do"
+    if match := _PUSHING_COMMAND.search(skill.allowed_tools):
+        return f"it needs {match[0]!a}, which no run may do"
     return ""
 
 

@@ -42,8 +42,14 @@ class Field(NamedTuple):
     line: int = 1
 
 
-def read_fields(text: str, parser: Parser | None = None) -> tuple[dict[str, Field], list[Flaw]]:
+def read_fields(data: bytes, parser: Parser | None = None) -> tuple[dict[str, Field], list[Flaw]]:
     """Return the fields of a SKILL.md, and the flaws in spite of which they were read. Raises `UnreadableError`."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise UnreadableError(
+            data[: error.start].count(b"\n") + 1, "this is not UTF-8", "encoding"
+        ) from error
     front, _, is_open = split_front_matter(text)
     if is_open:
         raise UnreadableError(1, "the front matter has no closing line `---`")

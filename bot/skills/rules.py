@@ -14,8 +14,8 @@ from typing import Any
 from bot.events.hygiene import clean
 from bot.parsing.parser import Parser
 from bot.skills.front_matter import Field, UnreadableError, read_fields
-from bot.skills.grants import read_grants
-from bot.skills.skill import CheckedSkill, Finding, Level, Origin, Skill, SkillFile
+from bot.skills.skill import CheckedSkill, Finding, Level, Origin, Skill
+from bot.skills.sources import Entry
 
 FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 MAX_NAME = 64
@@ -40,7 +40,6 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 _MAX_NAME_BYTES = 200
 _MAX_EXCERPT = 60
-_TOOL_PIECE = re.compile(r"(?:\([^)]*\)?|[^\s,(])+")
 _HINTS = {
     "when_to_use": "; it is ignored: say in the `description` when to use the skill",
     _MANUAL: "; it is read",
@@ -54,34 +53,22 @@ def check_document(
     folder: str,
     document: str,
     origin: Origin,
-    *,
-    files: tuple[SkillFile, ...] = (),
+    files: tuple[Entry, ...] = (),
     parser: Parser | None = None,
 ) -> CheckedSkill:
     """Validate the bytes of `folder`/`document` in the source of that name. Never raises."""
     reader = _Reader(f"{source}/{folder}/{document}")
-    if len(data) > MAX_DOCUMENT:
-        limit = f"{document} is over {MAX_DOCUMENT // 1024} kB; move parts of it to references/"
-        return CheckedSkill(folder, None, (reader.add("size", limit, Level.REFUSED, 0),))
     try:
-        reader.fields, flaws = read_fields(data.decode(), parser)
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        return CheckedSkill(folder, None, (reader.add("encoding", "this is not UTF-8", Level.REFUSED, line),))
+        reader.fields, flaws = read_fields(data, parser)
     except UnreadableError as error:
-        flaw = error.flaw
-        return CheckedSkill(folder, None, (reader.add(flaw.rule, flaw.message, Level.REFUSED, flaw.line),))
+        reader.add(error.flaw.rule, error.flaw.message, Level.REFUSED, error.flaw.line)
+        return CheckedSkill(folder, None, tuple(reader.findings))
     for flaw in flaws:
         reader.add(flaw.rule, flaw.message, Level.AGAINST, flaw.line)
     skill = reader.skill(folder, document, origin, files)
     findings = tuple(sorted(reader.findings, key=lambda finding: (finding.line, finding.rule)))
     refused = any(finding.level is Level.REFUSED for finding in findings)
     return CheckedSkill(folder, None if refused else skill, findings)
-
-
-def split_tools(value: str) -> tuple[str, ...]:
-    """Split an `allowed-tools` at blanks and commas outside parentheses."""
-    return tuple(_TOOL_PIECE.findall(value))
 
 
 class _Reader:
@@ -92,14 +79,13 @@ class _Reader:
         self.fields: Mapping[str, Field] = {}
         self._file = file
 
-    def add(self, rule: str, message: str, level: Level = Level.AGAINST, line: int | None = None) -> Finding:
+    def add(self, rule: str, message: str, level: Level = Level.AGAINST, line: int | None = None) -> None:
         """Add a finding, without `line` on the field that the rule is named after."""
         if line is None:
             line = self._line(rule if rule in self.fields else rule.partition("-")[0])
         self.findings.append(Finding(rule, level, self._file, line, message))
-        return self.findings[-1]
 
-    def skill(self, folder: str, document: str, origin: Origin, files: tuple[SkillFile, ...]) -> Skill:
+    def skill(self, folder: str, document: str, origin: Origin, files: tuple[Entry, ...]) -> Skill:
         self._unknown_fields()
         return Skill(
             self._name(folder.rpartition("/")[2]),
@@ -166,19 +152,12 @@ class _Reader:
             field = rule.removesuffix("-length")
             self.add(rule, f"the `{field}` has {len(text)} characters; at most {most} are allowed")
 
-    def _allowed_tools(self) -> tuple[str, ...]:
+    def _allowed_tools(self) -> str:
         value = self._value("allowed-tools", "")
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        if not isinstance(value, str):
             message = "the specification has text here, parted by blanks, not a list"
             self.add("allowed-tools", message, Level.NOTE)
-            value = " ".join(value)
-        if not isinstance(value, str):
-            self.add("allowed-tools", "`allowed-tools` must be text; it grants nothing", Level.NOTE)
-            return ()
-        allowed = split_tools(value)
-        for reason in read_grants(allowed).rejected:
-            self.add("allowed-tools", reason, Level.NOTE)
-        return allowed
+        return str(value)
 
     def _limit(self) -> str:
         """Return why the skill is not offered, as a clause: the first field that limits it."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from bot.skills.sources import NO_SOURCE, SkillSource
+from bot.skills.sources import NO_SOURCE, Entry, SkillSource
 
-Origin = Literal["bundled", "plugin", "repository", "user"]
+Origin = Literal["bundled", "repository", "user"]
 
 
 class Level(StrEnum):
@@ -34,27 +34,20 @@ class Finding(NamedTuple):
         return f"{position}: {self.rule}: {self.message}"
 
 
-class SkillFile(NamedTuple):
-    """A file of a skill besides its SKILL.md. `path` is relative to the skill's folder, `size` in bytes."""
-
-    path: str
-    size: int
-    executable: bool = False
-
-
 class Skill(NamedTuple):
-    """`name` is PLUGIN:NAME for a plug-in's. `folder` is relative to its `source`; `document` the name of its
-    SKILL.md. `allowed_tools` are the pieces as written. `limit` says why no run may have the skill; with `manual` only
-    a person starts it. `scope` is the folder of the repository that it is for, empty for all of it."""
+    """`folder` is relative to its `source`; `document` the name of its SKILL.md; the paths of its other `files` are
+    relative to `folder`. `allowed_tools` is as written.
+    `limit` says why no run may have the skill; with `manual` only a person starts it. `scope` is the folder of the
+    repository that it is for, empty for all of it."""
 
     name: str
     description: str
     origin: Origin
     folder: str
     document: str = "SKILL.md"
-    allowed_tools: tuple[str, ...] = ()
+    allowed_tools: str = ""
     compatibility: str = ""
-    files: tuple[SkillFile, ...] = ()
+    files: tuple[Entry, ...] = ()
     limit: str = ""
     manual: bool = False
     scope: str = ""

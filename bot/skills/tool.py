@@ -2,7 +2,7 @@
 description, which is frozen with the session.
 
 The result of a call is one line for people and the model. The instructions follow all results of that turn as a
-separate text, for the model only; the skill's pre-approvals take effect then.
+separate text, for the model only.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from bot.events.hygiene import visible
 from bot.parsing.front_matter import split_front_matter
 from bot.skills.discover import MAX_BYTES
 from bot.skills.find import SkillSet
-from bot.skills.grants import ActiveGrants, read_grants
 from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Skill
+from bot.skills.sources import Kind
 
 NAME = "skill"
 MAX_BODY = 40_000
@@ -54,11 +54,10 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
 class SkillTool:
     """The skills of one session. Names are looked up, never used as paths."""
 
-    def __init__(self, skills: SkillSet, folder: SkillFolder, grants: ActiveGrants) -> None:
+    def __init__(self, skills: SkillSet, folder: SkillFolder) -> None:
         self.spec = skill_spec(skills.skills)
         self._skills = skills
         self._folder = folder
-        self._grants = grants
         self._loaded: set[str] = set()
         self._pending: dict[str, str] = {}
         self._active = ""
@@ -81,7 +80,6 @@ class SkillTool:
         words = f"Loaded the skill {name}; its instructions follow."
         if name in self._loaded:
             words = f"The skill {name} is loaded already; its instructions are above and hold."
-        granted = [grant.written for grant in read_grants(skill.allowed_tools).grants]
         return ToolOutcome(
             words,
             metadata={
@@ -89,18 +87,14 @@ class SkillTool:
                 "origin": skill.origin,
                 "path": skill.path,
                 "characters": len(text),
-                "pre_approved": granted,
             },
         )
 
     def after_results(self) -> list[str]:
-        """Return the requested instructions after the turn's results. The last skill's grants replace the
-        previous ones."""
+        """Return the requested instructions after the turn's results. The last skill is active then."""
         pending, self._pending = self._pending, {}
-        for skill in filter(None, map(self._skills.find, pending)):
-            self._loaded.add(skill.name)
-            self._active = skill.name
-            self._grants.begin(skill.name, read_grants(skill.allowed_tools).grants)
+        self._loaded |= pending.keys()
+        self._active = next(reversed(pending), self._active)
         return [text for text in pending.values() if text]
 
     def end_turn(self) -> None:
@@ -219,7 +213,7 @@ class SkillFolder:
 
     def _copy(self, skill: Skill) -> None:
         """Copy all files or none: the final folder appears when it is complete."""
-        executable = {file.path: file.executable for file in skill.files} | {skill.document: False}
+        executable = {file.path: file.kind is Kind.PROGRAM for file in skill.files} | {skill.document: False}
         paths = {f"{skill.folder}/{path}": path for path in executable}
         contents = skill.source.read(paths, MAX_BYTES)
         if missing := paths.keys() - contents.keys():

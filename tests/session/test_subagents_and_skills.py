@@ -12,7 +12,6 @@ from bot.agent.conversation_context import ConversationContext
 from bot.agent.journal import Journal
 from bot.agent.journal_file import read_journal
 from bot.agent.usage import SessionUsage
-from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Result
 from bot.contracts.request import RunLimits
@@ -191,39 +190,3 @@ def test_a_skill_in_the_head_of_a_pull_request_is_not_seen(stage: Stage) -> None
     assert "Evil." not in body
     assert '"hidden"' in came.results[1] or "hidden" in came.results[1]
     assert "Loaded" not in came.results[1]
-
-
-POLICY = """\
-rules:
-  - {effect: ask, commands: [[git, log]], reason: it is slow}
-  - {effect: ask, commands: [[git, show]]}
-  - {effect: deny, commands: [[git, tag]]}
-"""
-
-
-def granting(allowed: str) -> dict[str, str]:
-    return {
-        ".github/agent.yml": POLICY,
-        ".agents/skills/greet/SKILL.md": skill(
-            f"name: greet\ndescription: Hi.\nallowed-tools: {allowed}\n", BODY
-        ),
-    }
-
-
-def denied(came: VerbRun) -> list[bool]:
-    return ["denied" in result.lower() for result in came.results if not result.startswith("Loaded")]
-
-
-@pytest.mark.slow
-def test_a_grant_answers_what_policy_asks_and_never_what_it_denies(stage: Stage) -> None:
-    stage.forge.commit(stage.repo, granting("Bash(git log:*), Bash(git tag:*)"))
-    log, show, tag = shell("git log -1"), shell("git show"), shell("git tag x")
-    came = fixing(stage, log, LOAD, log, show, tag, shell("git log -1 && git show"))
-    assert denied(came) == [True, False, True, True, True]
-    allowed = [
-        line.rule
-        for line in read_journal(stage.bundle / "journal.jsonl").records(lines.PermissionDecision)
-        if line.allow and "pre-approved" in line.rule
-    ]
-    assert len(allowed) == 1
-    assert "the skill greet (allowed-tools: Bash(git log:*))" in allowed[0]

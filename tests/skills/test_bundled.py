@@ -30,7 +30,7 @@ def test_each_is_short_and_grants_itself_nothing(name: str) -> None:
     assert len(text) / 3 < 5_000, "at three characters a token, the specification's recommendation"
     [skill] = [held for held in choose_skills([bundled()]).skills if held.name == name]
     assert len(skill.description) <= 300
-    assert skill.allowed_tools == ()
+    assert skill.allowed_tools == ""
     for line in text.splitlines():
         for word in line.split():
             if word.startswith("scripts/"):

@@ -45,16 +45,14 @@ def test_of_bundled_skills_the_names_say_enough() -> None:
 @pytest.mark.parametrize(
     ("name", "description", "allowed"),
     [
-        ("pushing-commits-to-the-repo", "What to do.", ()),
-        ("after", "What to do every time you push. Watch CI.", ()),
-        ("release", "Open a pull request for the release.", ()),
-        ("ship", "Ships it.", ("Read", "Bash(git push:*)")),
-        ("merge", "Merges it.", ("Bash(gh pr merge:*)",)),
+        ("pushing-commits-to-the-repo", "What to do.", ""),
+        ("after", "What to do every time you push. Watch CI.", ""),
+        ("release", "Open a pull request for the release.", ""),
+        ("ship", "Ships it.", "Read, Bash(git push:*)"),
+        ("merge", "Merges it.", "Bash(gh pr merge:*)"),
     ],
 )
-def test_a_skill_for_what_no_run_may_do_is_not_offered(
-    name: str, description: str, allowed: tuple[str, ...]
-) -> None:
+def test_a_skill_for_what_no_run_may_do_is_not_offered(name: str, description: str, allowed: str) -> None:
     assert denied_action(a_skill(name, description)._replace(allowed_tools=allowed))
 
 
@@ -102,4 +100,4 @@ def test_a_skill_for_people_alone_is_there_if_a_person_writes_its_name(
     ],
 )
 def test_a_skill_that_only_speaks_of_pushing_is_offered(name: str, description: str) -> None:
-    assert denied_action(a_skill(name, description)._replace(allowed_tools=("Bash(git log:*)",))) == ""
+    assert denied_action(a_skill(name, description)._replace(allowed_tools="Bash(git log:*)")) == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.skills.rules import MAX_DOCUMENT, check_document, split_tools
+from bot.skills.rules import check_document
 from bot.skills.skill import CheckedSkill, Level
 
 USE = "description: Says hello.\n"
@@ -67,33 +67,15 @@ def test_blanks_in_a_name_become_hyphens() -> None:
     assert skill.name == "PDF-Processing"
 
 
-def test_what_is_not_utf8_or_too_large_is_refused() -> None:
+def test_what_is_not_utf8_is_refused() -> None:
     [finding] = check_document(b"---\nname: \xff\n---\n", "p", "it", "SKILL.md", "repository").findings
     assert (finding.rule, finding.line) == ("encoding", 2)
-    [finding] = check_document(b"-" * (MAX_DOCUMENT + 1), "p", "it", "SKILL.md", "repository").findings
-    assert finding.rule == "size"
 
 
 def test_a_name_is_compared_as_unicode_sees_it() -> None:
     found = judged("name: cafe\u0301\n" + USE, folder="caf\u00e9")
     assert found.skill is not None
     assert found.skill.name == "caf\u00e9"
-
-
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("Read Grep", ("Read", "Grep")),
-        ("Read, Grep", ("Read", "Grep")),
-        ("Bash(git:*), Read", ("Bash(git:*)", "Read")),
-        ("Bash(npm run test:*) Bash(git log, x)", ("Bash(npm run test:*)", "Bash(git log, x)")),
-        ("  ,, Read ,", ("Read",)),
-        ("Bash(git", ("Bash(git",)),
-        ("", ()),
-    ],
-)
-def test_allowed_tools_are_parted_by_commas_or_blanks(written: str, read: tuple[str, ...]) -> None:
-    assert split_tools(written) == read
 
 
 def test_the_description_is_what_people_see_on_one_line() -> None:

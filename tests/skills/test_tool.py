@@ -1,4 +1,4 @@
-"""The `skill` tool: a line as the result, the instructions afterwards, grants with them, names looked up only."""
+"""The `skill` tool: a line as the result, the instructions afterwards, names looked up only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.skills.discover import discover
 from bot.skills.find import choose_skills
-from bot.skills.grants import ActiveGrants
 from bot.skills.sources import folder_source
 from bot.skills.tool import MAX_BODY, MAX_LISTED, SkillFolder, SkillTool
 from tests.skills.corpus import text, write
@@ -25,9 +24,8 @@ class Bench:
         self.source = folder / "source"
         place = folder_source(write(self.source, files), "skills")
         self.found = choose_skills([discover(place, "repository")])
-        self.grants = ActiveGrants("/srv")
         self.shelf = folder / "shelf"
-        self.tool = SkillTool(self.found, SkillFolder(self.shelf, SHOWN), self.grants)
+        self.tool = SkillTool(self.found, SkillFolder(self.shelf, SHOWN))
 
     def call(self, name: str) -> ToolOutcome:
         return self.tool({"command": name}, CancelToken())
@@ -151,26 +149,6 @@ def test_many_files_are_listed_up_to_a_limit(tmp_path: Path) -> None:
     body = Bench(tmp_path, {"a/SKILL.md": text("a"), **files}).load("a")
     assert body.count("references/") == MAX_LISTED
     assert "[and 7 more]" in body
-
-
-def test_grants_begin_with_the_body_and_end_with_the_turn(tmp_path: Path) -> None:
-    bench = Bench(
-        tmp_path, {"a/SKILL.md": text("a", more="allowed-tools: Bash(git:*)\n"), "b/SKILL.md": text("b")}
-    )
-    push = {"command": "git push"}
-    outcome = bench.call("a")
-    assert outcome.metadata["pre_approved"] == ["Bash(git:*)"]
-    assert bench.grants.why("bash", push) == "", "not before its text is there"
-    bench.tool.after_results()
-    assert bench.grants.why("bash", push)
-    bench.grants.end()
-    assert bench.grants.why("bash", push) == ""
-    bench.load("a") if bench.call("a").is_error else bench.tool.after_results()
-    assert bench.grants.why("bash", push), (
-        "a second activation grants again, though its text is there already"
-    )
-    bench.load("b")
-    assert bench.grants.why("bash", push) == "", "another skill takes its place"
 
 
 def test_a_skill_that_cannot_be_copied_is_an_error_and_the_session_goes_on(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.diagnostics_monitor import diagnostics_settings, refused_servers
 from bot.session.workspaces.start import in_bytes
 from bot.skills.find import checkout_skills
-from bot.skills.grants import ActiveGrants
 from bot.skills.tool import SkillFolder, SkillTool
 from bot.workspace.client import Workspace
 from bot.workspace.probe import choose
@@ -116,7 +115,7 @@ def _workspace_handler(workspace: Workspace, tool: str) -> Handler:
 def _skill(root: Path, folder: Path, confinement: Confinement, environment: Mapping[str, str]) -> SkillTool:
     """The skills that a run has, and those that only people start, since a person calls the tool."""
     store = SkillFolder(folder, skills_path(confinement, folder))
-    return SkillTool(checkout_skills(root, environment, None), store, ActiveGrants(str(root)))
+    return SkillTool(checkout_skills(root, environment, None), store)
 
 
 def _policy(file: Path | None) -> Policy:

@@ -11,7 +11,6 @@ from bot.contracts.errors import UsageError
 from bot.contracts.request import SKILL, Request
 from bot.session.context.run import Run
 from bot.skills.find import SkillSet, Wanted, commit_skills, session_skills
-from bot.skills.grants import ActiveGrants
 from bot.skills.tool import NAME, SkillFolder, SkillTool
 from bot.verbs.record import Profile
 from bot.workspace.start import skills_path
@@ -36,9 +35,8 @@ class RunSkills:
 
     def __init__(self, run: Run) -> None:
         self.notes = run.skills.notes
-        self.grants = ActiveGrants(run.root)
         store = SkillFolder(run.folder.skills, skills_path(run.confinement, run.folder.skills))
-        self.tool = SkillTool(run.skills, store, self.grants)
+        self.tool = SkillTool(run.skills, store)
         self._named = run.request.options.get(SKILL)
 
     def named(self) -> list[str]:
@@ -62,6 +60,5 @@ class RunSkills:
         return texts
 
     def end_turn(self) -> None:
-        """The model says that it is done: end the grants."""
+        """The model says that it is done."""
         self.tool.end_turn()
-        self.grants.end()

@@ -45,13 +45,6 @@ _NOT_GRANTED = "it runs only commands that a rule of the policy allows"
 
 _SEVERAL = re.compile(r"[;&|\n]")
 
-PRE_APPROVED = ", pre-approved by "
-"""In the rule of a call that the policy asks about; the skill's name follows."""
-
-
-PreApproved = Callable[[str, Mapping[str, Any]], str]
-"""The skill that approves a call, empty for none."""
-
 
 @dataclass(eq=False)
 class Gatekeeper:
@@ -63,7 +56,6 @@ class Gatekeeper:
     root: str
     write: Callable[[lines.Record], None]
     profile: Profile | None = None
-    pre_approved: PreApproved = lambda tool, arguments: ""
     approvals: Approvals = field(default_factory=lambda: Approvals(None, CancelToken()))
     denials: list[Denial] = field(default_factory=list, init=False)
     refused: list[str] = field(default_factory=list, init=False)
@@ -187,12 +179,7 @@ class Gatekeeper:
         decision = decide(self.policy, self.tier, tool, arguments, root=self.root, outside=self.outside)
         if tool == SHELL and self.profile and self.profile.granted and decision == Decision(Effect.ALLOW):
             return Decision(Effect.DENY, f"the verb `{self.profile.verb}`", _NOT_GRANTED)
-        if decision.allowed or writes or not (skill := self.pre_approved(tool, arguments)):
-            return decision
-        ask_rule = decide(self.policy, self.tier, tool, arguments, can_ask=True, root=self.root)
-        if ask_rule.effect is not Effect.ASK:
-            return decision
-        return Decision(Effect.ALLOW, f"{ask_rule.rule}{PRE_APPROVED}{skill}")
+        return decision
 
     def _add_denial(self, tool: str, subject: str, rule: str, reason: str) -> None:
         self.denials.append(Denial(tool, subject[:_LONGEST_SUBJECT], rule, reason))
