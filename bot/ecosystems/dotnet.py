@@ -64,7 +64,6 @@ ECOSYSTEM = Ecosystem(
         "lock file": "packages.lock.json",
     },
     hosts=("api.nuget.org",),
-    runs={"dotnet": "run exec fsi script"},
     interpreters=("dotnet",),
     actions={"actions/setup-dotnet": Action("", "dotnet-version architecture")},
     passed=("DOTNET_ROOT",),

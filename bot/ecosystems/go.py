@@ -169,7 +169,6 @@ ECOSYSTEM = Ecosystem(
     ),
     sensitive={"dependency manifest": "go.mod go.work", "lock file": "go.sum go.work.sum"},
     hosts=("proxy.golang.org", "sum.golang.org"),
-    runs={"go": "run generate tool -toolexec --toolexec -exec --exec -vettool --vettool"},
     interpreters=("go",),
     also_read=("go.work",),
     actions={

@@ -139,9 +139,6 @@ def _declared(data: Any) -> Iterator[str]:
         yield from table(data, kind)
 
 
-_RUNNING_OPTIONS = "--script-shell --git --editor --browser --viewer --shell --node-options --call"
-
-
 ECOSYSTEM = Ecosystem(
     name="javascript",
     manifests=("package.json",),
@@ -296,11 +293,6 @@ ECOSYSTEM = Ecosystem(
     },
     leftovers=("node_modules/",),
     hosts=("registry.npmjs.org",),
-    runs={
-        "npm": f"run run-script rum urn exec x explore {_RUNNING_OPTIONS}",
-        "pnpm": f"run exec dlx {_RUNNING_OPTIONS}",
-        "yarn": f"run exec dlx node {_RUNNING_OPTIONS}",
-    },
     interpreters=("node",),
     also_read=(".nvmrc", "pnpm-lock.yaml"),
     actions={

@@ -121,15 +121,4 @@ ECOSYSTEM = Ecosystem(
         ),
     ),
     sensitive={"dependency manifest": "conanfile.*", "configuration": "cmakelists.txt"},
-    runs={
-        "cmake": "-E -P",
-        "ctest": "-S -SP --script --build-and-test",
-        "bazel": "run",
-        "ld": "-plugin --plugin",
-        **dict.fromkeys(("ar", "nm", "ranlib", "strip", "objdump", "size"), "--plugin"),
-        **dict.fromkeys(
-            ("cc", "gcc", "g++", "c++", "clang", "clang++", "gfortran", "cpp", "c89", "c99"),
-            "-wrapper -fplugin -specs --specs -B -Xclang @",
-        ),
-    },
 )

@@ -108,7 +108,6 @@ ECOSYSTEM = Ecosystem(
     ),
     dependencies=Dependencies(manifests={"composer.json": (json.loads, _declared)}),
     sensitive={"dependency manifest": "composer.json", "lock file": "composer.lock"},
-    runs={"composer": "exec run run-script"},
     interpreters=("php",),
     actions={"shivammathur/setup-php": Action("", "php-version")},
     absent=("^Could not open input file: vendor/",),

@@ -206,16 +206,6 @@ ECOSYSTEM = Ecosystem(
         __pycache__/; *.pyc; .pytest_cache/; .mypy_cache/; .ruff_cache/; .hypothesis/;
         .tox/; .venv/"""),
     hosts=("pypi.org", "files.pythonhosted.org"),
-    runs={
-        **dict.fromkeys(("poetry", "pdm", "hatch", "conda", "mamba", "coverage"), "run"),
-        **dict.fromkeys(("pip", "virtualenv"), "--python -p --editor"),
-        "uv": "run tool --python -p --editor",
-        "pipenv": "run shell",
-        "pyenv": "exec shell",
-        "mypy": "--python-executable",
-        "pyright": "--pythonpath -p --project",
-        "pylint": "--init-hook --load-plugins",
-    },
     interpreters=("python3", "python"),
     also_read=("requirements-dev.txt",),
     actions={

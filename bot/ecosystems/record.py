@@ -105,8 +105,6 @@ class Ecosystem:
     values: frozenset[str] = frozenset()
     # Words by which a test runner only compiles or lists.
     runs_no_test: re.Pattern[str] | None = None
-    # Programs with the subcommands and options that run other commands.
-    runs: Table = field(default_factory=dict)
 
     # Checks and setup. The commands that manifests suggest where CI runs no tests; the one install for given checks.
     # At a terminal `checks` can read the files that a user's builds leave in the checkout as well.

@@ -121,7 +121,6 @@ ECOSYSTEM = Ecosystem(
     ),
     sensitive={"dependency manifest": "gemfile *.gemspec", "lock file": "gemfile.lock"},
     hosts=("rubygems.org", "index.rubygems.org"),
-    runs={"rbenv": "exec shell", "bundle": "exec", "gem": "exec"},
     interpreters=("ruby",),
     actions={
         "ruby/setup-ruby": Action(

@@ -261,7 +261,6 @@ ECOSYSTEM = Ecosystem(
     sensitive={"dependency manifest": "cargo.toml", "lock file": "cargo.lock"},
     sections={"cargo.toml": r"(?:workspace\.)?(lints)\b"},
     hosts=("index.crates.io", "static.crates.io"),
-    runs={"cargo": "run r --config", **dict.fromkeys(("rustc", "rustdoc"), "-C --codegen -Z")},
     actions={
         "dtolnay/rust-toolchain": Action("4cda84d5c5c54efe2404f9d843567869ab1699d4 # stable", "toolchain")
     },

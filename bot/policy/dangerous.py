@@ -1,9 +1,9 @@
 """Shell commands that are denied by default: they destroy work, or do what a run never needs.
 
 The sandbox is the boundary; these rules only guide the model. Only plain commands count. They are split by `shlex` and
-not by the grammar of `bot.policy.shell`, which does not say what `$HOME` and `*` stand for or what a pipe joins. Git
-and `rm` of a relative path are allowed in a folder outside of the work tree, since tests make repositories in
-`$TMPDIR`. A policy lifts a rule by its name: `dangerous: {allow: [git-commit]}`.
+not by the grammar of `bot.policy.shell`, which does not say what `$HOME` and `*` stand for. Git and `rm` of a relative
+path are allowed in a folder outside of the work tree, since tests make repositories in `$TMPDIR`. A policy lifts a rule
+by its name: `dangerous: {allow: [git-commit]}`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
-
-from bot.policy.programs import GIT_OPTIONS_WITH_ARGUMENT, HARMLESS_DEVICES, PIPE_SHELLS
 
 Words = list[str]
 
@@ -29,11 +27,8 @@ class Dangerous(NamedTuple):
     matches: Callable[[Words, str, bool], bool]
 
 
-_MENTIONED = re.compile(
-    r"\b(?:rm|sudo|doas|shutdown|reboot|halt|poweroff|mkfs\S*|dd|curl|wget)\b|\bgit\b.*?\b(?:push|commit|reset|clean)\b|\(\)",
-    re.DOTALL,
-)
-_FORK_BOMB = re.compile(r"(\S+?)\s*\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}")
+_MENTIONED = re.compile(r"\b(?:rm|sudo|doas)\b|\bgit\b.*?\b(?:push|commit|reset|clean)\b", re.DOTALL)
+_GIT_OPTIONS_WITH_ARGUMENT = frozenset({"-c", "-C", "--git-dir", "--work-tree"})
 _NOT_PLAIN = re.compile(r"\$\(|`|<<|<\(|>\(")
 _PUNCTUATION = "();<>|&\n"
 
@@ -69,14 +64,10 @@ def _git(
             name, _, value = rest[0].partition("=")
             if name in {"-C", "--git-dir", "--work-tree"} and _elsewhere(value or "".join(rest[1:2]), root):
                 return False
-            rest = rest[2 if not value and name in GIT_OPTIONS_WITH_ARGUMENT else 1 :]
+            rest = rest[2 if not value and name in _GIT_OPTIONS_WITH_ARGUMENT else 1 :]
         return rest[:1] == [verb] and not {"--dry-run", "--help", "-h"} & {*rest} and options(rest[1:])
 
     return matches
-
-
-def _named(*names: str) -> Callable[[Words, str, bool], bool]:
-    return lambda words, root, outside: words[0].split(".")[0] in names
 
 
 RULES = (
@@ -86,24 +77,11 @@ RULES = (
         "`rm` of the files that are in the way, by name",
         _deletes_all,
     ),
-    Dangerous("sudo", "no command has more rights here", "the command without it", _named("sudo", "doas")),
     Dangerous(
-        "shutdown",
-        "it stops the machine",
-        "to end the turn",
-        _named("shutdown", "reboot", "halt", "poweroff"),
-    ),
-    Dangerous(
-        "disk",
-        "it writes to a device or makes a file system",
-        "`dd` to a file",
-        lambda words, root, outside: (
-            words[0].startswith("mkfs")
-            or (
-                words[0] == "dd"
-                and any(word.startswith("of=/dev/") and word[3:] not in HARMLESS_DEVICES for word in words)
-            )
-        ),
+        "sudo",
+        "no command has more rights here",
+        "the command without it",
+        lambda words, root, outside: words[0] in {"sudo", "doas"},
     ),
     Dangerous(
         "git-push", "what you changed is published for you when you are done", "`git diff`", _git("push")
@@ -127,14 +105,7 @@ RULES = (
         _git("clean", lambda rest: bool({*_flags(rest)} & {"x", "X"}) and "n" not in _flags(rest)),
     ),
 )
-_PIPE_TO_SHELL = Dangerous(
-    "pipe-to-shell",
-    "it runs what a server sends, unseen",
-    "to download to a file, look at it, and run that",
-    lambda words, root, outside: words[0] in {"curl", "wget"},
-)
-_BOMB = Dangerous("fork-bomb", "it starts processes without end", "", lambda words, root, outside: False)
-NAMES = tuple(rule.name for rule in (*RULES, _PIPE_TO_SHELL, _BOMB))
+NAMES = tuple(rule.name for rule in RULES)
 
 
 def dangerous(
@@ -144,23 +115,17 @@ def dangerous(
     work tree as commands see it, empty if unknown; `outside`: the command starts outside of it."""
     if not _MENTIONED.search(command):
         return None
-    if _BOMB.name not in lifted and _FORK_BOMB.search(command):
-        return _BOMB
-    piped = False
-    for words, joint in _commands(command):
+    for words in _commands(command):
         if words[0] in {"cd", "pushd"}:
             outside = _outside_after("".join(words[1:2]), root, outside)
         for rule in RULES:
             if rule.name not in lifted and rule.matches(words, root, outside):
                 return rule
-        if piped and words[0] in PIPE_SHELLS and _PIPE_TO_SHELL.name not in lifted:
-            return _PIPE_TO_SHELL
-        piped = joint == "|" and (piped or _PIPE_TO_SHELL.matches(words, root, outside))
     return None
 
 
-def _commands(command: str) -> Iterator[tuple[Words, str]]:
-    """Yield the words of each command and the operator after it; nothing for a command that is not plain."""
+def _commands(command: str) -> Iterator[Words]:
+    """Yield the words of each command; nothing if the whole is not plain."""
     if _NOT_PLAIN.search(command):
         return
     lexer = shlex.shlex(command, posix=True, punctuation_chars=_PUNCTUATION)
@@ -178,7 +143,7 @@ def _commands(command: str) -> Iterator[tuple[Words, str]]:
             while words and re.match(r"[A-Za-z_]\w*=", words[0]):
                 words = words[1:]
             if words:
-                yield [posixpath.basename(words[0]), *words[1:]], token.strip("\n")
+                yield [posixpath.basename(words[0]), *words[1:]]
             words = []
 
 

