@@ -20,7 +20,7 @@ _READ_WHEN = {
     "event, run, publishing": "tiers review",
     "run": "on_deny checks setup bring run_services history model models model_settings agent attachments diagnostics"
     " dangerous sandbox",
-    "run, publishing": "rules writes diff detector identity",
+    "run, publishing": "rules writes diff identity",
     "publishing": "pull_request push_to_head forks dispatch",
     "maintenance": "maintenance",
 }

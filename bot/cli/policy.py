@@ -18,11 +18,10 @@ from bot.contracts.request import Tier
 from bot.github.actions import Actions, json_text
 from bot.policy.decide import BUILT_IN
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.problems import PolicyError, Problem, Reading
-from bot.policy.read_policy import check_policy, schema_text
+from bot.policy.problems import PolicyError, Problem
+from bot.policy.read_policy import schema_text
 from bot.policy.rule import Effect
 from bot.policy.values import Policy
-from bot.session.context.base import finder_of
 from bot.session.local.explain_call import explain_call
 from bot.verbs.registry import NAMES
 
@@ -34,12 +33,10 @@ EXAMPLE = """slash-agent policy check .github/agent.yml
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|explain|schema")
-    check = actions.add_parser(
-        "check", help="validate a policy file, and warn of rules that allow more than they name"
-    )
+    check = actions.add_parser("check", help="validate a policy file")
     where = f"default: {POLICY_FILE}"
     check.add_argument("file", type=Path, nargs="?", default=Path(POLICY_FILE), help=where)
-    add_flag(check, "--json", help="print problems and warnings as JSON")
+    add_flag(check, "--json", help="print problems as JSON")
     explain = actions.add_parser("explain", help="print the decision on one tool call and its reason")
     add_path(explain, "--file", "FILE", where, default=Path(POLICY_FILE))
     explain.add_argument(
@@ -78,8 +75,7 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
         _say(json_text(_report(file, ())) if as_json else nothing)
         return ExitCode.DONE
     try:
-        policy, reading = check_policy(text, str(file))
-        _check_rules(policy, reading, file)
+        policy = load_policy(text, str(file))
     except PolicyError as error:
         if not as_json:
             raise
@@ -90,17 +86,6 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
         return ExitCode.DONE
     _say(f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, no problems")
     return ExitCode.DONE
-
-
-def _check_rules(policy: Policy, reading: Reading | None, file: Path) -> None:
-    """Raises `PolicyError` where the policy names a file of rules for secrets that a run would refuse."""
-    if reading is None or not policy.detector.rules:
-        return
-    root = _root(file)
-    try:
-        finder_of(policy, lambda path: _read(root / path, needed=False), f"in {root}")
-    except UsageError as error:
-        raise PolicyError(str(file), [reading.problem(("detector", "rules"), str(error))]) from error
 
 
 def _root(file: Path) -> Path:

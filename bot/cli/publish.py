@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from functools import partial
 from pathlib import Path
 
 from bot.cli.options import add_bundle, add_dry_run, add_text
@@ -49,7 +48,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         say=actions.print,
         mask=actions.add_mask,
     )
-    actions.withhold = partial(withhold_if_secret, finder=done.finder)
+    actions.withhold = withhold_if_secret
     published = done.published
     threads = _on_threads(published)
     notes = (*published.notes, *threads)

@@ -19,7 +19,6 @@ from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import LineViewer, Viewer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import EndEvent
-from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
 from bot.report.summary import outcome_summary, run_summary
 from bot.session.event.event_context import EventOptions, EventResult
@@ -87,8 +86,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         )
         viewer.tell(EndEvent(int(result.exit_code), _as_json(result)))
     actions = Actions(os.environ, out)
-    if result.finder is not None:
-        actions.withhold = partial(withhold_if_secret, finder=result.finder)
     _print_result(result, actions, Printer(out, os.environ, actions), dry_run=arguments.dry_run)
     if arguments.dry_run and result.bundle is not None:
         publish_bundle(result.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)

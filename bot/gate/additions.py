@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from bot.gate.secrets import Finder
+from bot.gate.secrets import credentials_in
 from bot.gate.text import is_seen
 from bot.gate.weaker_tests import Line, line_list
 
@@ -136,9 +136,9 @@ def new_credentials(removed: Iterable[Line], added: Iterable[Line]) -> str:
     if not lines:
         return ""
     before = b"\n".join(line.text for line in removed)
-    old = {before[span.start : span.end] for span in Finder().spans(before)}
+    old = {before[span.start : span.end] for span in credentials_in(before)}
     text = b"\n".join(line.text for line in lines)
-    spans = (span for span in sorted(Finder().spans(text)) if text[span.start : span.end] not in old)
+    spans = (span for span in credentials_in(text) if text[span.start : span.end] not in old)
     clauses = dict.fromkeys(
         f"{span.kind}, line {_line(lines, text, span.start)}" for span in islice(spans, _MOST_CREDENTIALS)
     )

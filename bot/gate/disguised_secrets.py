@@ -12,16 +12,15 @@ from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes
 
 from bot.gate.redact import Redactor
-from bot.gate.secrets import Finder
+from bot.gate.secrets import credential_kind, without_credentials
 
 
 class Detector:
     """Detects the secrets of a redactor and anything that looks like a credential, also if it is encoded. Immutable
     except for the redactor's memory."""
 
-    def __init__(self, redactor: Redactor, finder: Finder | None = None) -> None:
+    def __init__(self, redactor: Redactor) -> None:
         self.redactor = redactor
-        self._finder = finder or Finder()
 
     def hidden(self, text: str) -> str | None:
         """Return the name of a secret, or the kind of a credential, that is encoded in `text`."""
@@ -29,7 +28,7 @@ class Detector:
             if name := self.redactor.holds_secret(reading):
                 self.redactor.add_hit(name)
                 return name
-            if kind := self._finder.kind(reading):
+            if kind := credential_kind(reading):
                 return kind
         return None
 
@@ -46,7 +45,7 @@ class Detector:
         """Return `text` for storage and display, with known secrets and credentials masked. The whole text is withheld
         if a secret is encoded in it, or if the search failed."""
         try:
-            redacted = self._finder.masked(self.redactor.text(text))
+            redacted = without_credentials(self.redactor.text(text))
             what = self.hidden(redacted)
         except Exception as error:  # noqa: BLE001 - after any error the text is unchecked
             return f"({_not_searched(error)})"
@@ -65,7 +64,7 @@ class Detector:
         if name := self.redactor.holds_secret(data):
             self.redactor.add_hit(name)
             return f"withheld: it holds the value of {name}"
-        if kind := self._finder.kind(data):
+        if kind := credential_kind(data):
             return f"withheld: it holds what looks like a credential ({kind})"
         if what := self.hidden(text):
             return f"withheld: it holds {what} in a disguise"

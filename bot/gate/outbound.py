@@ -18,7 +18,6 @@ from bot.contracts.threads import OWN_MARKER
 from bot.gate.disguised_secrets import Detector
 from bot.gate.markdown import HOSTS, break_foreign_threads, plain_addresses
 from bot.gate.redact import Redactor
-from bot.gate.secrets import Finder
 from bot.gate.text import break_images, split_code, without_unseen
 
 if TYPE_CHECKING:
@@ -52,10 +51,6 @@ class OutboundFilter:
         self._detector = Detector(self._redactor)
         own = urlsplit(server_url).netloc.lower()
         self._hosts: Collection[str] = HOSTS | {own} if own else HOSTS
-
-    def add_rules(self, finder: Finder) -> None:
-        """Add the repository's own rules, which are known once its policy is loaded."""
-        self._detector = Detector(self._redactor, finder)
 
     def withhold(self, text: str) -> str | None:
         """Return why `text` must not leave, as one sentence, or `None`."""
@@ -149,10 +144,3 @@ def connect(
 
     write_filter = OutboundFilter({**secrets, "token": token}, server_url)
     return github.connect(token, api_url, pace=pace, write_filter=write_filter)
-
-
-def add_rules(client: GitHub, finder: Finder) -> None:
-    """Add a repository's own secret rules to the filter of `client`."""
-    write_filter = client.requester.write_filter
-    if isinstance(write_filter, OutboundFilter):
-        write_filter.add_rules(finder)

@@ -1,13 +1,12 @@
-"""Match credentials in text that leaves: by built-in patterns and a repository's own rules.
+"""Match credentials in text that leaves.
 
 Known values are matched by `bot.gate.redact`. The patterns are compiled at the first text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 from typing import NamedTuple
 
 import re2
@@ -26,58 +25,34 @@ class Span(NamedTuple):
     kind: str
 
 
-Rule = Callable[[bytes], Iterator[Span]]
-"""Returns the matches of one rule in a text."""
+def credential_kind(data: bytes) -> str | None:
+    """Return the kind of the first credential in `data`, or `None`."""
+    span = next(credentials_in(data), None)
+    return span.kind if span else None
 
 
-class Finder:
-    """The built-in patterns and `rules`. Immutable."""
-
-    def __init__(self, rules: Sequence[Rule] = ()) -> None:
-        self._rules = tuple(rules)
-
-    def spans(self, data: bytes) -> Iterator[Span]:
-        """Yield the matches of each rule in order; two rules may match the same bytes."""
-        yield from _built_in(data)
-        for rule in self._rules:
-            yield from rule(data)
-
-    def kind(self, data: bytes) -> str | None:
-        """Return the kind of the first credential in `data`, or `None`."""
-        span = next(self.spans(data), None)
-        return span.kind if span else None
-
-    def masked(self, text: str) -> str:
-        """Return `text` with each credential replaced by `[redacted: KIND]`."""
-        data = text.encode("utf-8", "surrogatepass")
-        spans: list[Span] = []
-        end = len(data)
-        for rule in (_built_in, *self._rules):
-            matches = list(islice(rule(data), MOST + 1))
-            if len(matches) > MOST:
-                end = min(end, matches[MOST].start)
-            spans += matches
-        if not spans:
-            return text
-        parts, at = [], 0
-        for span in sorted(span for span in spans if span.start < end):
-            if span.end <= at:
-                continue
-            if span.start >= at:
-                parts += [data[at : span.start], f"[redacted: {span.kind}]".encode()]
-            at = span.end
-        rest = data[at:] if end == len(data) else data[at:end] + REST.encode()
-        return b"".join([*parts, rest]).decode("utf-8", "replace")
+def without_credentials(text: str) -> str:
+    """Return `text` with each credential replaced by `[redacted: KIND]`."""
+    data = text.encode("utf-8", "surrogatepass")
+    parts, at = list[bytes](), 0
+    for number, span in enumerate(credentials_in(data)):
+        if number == MOST:
+            parts += [data[at : span.start], REST.encode()]
+            at = len(data)
+            break
+        parts += [data[at : span.start], f"[redacted: {span.kind}]".encode()]
+        at = span.end
+    return b"".join([*parts, data[at:]]).decode("utf-8", "replace") if parts else text
 
 
-def withhold_if_secret(text: str, finder: Finder | None = None) -> str | None:
-    """Return why `text` must not leave, as one sentence, or `None` if it contains no credential by the rules of
-    `finder`, or by the built-in patterns."""
-    kind = (finder or Finder()).kind(text.encode("utf-8", "surrogatepass"))
+def withhold_if_secret(text: str) -> str | None:
+    """Return why `text` must not leave, as one sentence, or `None` if it contains no credential."""
+    kind = credential_kind(text.encode("utf-8", "surrogatepass"))
     return None if kind is None else f"withheld: it holds what looks like a credential ({kind})"
 
 
-def _built_in(data: bytes) -> Iterator[Span]:
+def credentials_in(data: bytes) -> Iterator[Span]:
+    """Yield the credentials in order."""
     search, kinds_of, harmless = _compiled()
     kinds = tuple(PATTERNS)
     kinds_seen: dict[bytes, str] = {}  # a text may repeat one of them a hundred thousand times

@@ -57,7 +57,7 @@ def read_task(text: str, path: str, parser: Parser | None = None) -> Task:
         if front.yaml is None:
             return Task(name, instruction)
         given = {"name": name, "instruction": instruction}
-        return read_document(_adapter(), front.yaml, path, parser, given)[0]
+        return read_document(_adapter(), front.yaml, path, parser, given)
     raise PolicyError(path, [Problem(1, 1, why)])
 
 

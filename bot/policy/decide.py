@@ -154,8 +154,6 @@ def may_write(
 
 
 def protected_files(policy: Policy) -> ProtectedFiles:
-    """Return the protected files: services' configurations, the policy, and the files of instructions and rules that it
-    names."""
+    """Return the protected files: services' configurations, the policy, and the files of instructions that it names."""
     names = {name.casefold() for name in policy.agent.instructions}
-    paths = {path.casefold() for path in (policy.source, policy.detector.rules) if path}
-    return ProtectedFiles(policy.diff.services, names, paths)
+    return ProtectedFiles(policy.diff.services, names, policy.source.casefold())

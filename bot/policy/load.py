@@ -32,9 +32,9 @@ def load_policy(text: str | None, source: str = POLICY_FILE, parser: Parser | No
         from bot.policy.values import Policy  # its models import pydantic, which takes 0.1 s
 
         return Policy(source="")
-    from bot.policy.read_policy import check_policy
+    from bot.policy.read_policy import read_policy
 
-    return check_policy(text, source, parser)[0]
+    return read_policy(text, source, parser)
 
 
 # No change below .github is ever published, so the agent cannot have written a policy there.

@@ -81,15 +81,15 @@ _PATTERNS = [(pattern, service) for service, patterns in SERVICES.items() for pa
 @dataclass(frozen=True, slots=True)
 class ProtectedFiles:
     """Returns why a path is protected, or `None`. `lifted` are services whose files may change; `names` are file names
-    that are protected in any folder, `paths` whole paths, all in lower case."""
+    that are protected in any folder, `policy` is the path of the policy, all in lower case."""
 
     lifted: Collection[str] = ()
     names: Collection[str] = ()
-    paths: Collection[str] = ()
+    policy: str = ""
 
     def __call__(self, path: str) -> str | None:
         low = path.casefold()
-        if low in self.paths or any(f"/{low}".endswith(f"/{name}") for name in self.names):
+        if low == self.policy or any(f"/{low}".endswith(f"/{name}") for name in self.names):
             return "protected path: the policy or a file that it names"
         if service := next((one for one in services_of(low) if one not in self.lifted), ""):
             lifts = f"`diff: {{services: [{service}]}}`"

@@ -138,19 +138,6 @@ class WritesPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class DetectorPolicy:
-    """What the secret detector knows beyond its own patterns; `rules` is read from the base commit."""
-
-    rules: Annotated[
-        str,
-        line(
-            "a .toml file of the repository, relative to its root",
-            r"(?!\.?/|.*//)(?!(?:.*/)?\.\.?(?:/|$))(?!\.git/)[^\\]*[^\\/]\.toml",
-        ),
-    ] = key("", "A file of this repository with additional rules in gitleaks' TOML.")
-
-
-@dataclass(frozen=True, slots=True)
 class Identity:
     """The author of commits in place of the account whose token pushes; empty for that account."""
 

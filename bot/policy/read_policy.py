@@ -10,14 +10,12 @@ from pydantic import TypeAdapter
 
 from bot.parsing.parser import Parser
 from bot.policy.json_schema import json_schema
-from bot.policy.problems import Reading
 from bot.policy.reading import read_document
 from bot.policy.values import Policy
 
 
-def check_policy(text: str, source: str, parser: Parser | None = None) -> tuple[Policy, Reading | None]:
-    """Return the policy in `text`, with defaults for missing keys, and the positions, `None` for a file that says
-    nothing. Raises `PolicyError` with all problems."""
+def read_policy(text: str, source: str, parser: Parser | None = None) -> Policy:
+    """Return the policy in `text`, with defaults for missing keys. Raises `PolicyError` with all problems."""
     return read_document(_adapter(), text, source, parser, {"source": source})
 
 

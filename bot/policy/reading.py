@@ -30,15 +30,15 @@ _NAMES = "names"
 
 def read_document(
     adapter: TypeAdapter[Model], text: str, source: str, parser: Parser | None, given: Mapping[str, object]
-) -> tuple[Model, Reading | None]:
+) -> Model:
     """Return the model of the document in `text`, with the fields `given`, which no document has. An empty document has
-    the defaults, and no `Reading`. Raises `PolicyError` with all problems."""
+    the defaults. Raises `PolicyError` with all problems."""
     try:
         root = read_yaml(text, parser).root
     except YamlError as error:
         raise PolicyError(source, [Problem(error.line, error.column, error.message)]) from error
     if root is None:
-        return adapter.validate_python(dict(given)), None
+        return adapter.validate_python(dict(given))
     reading = Reading(root, source)
     problems: list[Problem] = []
     value = _plain(root, problems)
@@ -57,7 +57,7 @@ def read_document(
         problems += filter(None, described)
     if problems:
         raise PolicyError(source, problems)
-    return model, reading
+    return model
 
 
 def _plain(node: Node, problems: list[Problem]) -> Any:

@@ -20,7 +20,6 @@ from bot.policy.kinds import FROZEN, ONCE, Short, Truth, key, line, one_of, whol
 from bot.policy.limits import Bot, Budget, TierPolicy, TierTable, default_tiers, once_by_id
 from bot.policy.model_settings import Model, ModelSettingsPolicy, Override
 from bot.policy.publishing import (
-    DetectorPolicy,
     DiffPolicy,
     Identity,
     PullRequestPolicy,
@@ -159,7 +158,6 @@ class Policy:
     )
     diff: DiffPolicy = key(DiffPolicy(), "Changes that a reviewer cannot see in the diff.")
     sandbox: SandboxPolicy = key(SandboxPolicy(), "Limits of the sandbox.")
-    detector: DetectorPolicy = key(DetectorPolicy(), "The secret detector.")
     identity: Identity = key(Identity(), "The author of the commits.")
 
     @property

@@ -13,7 +13,6 @@ from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request
 from bot.contracts.threads import Account
-from bot.gate.secrets import Finder
 from bot.gate.withheld import MayWrite
 from bot.github.client import GitHub
 from bot.github.tokens import token_facts
@@ -22,26 +21,6 @@ from bot.publish.bundle.write import Bundle
 from bot.publish.remote import Remote
 from bot.publish.thread.markers import ThreadRef, thread_ref_of
 from bot.verbs.registry import VERBS
-
-ReadFile = Callable[[str], str | None]
-"""Returns the text of a file of the base branch by its path, or `None` if there is none."""
-
-LoadRules = Callable[[ReadFile | None], Finder | None]
-"""Loads the base branch's own rules for secrets into the outbound filter. Without `ReadFile` it asks GitHub."""
-
-
-class SecretRules:
-    """Calls `load` once. If it raised, later calls return `None`, so that the failure can be reported."""
-
-    def __init__(self, load: LoadRules) -> None:
-        self._load: LoadRules | None = load
-        self._finder: Finder | None = None
-
-    def __call__(self, read: ReadFile | None = None) -> Finder | None:
-        if self._load is not None:
-            load, self._load = self._load, None
-            self._finder = load(read)
-        return self._finder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +36,6 @@ class PublishContext:
     bundle: Bundle
     github: GitHub
     remote: Remote
-    rules: SecretRules
     links: Links = NO_LINKS
     say: Callable[[str], None] = lambda line: None
     may_write: MayWrite | None = None

@@ -90,7 +90,6 @@ def _publish_reply(context: PublishContext) -> PublishResult:
     publisher = _publisher(context)
     if publisher is None:
         return PublishResult(notes=(*report_no_change(context), *close_obsolete(context)))
-    context.rules()
     if context.request.pull is not None:
         check_request(context.request, context.outcome.base_sha)
     return PublishResult(notes=publisher(context))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
-from bot.contracts.errors import AgentError, PublishError
+from bot.contracts.errors import PublishError
 from bot.contracts.formatting import money, sentence
 from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.evidence.refused import held_back
@@ -155,7 +155,6 @@ class ThreadCommentError(PublishError):
 
 def report_no_change(context: PublishContext) -> tuple[str, ...]:
     """Post the result of a run without a change; returns soft failures. Raises `ThreadCommentError`."""
-    context.rules()
     try:
         return _put_result(context, end_text(context.outcome, context.links))
     except GitHubError as error:
@@ -165,10 +164,6 @@ def report_no_change(context: PublishContext) -> tuple[str, ...]:
 def report_failure(context: PublishContext, problem: str, compare_url: str = "", heading: str = "") -> str:
     """Post `problem` in the thread, unless the thread has the result already; returns it, with a sentence about further
     failures."""
-    try:
-        context.rules()
-    except AgentError as error:
-        problem = f"{problem} {error}"
     try:
         _put_result(
             context, end_text(context.outcome, context.links, problem, compare_url, heading), if_open=True

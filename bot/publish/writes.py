@@ -32,7 +32,7 @@ from bot.contracts.writes import (
     describe_write,
     texts_of,
 )
-from bot.gate.secrets import Finder, withhold_if_secret
+from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -244,7 +244,7 @@ def validate_writes(context: PublishContext) -> ValidatedWrites | None:
         raise PublishError(
             f"The task {task.name} is shown {task.threads.limit} threads, and the bundle has more."
         )
-    _check(writes, allowance, context.rules())
+    _check(writes, allowance)
     trigger = request.trigger
     since = request.triage.at if request.triage else (trigger.at if trigger else outcome.started_at)
     # GitHub's times are whole seconds, so activity in the second of the reading is compared with what was read.
@@ -276,14 +276,14 @@ def _load_rules(context: PublishContext) -> tuple[Policy, Task | None]:
         return policy, read_task(text, path, parser)
 
 
-def _check(writes: Writes, allowance: Allowance, finder: Finder | None) -> None:
+def _check(writes: Writes, allowance: Allowance) -> None:
     before: list[Write] = []
     for write in writes.writes:
         if why := refusal(write, allowance, before):
             raise PublishError(
                 f"The bundle proposes to {describe_write(write)}, and may not. {why} Nothing was done."
             )
-        if secret := withhold_if_secret("\n".join(texts_of(write)), finder):
+        if secret := withhold_if_secret("\n".join(texts_of(write))):
             raise GateError(
                 f"The bundle proposes to {describe_write(write)}, and the text is {secret}. Nothing was done."
             )

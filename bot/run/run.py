@@ -49,7 +49,7 @@ from bot.publish.bundle.write import Bundle
 from bot.run.conversation import new_conversation, opening
 from bot.run.parts import Parts, budget_notes, granted_profile, make_parts
 from bot.run.resume import last_bundle, put_earlier_change
-from bot.session.context.base import base_conventions, base_finder, base_policy, base_task, check_brought
+from bot.session.context.base import base_conventions, base_policy, base_task, check_brought
 from bot.session.context.run import Run, RunResult, RunSpec
 from bot.session.context.secrets import known_secrets
 from bot.session.progress.interruption import (
@@ -130,7 +130,7 @@ def _read_base(
         check_brought(task, spec.origin)
         policy = base_policy(checkout, request, task, parser, spec.policy_text)
         conventions = base_conventions(spec, checkout, parser)
-    detector = Detector(redactor, base_finder(checkout, policy))
+    detector = Detector(redactor)
 
     def say(text: str) -> None:
         spec.say(detector.masked(text))

@@ -25,7 +25,7 @@ from bot.gate.verdict import Verdict
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.run.result import ended, mask_outcome, write_run_bundle
-from bot.session.context.base import base_finder, base_policy, base_task
+from bot.session.context.base import base_policy, base_task
 from bot.session.context.profiles import recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
 from bot.session.context.run import RunResult, timestamp
@@ -89,7 +89,7 @@ def _salvage(
         policy = base_policy(checkout, request, task, parser)
     deletions = allow_deletions or request.allows_deletions
     rule = may_write(policy, request.actor.tier, approved_paths(recording), deletions=deletions)
-    detector = Detector(Redactor(known_secrets(environment)), base_finder(checkout, policy))
+    detector = Detector(Redactor(known_secrets(environment)))
     links, setup_files, record_damage = folder.read_prepared()
     verdict = or_refusal(
         lambda: judge_tree(

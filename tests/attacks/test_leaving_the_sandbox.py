@@ -157,7 +157,6 @@ writes: {comment: 50, close: 25, verbs: [fix, review], labels: [owned]}
 diff: {binaries: ["**"], links: ["**"]}
 dangerous: {allow: [sudo]}
 sandbox: {limits: {memory: 65536, processes: 10000, disk: 65536}}
-detector: {rules: owned.toml}
 identity: {name: owned, email: owned@example.org}
 """
 HEAD = {

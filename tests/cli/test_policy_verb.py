@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,27 +78,6 @@ def test_a_check_for_programs_of_a_file_with_mistakes(said: Callable[..., Said],
         {"line": 1, "column": 9, "message": "expected a mapping of keys, found `5`"},
         {"line": 2, "column": 1, "message": "unknown key `chekcs`; the nearest known one is `checks`"},
     ]
-
-
-@pytest.mark.parametrize(
-    ("rules", "wrong"),
-    [
-        ("[[rules]]\nid = 'a'\nregex = 'a(?=b)'\n", "secrets.toml: rules.0.regex: "),
-        ("[[rules]\n", "secrets.toml: "),
-        (None, "The policy names secrets.toml under `detector: rules`, and there is no such file in "),
-    ],
-)
-def test_a_check_reads_the_rules_for_secrets_too(
-    said: Callable[..., Said], file: Path, rules: str | None, wrong: str
-) -> None:
-    file.write_text("detector:\n  rules: secrets.toml\n")
-    if rules:
-        (file.parent / "secrets.toml").write_text(rules)
-    with pytest.raises(UsageError, match=re.escape(f"agent.yml:2:10: {wrong}")):
-        said("check", "agent.yml")
-    assert json.loads(said("check", "--json", "agent.yml")[1])["valid"] is False
-    (file.parent / "secrets.toml").write_text("[[rules]]\nid = 'a'\nregex = 'a[0-9]{20}'\n")
-    assert said("check", "agent.yml")[0] == 0
 
 
 def test_a_path_is_explained(explained: Callable[..., str]) -> None:

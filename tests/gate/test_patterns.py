@@ -6,11 +6,10 @@ import random
 import re
 import string
 import time
-from collections.abc import Iterator
 
 import pytest
 
-from bot.gate.secrets import PATTERNS, REST, Finder, Span
+from bot.gate.secrets import PATTERNS, REST, credential_kind, without_credentials
 
 _OF = {
     "A": string.ascii_letters + string.digits,
@@ -118,14 +117,14 @@ def _cases(side: int) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("kind", "sample"), _cases(0), ids=lambda given: str(given)[:40])
 def test_each_positive_sample_is_found_and_named(kind: str, sample: str) -> None:
     text = filled(sample)
-    assert Finder().kind(f"see {text} there".encode()) == kind
-    assert Finder().kind(f'"{text}"'.encode()) == kind
-    assert f"[redacted: {kind}]" in Finder().masked(f"see {text} there")
+    assert credential_kind(f"see {text} there".encode()) == kind
+    assert credential_kind(f'"{text}"'.encode()) == kind
+    assert f"[redacted: {kind}]" in without_credentials(f"see {text} there")
 
 
 @pytest.mark.parametrize(("kind", "sample"), _cases(1), ids=lambda given: str(given)[:40])
 def test_each_negative_sample_is_passed_over(kind: str, sample: str) -> None:
-    assert Finder().kind(f"see {filled(sample)} there".encode()) is None
+    assert credential_kind(f"see {filled(sample)} there".encode()) is None
 
 
 def test_every_pattern_has_samples_of_both_kinds() -> None:
@@ -136,19 +135,19 @@ def test_every_pattern_has_samples_of_both_kinds() -> None:
 @pytest.mark.parametrize("word", ["EXAMPLE", "your-key", "XXXXXXXX", "fake"])
 def test_what_says_that_it_is_none_is_passed_over(word: str) -> None:
     token = "ghp_" + (word + "a" * 40)[:36].replace("-", "A")
-    assert Finder().kind(token.encode()) is None or word == "your-key"
+    assert credential_kind(token.encode()) is None or word == "your-key"
 
 
 def test_a_key_is_masked_with_its_body() -> None:
     body = "\n".join(filled("{A64}", seed) for seed in range(3))
     text = f"before\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\nafter"
-    assert Finder().masked(text) == "before\n[redacted: private key]\nafter"
+    assert without_credentials(text) == "before\n[redacted: private key]\nafter"
 
 
 def test_all_of_a_text_is_masked_and_nothing_else() -> None:
     one, two = filled("ghp_{A36}", 1), filled("npm_{A36}", 2)
-    assert Finder().masked(f"ä {one} ö {two}€") == "ä [redacted: GitHub token] ö [redacted: npm token]€"
-    assert Finder().masked("ä nothing") == "ä nothing"
+    assert without_credentials(f"ä {one} ö {two}€") == "ä [redacted: GitHub token] ö [redacted: npm token]€"
+    assert without_credentials("ä nothing") == "ä nothing"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +156,7 @@ def test_all_of_a_text_is_masked_and_nothing_else() -> None:
 def test_a51_time_grows_with_the_text_alone(killer: str) -> None:
     """A-51: eight times the text takes about eight times as long, whatever it repeats."""
     small, large = (killer * (size // len(killer)) for size in (1 << 16, 1 << 19))
-    Finder().masked(small)
+    without_credentials(small)
     assert _seconds(large) < 40 * _seconds(small) + 0.2
 
 
@@ -166,22 +165,15 @@ def test_a51_time_grows_with_the_text_alone(killer: str) -> None:
 )
 def test_a51_a_megabyte_of_credentials_is_masked_in_a_fifth_of_a_second(killer: str) -> None:
     """A-51, with room for a slow machine."""
-    Finder().masked(killer)
+    without_credentials(killer)
     assert _seconds(killer * (1_000_000 // len(killer))) < 0.15
 
 
-def test_after_very_many_finds_of_one_rule_the_rest_is_masked_and_all_rules_count_before_it() -> None:
-    def badges(data: bytes) -> Iterator[Span]:
-        at = -1
-        while (at := data.find(b"badge", at + 1)) >= 0:
-            yield Span(at, at + 5, "badge")
-
-    one = filled("npm_{A36}", 2)
-    text = f"badge {one} " + f"{one}, badge\n" * 2_500 + "the end"
-    shown = Finder([badges]).masked(text)
-    assert shown.startswith("[redacted: badge] [redacted: npm token] ")
+def test_after_very_many_finds_the_rest_is_masked() -> None:
+    text = f"{filled('npm_{A36}', 2)}, \n" * 2_500 + "the end"
+    shown = without_credentials(text)
+    assert shown.startswith("[redacted: npm token], \n[redacted: npm token]")
     assert shown.endswith(REST)
-    assert "badge" not in shown.replace("[redacted: badge]", "")
     assert "the end" not in shown
 
 
@@ -189,6 +181,6 @@ def _seconds(text: str) -> float:
     best = 9e9
     for _ in range(3):
         began = time.thread_time()
-        Finder().masked(text)
+        without_credentials(text)
         best = min(best, time.thread_time() - began)
     return best

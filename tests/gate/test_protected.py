@@ -16,7 +16,7 @@ from bot.gate.withheld import MayWrite
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy
 from bot.policy.protected import SERVICES, ProtectedFiles
-from bot.policy.publishing import DetectorPolicy, DiffPolicy
+from bot.policy.publishing import DiffPolicy
 from bot.policy.running import AgentPolicy
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench
@@ -280,7 +280,6 @@ POLICY = dataclasses.replace(
     load_policy(None),
     source="ops/agent.yml",
     agent=AgentPolicy(instructions=("RULES.md",)),
-    detector=DetectorPolicy(rules="ops/Secrets.toml"),
     diff=DiffPolicy(binaries=("assets/**",), links=("docs/latest",), services=("netlify",)),
 )
 LETS = may_write(POLICY, Tier.MAINTAINER)
@@ -351,7 +350,6 @@ def test_a_secret_in_a_wide_encoding_is_found(desk: Bench) -> None:
 def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench) -> None:
     paths = [
         "ops/agent.yml", "Ops/Agent.YML", "ops/agent.yml.", "ops/ag\u200bent.yml", "RULES.md", "web/rules.MD",
-        "ops/secrets.toml", "ops/Secrets.toml ",
     ]  # fmt: skip
     for path in paths:
         desk.write(path)

@@ -285,10 +285,10 @@ def test_an_approval_lifts_what_asks_and_never_what_denies_or_is_protected() -> 
     assert [allowed(path) is None for path in paths] == [True, False, False, False]
 
 
-def test_files_of_instructions_and_of_secret_rules_that_the_policy_names_are_protected_in_any_case() -> None:
-    policy = load_policy("agent: {instructions: [HOUSE.md]}\ndetector: {rules: .Secrets.toml}")
+def test_files_of_instructions_that_the_policy_names_are_protected_in_any_case() -> None:
+    policy = load_policy("agent: {instructions: [HOUSE.md]}")
     rules = may_write(policy, Tier.MAINTAINER)
-    for path in ("HOUSE.md", "docs/house.MD", ".secrets.toml", ".SECRETS.toml"):
+    for path in ("HOUSE.md", "docs/house.MD"):
         assert rules(path) is not None, path
     assert rules("docs/other.md") is None
 

@@ -120,8 +120,6 @@ READ = [
         (CheckSpec("t", "make t", 600, ("out/**/*.xml",), ("cov.xml",)),),
     ),
     ("review: {on: []}", "review.on", frozenset()),
-    ("detector: {rules: .github/secrets.toml}", "detector.rules", ".github/secrets.toml"),
-    ("", "detector.rules", ""),
     ("pull_request: {draft: true}", "pull_request.always_draft", False),
     ("pull_request: {draft: always}", "pull_request.always_draft", True),
 ]

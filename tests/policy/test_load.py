@@ -175,12 +175,6 @@ PROBLEMS = {
     "budget: {usd: -1}": "1:15: expected a number from 0 to 1,000, found `-1`",
     "tiers: {bot: {egress: [pip]}}": ("1:24: `pip` is not one of python, node, go, rust, java, ruby, dotnet"),
     "tiers: {bot: {egress: [go, go]}}": "1:28: `go` is listed twice",
-    **{
-        f"detector: {{rules: {path}}}": (
-            f"1:19: expected a .toml file of the repository, relative to its root, found `{path}`"
-        )
-        for path in ("../a.toml", "a/../../b.toml", ".git/a.toml", "a.yml")
-    },
     "budget: 5": "1:9: expected a mapping of keys, found `5`",
     "on_deny: halt": "1:10: `halt` is not one of continue, stop",
     "pull_request: {draft: yes}": "1:23: expected always, or true or false, found `yes`",
@@ -216,7 +210,7 @@ PROBLEMS = {
     "model: !mine x": "1:8: the tag !mine means nothing here; leave it out",
     "<<: {version: 1}": (
         "1:1: unknown key `<<`; known are `agent`, `attachments`, `bots`, `bring`, `budget`, "
-        "`checks`, `dangerous`, `detector` and 25 more"
+        "`checks`, `dangerous`, `diagnostics` and 24 more"
     ),
     "? [a]\n: b": "1:3: expected text, found a list",
     "checks: [\n": "2:1: not YAML: did not find expected node content",

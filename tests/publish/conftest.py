@@ -19,7 +19,7 @@ from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle, write_bundle
-from bot.publish.context import LoadRules, PublishContext, SecretRules
+from bot.publish.context import PublishContext
 from bot.publish.publish import publish
 from bot.publish.remote import Remote
 from bot.publish.result import PublishResult
@@ -135,7 +135,6 @@ class World:
         github: GitHub | None = None,
         dry_run: bool = False,
         repository: str = "",
-        rules: LoadRules = lambda read: None,
         **options: Any,
     ) -> PublishResult:
         used = self.token if token is None else token
@@ -144,7 +143,6 @@ class World:
             bundle=bundle,
             github=client.dry(self.said.append) if dry_run else client,
             remote=Remote(self.room("publish"), self.forge.clone_url(REPO), used),
-            rules=SecretRules(rules),
             say=self.said.append,
             **options,
         )

@@ -426,15 +426,3 @@ def test_the_file_list_is_the_gates_and_not_the_bundles(world: World) -> None:
 
 def test_a_whole_publishing_asks_little(published_change: Published) -> None:
     assert len(published_change.asked) <= 6, published_change.asked
-
-
-def test_where_the_repositorys_rules_cannot_be_read_either_the_thread_is_told_of_both(world: World) -> None:
-    def unreadable(read: object) -> None:
-        raise PublishError("The rules could not be read.")
-
-    request = replace(world.outcome().request, verb="explain")
-    with pytest.raises(PublishError, match=r"cannot come to: nothing was done\. The rules could not be read"):
-        world.publish(world.bundle(request=request), rules=unreadable)
-    comment = world.comments()[-1]
-    assert "cannot come to" in comment
-    assert "The rules could not be read" in comment

@@ -24,8 +24,6 @@ from bot.contracts.writes import (
     Write,
     Writes,
 )
-from bot.gate.secret_rule_file import read_rules
-from bot.gate.secrets import Finder
 from bot.publish.bundle.read import parse_writes, read_bundle
 from bot.publish.bundle.write import Bundle, write_bundle
 from bot.publish.result import PublishResult
@@ -172,11 +170,9 @@ def test_a_secret_in_a_text_keeps_all_from_being_made(world: World, other: int) 
     before = world.writes()
     with pytest.raises(GateError, match="credential"):
         publish(world, AddComment(world.issue, f"Use {KEY}"))
-    own = Finder(read_rules("[[rules]]\nid = 'acme-key'\nregex = 'ACME-[0-9]{12}'\n", "leaks.toml"))
-    outcome = triaged(world, other)
-    writes = (AddComment(world.issue, "Harmless"), AddComment(other, "Use ACME-471147114711"))
-    with pytest.raises(GateError, match="acme-key"):
-        publish(world, *writes, outcome=outcome, rules=lambda read: own)
+    writes = (AddComment(world.issue, "Harmless"), AddComment(other, f"Use {KEY}"))
+    with pytest.raises(GateError, match="credential"):
+        publish(world, *writes, outcome=triaged(world, other))
     assert world.writes() == before
 
 

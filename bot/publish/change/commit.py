@@ -83,7 +83,7 @@ def _message(context: PublishContext, rules: BaseRules) -> str:
         message = "\n".join(_wrapped(line, rules.body_width) for line in message.split("\n"))
     # The bundle's own subject is not published, and yet shows that the bundle was tampered with.
     whole = message if withhold_if_secret(context.bundle.message) else f"{context.bundle.message}\n{message}"
-    if withheld := withhold_if_secret(whole, context.rules()):
+    if withheld := withhold_if_secret(whole):
         raise GateError(
             f"The commit's message is {withheld}: the bundle was tampered with after the run's own gate."
         )

@@ -39,7 +39,6 @@ from bot.publish.thread.markers import PUSHED, ThreadRef
 
 def publish_on_pull(context: PublishContext) -> PublishResult:
     reviewed_pull = check_request(context.request, context.outcome.base_sha)
-    context.rules()
     try:
         return _on_head(context, reviewed_pull)
     except BranchMovedError:

@@ -25,8 +25,8 @@ from bot.publish.change.target import (
     task_branch,
 )
 from bot.publish.check_run import annotate
-from bot.publish.context import OpeningRefusedError, PublishContext, ReadFile
-from bot.publish.remote import Refs, read_base_file, read_template
+from bot.publish.context import OpeningRefusedError, PublishContext
+from bot.publish.remote import Refs, read_template
 from bot.publish.result import CancelledAfterPublishing, PublishResult
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 
@@ -195,18 +195,10 @@ def publish_on_branch(context: PublishContext) -> PublishResult:
     refs = context.remote.refs(base, *branch_patterns(number, name))
     _check_base(context, refs)
     context.remote.fetch(context.outcome.base_sha)
-    context.rules(_reader(context, refs))
     context, rules = read_rules(context, context.outcome.base_sha)
     commit = signed(context, build_commit(context, rules), refs.heads.values())
     proposal = Proposal(commit, name, base, refs, frozenset({refs.default, base}))
     return propose(context, proposal, find_target(context, proposal))
-
-
-def _reader(context: PublishContext, refs: Refs) -> ReadFile | None:
-    """Return a reader for files of the base branch if its tip is the fetched base commit, else `None`."""
-    sha = context.outcome.base_sha
-    at_tip = refs.heads.get(context.request.base_ref) == sha
-    return (lambda path: read_base_file(context.git, sha, path)) if at_tip else None
 
 
 def _check_base(context: PublishContext, refs: Refs) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,8 +15,6 @@ from bot.ecosystems.registry import ecosystems
 from bot.environment.detect import detect, files_read
 from bot.environment.detection import Detection
 from bot.evidence.check import Check
-from bot.gate.secret_rule_file import read_rules
-from bot.gate.secrets import Finder
 from bot.maintenance import apply
 from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
@@ -67,25 +65,6 @@ def base_conventions(spec: RunSpec, checkout: Checkout, parser: Parser) -> Conve
         return Conventions()
     sha = checkout.policy_sha or checkout.base_sha
     return read_conventions(checkout.git, sha, parser, lambda: spec.subjects(sha))
-
-
-def base_finder(checkout: Checkout, policy: Policy) -> Finder:
-    """The detector of credentials: built-in patterns, and the file of rules that the policy names. Raises
-    `RuleFileError` for a mistake in it, and `UsageError` if it is missing."""
-    return finder_of(policy, lambda path: _read_base(checkout, path), "at the base commit")
-
-
-def finder_of(policy: Policy, read: Callable[[str], str | None], where: str) -> Finder:
-    """The same, with the text of the rules' file from `read`; `where` names its place in errors."""
-    path = policy.detector.rules
-    if not path:
-        return Finder()
-    text = read(path)
-    if text is None:
-        raise UsageError(
-            f"The policy names {path} under `detector: rules`, and there is no such file {where}."
-        )
-    return Finder(read_rules(text, path))
 
 
 def check_brought(task: Task | None, origin: Path | None) -> None:

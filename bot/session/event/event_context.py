@@ -19,8 +19,7 @@ from bot.contracts.threads import CommentData, Permission
 from bot.events.admission import tier_of
 from bot.events.event_request import EventRequest
 from bot.events.resolve_request import build_request
-from bot.gate.outbound import add_rules, connect
-from bot.gate.secrets import Finder
+from bot.gate.outbound import connect
 from bot.github.errors import GitHubError
 from bot.github.signatures import Signer
 from bot.policy.load import load_policy
@@ -66,15 +65,14 @@ class EventOptions:
 @dataclass(frozen=True, slots=True)
 class EventResult:
     """Result of an event. `outcome` and `bundle` are `None` if there was nothing to do, the request was refused, or it
-    was answered at once (`answered`). `finder` knows the repository's rules for secrets, if it has any. `kept_run` is
-    the folder of a run whose tree stays, `plan` what the model submitted."""
+    was answered at once (`answered`). `kept_run` is the folder of a run whose tree stays, `plan` what the model
+    submitted."""
 
     exit_code: ExitCode
     reason: str
     outcome: Outcome | None = None
     bundle: Path | None = None
     answered: bool = False
-    finder: Finder | None = None
     kept_run: RunFolder | None = None
     plan: Plan | None = None
 
@@ -125,8 +123,6 @@ class EventContext:
     say: Say
     pass_on: Say = lambda reason: None
     thread_ref: ThreadRef = field(init=False)
-    finder: Finder | None = field(default=None, init=False)
-    """Knows the repository's rules for secrets, once the policy is read."""
 
     def __post_init__(self) -> None:
         self.reader = CachingReader(self.github)
@@ -135,22 +131,12 @@ class EventContext:
     @cached_property
     def policy(self) -> Policy:
         """The default branch's policy decides who may: a branch that the command names must not grant access."""
-        from bot.session.context.base import finder_of
-
         repository, file = self.event_request.repository, self.where.policy_file
-
-        def read(path: str) -> str | None:
-            return self.github.file(repository.name, path, repository.default_branch)
-
         try:
-            text = read(file)
+            text = self.github.file(repository.name, file, repository.default_branch)
         except GitHubError as error:
             raise GitHubError(f"{error}{'' if error.status else _UNREACHABLE}", error.failure) from error
-        policy = load_policy(text, file)
-        if policy.detector.rules:
-            self.finder = finder_of(policy, read, f"on {repository.default_branch}")
-            add_rules(self.github, self.finder)
-        return policy
+        return load_policy(text, file)
 
     def build(self, event_request: EventRequest, policy: Policy) -> Request:
         """The request of `event_request` under `policy`. Raises `NoRequestError` and `RefusedError`."""

@@ -13,9 +13,7 @@ from bot.contracts.formatting import money, sentence
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.progress import NoteEvent, View
 from bot.gate.disguised_secrets import Detector
-from bot.gate.outbound import add_rules
 from bot.gate.redact import Redactor
-from bot.gate.secrets import Finder
 from bot.github.client import GitHub
 from bot.publish.body.title_and_footer import Links
 from bot.publish.markdown import safe_line
@@ -55,8 +53,6 @@ class ProgressComment:
         """A client of its own: it is used on the comment's thread, and a client is not for two."""
         context = self._context
         client = client_for(context.where, context.environment)
-        if context.finder is not None:
-            add_rules(client, context.finder)
         return client.dry(context.say) if context.options.dry_run else client
 
     def show(self, *lines: str) -> None:
@@ -105,13 +101,11 @@ class RunReport:
         self,
         say: Say,
         environment: Mapping[str, str],
-        finder: Finder | None = None,
         progress: ProgressComment | None = None,
         view: View | None = None,
     ) -> None:
-        """`finder` knows the repository's own rules for secrets."""
         self._say = while_read(say)
-        self._detector = Detector(Redactor(known_secrets(environment)), finder)
+        self._detector = Detector(Redactor(known_secrets(environment)))
         self._progress = progress
         self._view = view
 

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from bot.checkout.github_remotes import github_remotes
@@ -19,8 +18,6 @@ from bot.events.admission import tier_of
 from bot.events.compare import difference
 from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError, WorkflowInputs
 from bot.events.read_event import READERS, read_event
-from bot.gate.outbound import add_rules
-from bot.gate.secrets import Finder
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
@@ -29,14 +26,13 @@ from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import Links
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
-from bot.publish.context import PublishContext, ReadFile, SecretRules
+from bot.publish.context import PublishContext
 from bot.publish.publish import publish
 from bot.publish.remote import Remote
 from bot.publish.result import PublishResult
 from bot.publish.review.posted_reviews import read_memory
 from bot.publish.thread.comments import edit_comments
 from bot.publish.thread.markers import OVER, PROGRESS, ThreadRef, thread_ref_of
-from bot.session.context.base import finder_of
 from bot.session.context.github_env import (
     WORKFLOW_TOKEN,
     GitHubEnvironment,
@@ -52,11 +48,10 @@ from bot.session.event.retry_continue import request_behind
 
 @dataclass(frozen=True, slots=True)
 class BundlePublished:
-    """The bundle's outcome and what was published. `finder` knows the repository's rules for secrets."""
+    """The bundle's outcome and what was published."""
 
     outcome: Outcome
     published: PublishResult
-    finder: Finder
 
 
 def publish_bundle(
@@ -188,19 +183,10 @@ def _publish_as(job: _Job, bundle: Bundle, name: str) -> BundlePublished:
         # GitHub's answers on pull requests have the new name. A bundle for another repository is refused later.
         request = replace(request, repository=name)
         bundle = replace(bundle, outcome=replace(bundle.outcome, request=request))
-    finder = Finder()
-
-    def load_rules(read: ReadFile | None) -> Finder:
-        nonlocal finder
-        finder = _know_rules(request, where, github, read)
-        return finder
-
     own_token = environment.get(WORKFLOW_TOKEN, "")
 
     def workflow() -> tuple[GitHub, str]:
-        client = client_for(where, environment, own_token)
-        add_rules(client, finder)
-        return client, own_token
+        return client_for(where, environment, own_token), own_token
 
     # GITHUB_TOKEN, beside the token that the job acts with, reaches the job's own repository.
     has_own = own_token not in ("", where.token) and request.repository.lower() == where.repository.lower()
@@ -209,37 +195,19 @@ def _publish_as(job: _Job, bundle: Bundle, name: str) -> BundlePublished:
             bundle=bundle,
             github=github.dry(say) if job.dry_run or request.dry_run else github,
             remote=remote,
-            rules=SecretRules(load_rules),
             links=Links(run=where.run_url, report=where.report_url),
             say=say,
             workflow=workflow if has_own else None,
             approved=job.approved,
         )
         published = publish(context, where.acts_for)
-    return BundlePublished(bundle.outcome, published, finder)
+    return BundlePublished(bundle.outcome, published)
 
 
 @contextmanager
 def _clone(where: GitHubEnvironment, repository: str) -> Iterator[Remote]:
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
         yield Remote(Path(scratch) / "clone", where.git_url(repository), where.token)
-
-
-def _know_rules(
-    request: Request, where: GitHubEnvironment, github: GitHub, read_local: ReadFile | None
-) -> Finder:
-    """Add the base branch's secret rules to the gate, whatever the bundle says. `read_local` reads local files."""
-
-    def read_remote(path: str) -> str | None:
-        return github.file(request.repository, path, request.base_ref) if request.base_ref else None
-
-    read = read_local or read_remote
-    text = read(where.policy_file)
-    policy = load_policy(text, where.policy_file) if text is not None else load_policy(None)
-    finder = finder_of(policy, read, f"on {request.base_ref}")
-    if policy.detector.rules:
-        add_rules(github, finder)
-    return finder
 
 
 def _check_entry(request: Request, where: GitHubEnvironment, task: str) -> None:
@@ -363,7 +331,6 @@ def post_review(
     """Publish the bundle of a local review as a job publishes its own: the gate and the pull request's base decide."""
     where = signed_in(read_github_environment(environment), target.repository, Access.PUBLISH)
     github, bundle = client_for(where, environment), read_bundle(folder)
-    rules = SecretRules(partial(_know_rules, bundle.outcome.request, where, github))
     with _clone(where, target.repository) as remote:
-        context = PublishContext(bundle=bundle, github=github, remote=remote, rules=rules, say=say)
+        context = PublishContext(bundle=bundle, github=github, remote=remote, say=say)
         return publish(context, target.repository)

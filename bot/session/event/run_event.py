@@ -75,7 +75,7 @@ def run_event(
         say=say,
         pass_on=pass_on,
     )
-    return replace(_handle(context), finder=context.finder)
+    return _handle(context)
 
 
 def _access(event_request: EventRequest) -> Access:

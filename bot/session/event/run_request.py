@@ -169,7 +169,7 @@ def _spec(
     if request.task:
         open_pull = open_pull_of(request.task, request.repository, github, context.policy)
     at = request.trigger.at if request.trigger else ""
-    report = RunReport(context.say, environment, context.finder, progress, options.view)
+    report = RunReport(context.say, environment, progress, options.view)
     return RunSpec(
         request=request,
         source=source,
