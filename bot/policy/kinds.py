@@ -1,7 +1,7 @@
 """Types of the policy's keys: how pydantic reads a scalar of YAML, and what the JSON Schema tells editors.
 
-A scalar comes as it is written. The type of its key decides whether it is text, a number or a truth value: `on: yes`
-and `version: 3` are text where text is expected, and `yes`, `010`, `1e3` and a quoted number are not numbers.
+A scalar comes as text, as it is written; pydantic makes of it what the type of its key is, so `on: yes` and
+`version: 3` are text where text is expected. YAML's null comes as an empty text, which no number or truth value is.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaH
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from pydantic_core.core_schema import (
     CoreSchema,
-    bool_schema,
-    float_schema,
-    int_schema,
+    no_info_after_validator_function,
     no_info_before_validator_function,
-    no_info_plain_validator_function,
     no_info_wrap_validator_function,
+    str_schema,
 )
 
 from bot.policy import globs
@@ -29,39 +27,17 @@ from bot.policy.problems import Location
 
 JsonSchema = dict[str, Any]
 
-_WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")
-_DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?")
 _DURATION = re.compile(r"([1-9][0-9]{0,5})(s|m|h)?")
 _SECONDS = {None: 1, "s": 1, "m": 60, "h": 3600}
-_TRUTH = {"true": True, "false": False}
 # A YAML parser makes numbers and booleans of unquoted text, so an editor sees those.
 _SCALAR: JsonSchema = {"type": ["string", "number", "boolean"]}
 _GLOB = r"^[^/\\\u0000-\u001f\u007f-\u009f][^\\\u0000-\u001f\u007f-\u009f]*$"
 _LINE = r"^ *[^ \u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$"
 
 
-class Scalar(str):
-    """A scalar as it is written. `is_plain`: without quotes."""
-
-    __slots__ = ("is_plain",)
-    is_plain: bool
-
-
-class Null:
-    """YAML's null. No key takes it: `None` in a key's type is its default, which no file can spell."""
-
-
-NULL = Null()
-
-
 def problem(message: str) -> PydanticCustomError:
     """Return an error of a validator that is reported as it is."""
     return PydanticCustomError("problem", "{message}", {"message": message})
-
-
-def unexpected() -> PydanticCustomError:
-    """Return an error that is reported with what the JSON Schema expects."""
-    return PydanticCustomError("unexpected", "unexpected")
 
 
 def raise_problems(problems: Iterable[tuple[Location, str]]) -> None:
@@ -100,55 +76,29 @@ class Kind:
         return self.described(handler(schema))
 
 
-def _number(value: object) -> object:
-    if not isinstance(value, Scalar) or not value.is_plain:
-        return value
-    return int(value) if _WHOLE.fullmatch(value) else float(value) if _DECIMAL.fullmatch(value) else value
+def whole(least: int, most: int) -> Any:
+    """Return the annotation of a whole number."""
+    return Field(ge=least, le=most)
 
 
-def _parsed(parse: Callable[[object], object], schema: CoreSchema) -> Kind:
-    """Return the kind of what `schema` takes once `parse` has read a scalar."""
-    return Kind(lambda _: no_info_before_validator_function(parse, schema))
+def decimal(most: int) -> Any:
+    """Return the annotation of a number from 0 on."""
+    return Field(ge=0, le=most, allow_inf_nan=False)
 
 
-def whole(least: int, most: int) -> Kind:
-    """Return the kind of a whole number."""
-    return _parsed(_number, int_schema(ge=least, le=most, strict=True))
-
-
-def decimal(most: int) -> Kind:
-    """Return the kind of a number from 0 on."""
-    return _parsed(_number, float_schema(ge=0, le=most, strict=True))
-
-
-def truth(value: object) -> object:
-    """Return `true` and `false` as what they are, and anything else unchanged."""
-    return _TRUTH.get(value, value) if isinstance(value, Scalar) and value.is_plain else value
-
-
-TRUTH = _parsed(truth, bool_schema(strict=True))
-Truth = Annotated[bool, TRUTH]
-
-
-def _read(read: Callable[[object], object], schema: JsonSchema) -> Kind:
-    return Kind(
-        lambda _: no_info_plain_validator_function(read, json_schema_input_schema=int_schema()),
-        lambda _: dict(schema),
-    )
+def _read(read: Callable[[str], object], schema: JsonSchema) -> Kind:
+    """Return the kind of what `read` makes of a text."""
+    return Kind(lambda _: no_info_after_validator_function(read, str_schema()), lambda _: dict(schema))
 
 
 def seconds(most: int) -> Kind:
-    """Return the kind of a time: a number of seconds, or with a unit as in `90s`, `5m`, `1h`, then also quoted."""
+    """Return the kind of a time: a number of seconds, or with a unit as in `90s`, `5m`, `1h`."""
 
-    def read(value: object) -> float:
-        match = (
-            _DURATION.fullmatch(value)
-            if isinstance(value, Scalar) and (value.is_plain or value[-1:] in "smh")
-            else None
-        )
+    def read(text: str) -> float:
+        match = _DURATION.fullmatch(text)
         duration = int(match[1]) * _SECONDS[match[2]] if match else 0
         if not 0 < duration <= most:
-            raise unexpected()
+            raise ValueError
         return float(duration)
 
     numbers = {"type": "integer", "minimum": 1, "maximum": most}
@@ -159,14 +109,7 @@ def seconds(most: int) -> Kind:
     )
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise unexpected()
-    return str(value)
-
-
-def _line(value: object) -> str:
-    text = _text(value)
+def _line(text: str) -> str:
     if not text.strip():
         raise problem("this is empty")
     if any(ord(character) < 32 or 127 <= ord(character) < 160 for character in text):
@@ -179,10 +122,9 @@ def line(words: str, pattern: str = "", schema: str = "") -> Kind:
     pattern for the schema, if Python and ECMAScript read it differently."""
     compiled = re.compile(pattern or ".*")
 
-    def read(value: object) -> str:
-        text = _line(value)
-        if not compiled.fullmatch(text):
-            raise unexpected()
+    def read(text: str) -> str:
+        if not compiled.fullmatch(_line(text)):
+            raise ValueError
         return text
 
     return _read(
@@ -190,21 +132,19 @@ def line(words: str, pattern: str = "", schema: str = "") -> Kind:
     )
 
 
-def _glob(value: object) -> str:
-    text = _line(value)
-    if flaw := globs.flaw(text):
+def _glob(text: str) -> str:
+    if flaw := globs.flaw(_line(text)):
         raise problem(flaw)
     return text
 
 
-def _script(value: object) -> str:
-    text = _text(value)
+def _script(text: str) -> str:
     if not text.strip() or "\0" in text:
         raise problem("this is no command")
     return text
 
 
-Text = Annotated[str, _read(_text, {**_SCALAR, "title": "text"})]
+Text = Annotated[str, _read(str, {**_SCALAR, "title": "text"})]
 Line = Annotated[str, line("text")]
 Glob = Annotated[str, _read(_glob, {**_SCALAR, "title": "a glob", "pattern": _GLOB})]
 Script = Annotated[str, _read(_script, {**_SCALAR, "title": "a shell command", "pattern": r"\S"})]
@@ -216,7 +156,7 @@ def one_of(words: Iterable[str]) -> Kind:
 
     def check(value: object) -> object:
         if value not in known:
-            raise unexpected()
+            raise ValueError
         return value
 
     return Kind(
@@ -257,7 +197,7 @@ ONCE = Kind(
 
 ONE_OR_MORE = Kind(
     lambda inner: no_info_before_validator_function(
-        lambda value: [value] if isinstance(value, Scalar | Null) else value, inner()
+        lambda value: [value] if isinstance(value, str) else value, inner()
     ),
     lambda described: {"anyOf": [described["items"], described]},
 )
@@ -287,7 +227,7 @@ class Short:
         return {"anyOf": [alone, inner]}
 
     def _whole(self, value: object) -> object:
-        whole = {self.key: value} if isinstance(value, Scalar | Null) else value
+        whole = {self.key: value} if isinstance(value, str) else value
         if not isinstance(whole, dict):
             return value
         text = whole.get(self.key)

@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 
 from bot.contracts.model import EFFORTS, ModelOverride, ThinkingKind
 from bot.contracts.request import Tier
-from bot.policy.kinds import FROZEN, ONCE, Truth, about, decimal, key, line, one_of, whole
+from bot.policy.kinds import FROZEN, ONCE, about, decimal, key, line, one_of, whole
 from bot.policy.limits import FILE_TIERS, VerbName
 
 _Value = TypeVar("_Value")
@@ -45,11 +45,11 @@ class ModelFacts:
     window: _Size | None = key(None, "The context window in tokens.")
     max_output: _Size | None = key(None, "Output tokens of one response at most.")
     price: Prices | None = key(None, "The price of the model.")
-    vision: Truth | None = key(None, "Whether the model accepts images.")
+    vision: bool | None = key(None, "Whether the model accepts images.")
     thinking: ThinkingKind | None = key(None, "How requests turn on thinking.")
-    streams_tools: Truth | None = key(None, "Whether the model streams tool calls.")
-    allowed_tools: Truth | None = key(None, "Whether a request may name the tools that are allowed now.")
-    forced_choice: Truth | None = key(None, "Whether a request may force a tool.")
+    streams_tools: bool | None = key(None, "Whether the model streams tool calls.")
+    allowed_tools: bool | None = key(None, "Whether a request may name the tools that are allowed now.")
+    forced_choice: bool | None = key(None, "Whether a request may force a tool.")
     timeout: Annotated[int, whole(1, 7_200)] | None = key(
         None, "Seconds to wait for the first byte of a response; by default 900."
     )

@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
+from pydantic_core.core_schema import bool_schema
 
 from bot.policy.kinds import (
     ONCE,
-    TRUTH,
     Glob,
+    Kind,
     Line,
-    Truth,
     key,
     line,
     one_of,
@@ -35,11 +35,11 @@ class PullRequestPolicy:
     """A request may change `draft`, unless it is `always`."""
 
     keyword: Literal["Fixes", "Refs"] = key("Fixes", "The keyword that links the pull request to its issue.")
-    draft: Annotated[bool | Literal["always"], TRUTH, word("always", "always")] = key(
+    draft: Annotated[bool | Literal["always"], Kind(lambda _: bool_schema()), word("always", "always")] = key(
         True, "Whether it is a draft unless the command says otherwise; always: whatever the command says."
     )
-    sign_off: Truth = key(False, "Add Signed-off-by to commit messages.")
-    signed: Truth = key(False, "Make the commit by GitHub's API, which signs it, in place of a push.")
+    sign_off: bool = key(False, "Add Signed-off-by to commit messages.")
+    signed: bool = key(False, "Make the commit by GitHub's API, which signs it, in place of a push.")
     ci: Literal["start", "wait"] = key(
         "wait", "Whether CI on the change starts at once or waits for approval."
     )
@@ -61,12 +61,12 @@ class ReviewPolicy:
         frozenset({"opened", "ready_for_review", "reopened", "synchronize"}),
         "Events of a pull request that start a review; [] for none.",
     )
-    drafts: Truth = key(False, "Review drafts too, before they are ready.")
+    drafts: bool = key(False, "Review drafts too, before they are ready.")
     max_findings: Annotated[int, whole(1, 100)] = key(20, "Findings of one review at most.")
     min_severity: Literal["critical", "major", "minor", "note"] = key(
         "note", "The least severity of findings that are posted; the summary counts the others."
     )
-    request_changes: Truth = key(False, "Request changes if a review has serious findings.")
+    request_changes: bool = key(False, "Request changes if a review has serious findings.")
 
 
 def _lower(labels: Mapping[str, str]) -> Mapping[str, str]:
@@ -88,7 +88,7 @@ class TriggersPolicy:
     assignee: Annotated[
         str, line("the login of an account, without @", r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
     ] = key("", "Assigning this account starts a fix.")
-    failed_runs: Truth = key(
+    failed_runs: bool = key(
         False, "A failed workflow run on a pull request starts a fix, at most twice for a head."
     )
 
@@ -166,4 +166,4 @@ class DiffPolicy:
     services: Annotated[tuple[Annotated[str, one_of(tuple(SERVICES))], ...], ONCE] = key(
         (), "CI and deployment services whose configuration may be changed."
     )
-    deletions: Truth = key(False, "Whether a change may delete more than half of the files, of 20 or more.")
+    deletions: bool = key(False, "Whether a change may delete more than half of the files, of 20 or more.")

@@ -16,7 +16,7 @@ from bot.parsing.compose_yaml import YamlError
 from bot.parsing.parser import Parser
 from bot.parsing.yaml_nodes import Node, read_yaml
 from bot.policy.json_schema import alternatives, json_schema, resolved, words_of
-from bot.policy.kinds import NULL, JsonSchema, Scalar
+from bot.policy.kinds import JsonSchema
 from bot.policy.problems import KEY, Location, PolicyError, Problem, Reading
 
 Model = TypeVar("Model")
@@ -61,7 +61,7 @@ def read_document(
 
 
 def _plain(node: Node, problems: list[Problem]) -> Any:
-    """Return lists, dictionaries, scalars as they are written, and `NULL`."""
+    """Return lists, dictionaries and scalars as they are written."""
     if node.tag:
         problems.append(
             Problem(node.line, node.column, f"the tag {node.tag} means nothing here; leave it out")
@@ -70,11 +70,7 @@ def _plain(node: Node, problems: list[Problem]) -> Any:
         return [_plain(item, problems) for item in node.items]
     if node.kind == "mapping":
         return _mapping(node, problems)
-    if node.is_null:
-        return NULL
-    scalar = Scalar(node.text)
-    scalar.is_plain = not node.quotes
-    return scalar
+    return "" if node.is_null else node.text
 
 
 def _mapping(node: Node, problems: list[Problem]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.request import Tier
 from bot.contracts.workspace_tools import READING, WRITING
-from bot.policy.kinds import ONE_OR_MORE, Glob, Line, Scalar, Text, about, key, one_of, problem, truth
+from bot.policy.kinds import ONE_OR_MORE, Glob, Line, Text, about, key, one_of, problem
 
 WRITING_TOOLS = frozenset(WRITING)
 READING_TOOLS = frozenset(READING)
@@ -34,7 +34,7 @@ class Effect(StrEnum):
 
 
 def _not_alone(value: object) -> object:
-    if isinstance(value, Scalar):
+    if isinstance(value, str):
         words = ", ".join(value.split()[:4])
         raise problem(f"each command is a list of its words: `[[{words}]]` has one command")
     return value
@@ -109,7 +109,7 @@ class OpaqueRule(_AnyRule):
     effect: Annotated[Effect, one_of(("ask", "deny")), _EFFECT]
     opaque: Annotated[
         Literal[True],
-        BeforeValidator(truth),
+        BeforeValidator(lambda value: value == "true" or value),
         about("Commands whose effect the shell grammar cannot determine."),
     ]
 

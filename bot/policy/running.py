@@ -22,7 +22,6 @@ from bot.policy.kinds import (
     Line,
     Script,
     Short,
-    Truth,
     about,
     key,
     line,
@@ -110,9 +109,9 @@ Folders = Annotated[tuple[Annotated[Line, AfterValidator(_folder), WithJsonSchem
 class StopHookPolicy:
     """What is reported to the model when it ends."""
 
-    todos: Truth = key(True, "Report open items of its to-do list.")
-    diagnostics: Truth = key(True, "Report files that no longer parse, and new errors.")
-    checks: Truth = key(True, "Report checks that fail with its change.")
+    todos: bool = key(True, "Report open items of its to-do list.")
+    diagnostics: bool = key(True, "Report files that no longer parse, and new errors.")
+    checks: bool = key(True, "Report checks that fail with its change.")
 
 
 # Only the loader checks characters beyond ASCII: \w differs between regular expression dialects.
@@ -188,7 +187,7 @@ class ServerPolicy:
     """Settings of one language server or parser. `command` starts it, empty for the default."""
 
     command: Line = key("", "The command that starts it, split into words like a shell does.")
-    off: Truth = key(False, "Turn this one off.")
+    off: bool = key(False, "Turn this one off.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +195,7 @@ class DiagnosticsPolicy:
     """Diagnostics of code. `wait` is in seconds for one edit; `servers` is by the names of `bot.ecosystems.checkers`.
     `checkers` run before and after the change: `None` for those that the repository uses."""
 
-    off: Truth = key(False, "Turn off language servers and checkers.")
+    off: bool = key(False, "Turn off language servers and checkers.")
     wait: Annotated[float, seconds(MAX_WAIT)] = key(
         2.0, "The longest time that an edit's result waits for diagnostics."
     )

@@ -13,10 +13,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core.core_schema import int_schema
 
 from bot.contracts.model import ModelOverride
 from bot.contracts.request import Tier
-from bot.policy.kinds import FROZEN, ONCE, Short, Truth, key, line, one_of, whole, word
+from bot.policy.kinds import FROZEN, ONCE, Kind, Short, key, line, one_of, whole, word
 from bot.policy.limits import Bot, Budget, TierPolicy, TierTable, default_tiers, once_by_id
 from bot.policy.model_settings import Model, ModelSettingsPolicy, Override
 from bot.policy.publishing import (
@@ -67,7 +68,7 @@ class MaintenancePolicy:
     back_off_days: Annotated[int, whole(1, 365)] = key(
         14, "Days until a task runs again after its pull request was closed; doubles each time."
     )
-    dashboard: Truth = key(True, "Keep an issue that lists the tasks and their last results.")
+    dashboard: bool = key(True, "Keep an issue that lists the tasks and their last results.")
 
 
 _WORKFLOW = line(
@@ -118,9 +119,9 @@ class Policy:
         (), "Servers that tests need; they start inside the sandbox, anew in each round."
     )
     bring: Folders = key((), "Folders from earlier workflow steps to copy into the sandbox.")
-    history: Annotated[int | Literal["full"], whole(1, 1_000_000), word("full", "full")] = key(
-        1, "Commits in the work tree's git history; `full` for tools that compute a version from git."
-    )
+    history: Annotated[
+        int | Literal["full"], Kind(lambda _: int_schema(ge=1, le=1_000_000)), word("full", "full")
+    ] = key(1, "Commits in the work tree's git history; `full` for tools that compute a version from git.")
     model: Model = key("", "The model of runs in Actions, unless the request or the workflow names one.")
     models: Annotated[Mapping[Model, Annotated[ModelOverride, Override()]], FROZEN] = key(
         None,
@@ -137,7 +138,7 @@ class Policy:
     )
     diagnostics: DiagnosticsPolicy = key(DiagnosticsPolicy(), "Language servers and checkers.")
     pull_request: PullRequestPolicy = key(PullRequestPolicy(), "How pull requests are made.")
-    push_to_head: Truth = key(False, "Put a fix on a pull request onto its own branch, fast-forward only.")
+    push_to_head: bool = key(False, "Put a fix on a pull request onto its own branch, fast-forward only.")
     forks: Literal["suggestions", "pull_request", "push"] = key(
         "suggestions", "What a fix on a fork's pull request becomes."
     )
@@ -149,7 +150,7 @@ class Policy:
         frozenset(), "The verbs that outsiders may use in threads that they opened."
     )
     triggers: TriggersPolicy = key(TriggersPolicy(), "Events other than comments that start a run.")
-    replies: Truth = key(
+    replies: bool = key(
         False, "Take replies to the bot as commands without /agent, if it acts as a GitHub App."
     )
     maintenance: MaintenancePolicy = key(MaintenancePolicy(), "Limits of scheduled tasks.")

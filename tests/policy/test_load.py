@@ -150,12 +150,12 @@ PROBLEMS = {
     ),
     "checks: [{name: x}]": "1:10: this has no `command`: a shell command",
     "checks: [{name: a, command: b}, {name: a, command: c}]": "1:33: a second check has the name `a`",
-    "checks: [{command: a, timeout: '5'}]": (
-        "1:32: expected a time of at most 21,600 seconds, as in 90, 90s, 5m or 1h, found `5` in quotes"
+    "checks: [{command: a, timeout: '5d'}]": (
+        "1:32: expected a time of at most 21,600 seconds, as in 90, 90s, 5m or 1h, found `5d` in quotes"
     ),
     "checks: [{command: a, timout: 5}]": "1:23: unknown key `timout`; the nearest known one is `timeout`",
     "setup: [{command: ''}]": "1:19: this is no command",
-    "setup:\n  -\n": "2:4: expected a shell command, found nothing",
+    "setup:\n  -\n": "2:4: this is no command",
     "bring: [../x]": "1:9: expected a folder inside the repository, relative to its root",
     "bring: [.git/hooks]": "1:9: the repository's .git is never brought in",
     "tiers: {maintaner: {}}": "1:9: unknown key `maintaner`; the nearest known one is `maintainer`",
@@ -170,14 +170,15 @@ PROBLEMS = {
         "1:22: expected all, or a list, each one of fix, plan, approve, review, explain, continue, "
         "retry, stop, status, help, found `fix`"
     ),
-    "tiers: {bot: {turns: 010}}": "1:22: expected a whole number from 0 to 1,000, found `010`",
-    "tiers: {bot: {turns: '5'}}": "1:22: expected a whole number from 0 to 1,000, found `5` in quotes",
+    "tiers: {bot: {turns: 0x10}}": "1:22: expected a whole number from 0 to 1,000, found `0x10`",
+    "tiers: {bot: {turns: }}": "1:22: expected a whole number from 0 to 1,000, found nothing",
+    "budget: {usd: nan}": "1:15: expected a number from 0 to 1,000, found `nan`",
     "budget: {usd: -1}": "1:15: expected a number from 0 to 1,000, found `-1`",
     "tiers: {bot: {egress: [pip]}}": ("1:24: `pip` is not one of python, node, go, rust, java, ruby, dotnet"),
     "tiers: {bot: {egress: [go, go]}}": "1:28: `go` is listed twice",
     "budget: 5": "1:9: expected a mapping of keys, found `5`",
     "on_deny: halt": "1:10: `halt` is not one of continue, stop",
-    "pull_request: {draft: yes}": "1:23: expected always, or true or false, found `yes`",
+    "pull_request: {draft: maybe}": "1:23: expected always, or true or false, found `maybe`",
     "options: {models: [gpt]}": (
         "1:20: expected provider/name, as in anthropic/claude-sonnet-5-5 or openai/*, found `gpt`"
     ),
@@ -205,7 +206,7 @@ PROBLEMS = {
     "triggers: {labels: {a: stop}}": ("1:24: `stop` is not one of fix, plan, review, explain"),
     "triggers: {assignee: '@bot'}": "1:22: expected the login of an account, without @, found `@bot` in quotes",
     "model: gpt": "1:8: expected provider/name, as in anthropic/claude-sonnet-5-5, found `gpt`",
-    "model:": "1:7: expected provider/name, as in anthropic/claude-sonnet-5-5, found nothing",
+    "model:": "1:7: this is empty",
     "rules: !!python/object:a.b x": "1:8: the tag python/object:a.b means nothing here; leave it out",
     "model: !mine x": "1:8: the tag !mine means nothing here; leave it out",
     "<<: {version: 1}": (
