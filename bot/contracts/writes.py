@@ -7,8 +7,7 @@ A proposal names no repository: it is always the request's. `bot.policy.writes` 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass
 from typing import Literal
 
 MAX_WRITES = 200
@@ -109,15 +108,8 @@ class WriteCaps:
     close_pulls: int = 0
     edit: int = 0
 
-    def capped_by(self, other: WriteCaps) -> WriteCaps:
-        """Return the smaller value of each cap."""
-        return WriteCaps(**{name: min(most, getattr(other, name)) for name, most in self.each()})
-
-    def each(self) -> Iterator[tuple[str, int]]:
-        return ((field.name, getattr(self, field.name)) for field in fields(self))
-
     def __bool__(self) -> bool:
-        return any(most for _, most in self.each())
+        return any(astuple(self))
 
 
 def cap_name(write: Write, *, is_pull_request: bool) -> str:

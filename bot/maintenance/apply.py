@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 
 from bot.contracts.request import Request, Tier
-from bot.contracts.writes import WriteCaps
 from bot.maintenance.task import Task
 from bot.policy.limits import Budget
 from bot.policy.rule import WRITING_TOOLS, Effect, PathRule
 from bot.policy.tiers import least
 from bot.policy.values import Policy
-from bot.policy.writes import VERBS, Allowance, ThreadConditions, caps_of
+from bot.policy.writes import VERBS, WRITING_TIERS, Allowance
 
 
 def with_task_instruction(request: Request, task: Task) -> Request:
@@ -53,36 +52,19 @@ def _smaller_budget(first: Budget, second: Budget) -> Budget:
 
 
 def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowance | None:
-    """Return what a run may write on threads, or `None` for nothing, by task or verb, tier and policy. The same for
-    the model's proposals and for publishing."""
-    caps = caps_of(policy.writes.caps, request.actor.tier)
+    """Return what a run may write on threads, or `None` for nothing. The same for the model's proposals and for
+    publishing."""
+    if request.actor.tier not in WRITING_TIERS:
+        return None
     triggers = frozenset(policy.triggers.labels)
     if request.task:
-        if task is None or task.writes is None:
+        if task is None or task.writes is None or not task.writes.caps:
             return None
-        caps, labels = caps.capped_by(task.writes.caps), task.writes.labels
-        return Allowance(caps, _threads(request), labels, triggers=triggers) if caps else None
-    caps = caps.capped_by(VERBS.get(request.verb, WriteCaps()))
-    if request.verb not in policy.writes.verbs or request.thread is None or not caps:
+        return Allowance(task.writes.caps, _threads(request), task.writes.labels, triggers=triggers)
+    if request.verb not in policy.writes.verbs or request.thread is None:
         return None
     threads = {request.thread.number: request.thread.is_pull_request}
-    return Allowance(caps, threads, policy.writes.labels, _review_threads(request), triggers)
-
-
-def standing_of(task: Task | None) -> ThreadConditions:
-    """Return the conditions that a thread must meet when the task writes on it. Requests of people have none."""
-    if task is None or task.threads is None or task.writes is None:
-        return ThreadConditions()
-    threads, writes = task.threads, task.writes
-    return ThreadConditions(
-        threads.state,
-        threads.kind,
-        threads.labels,
-        threads.without,
-        threads.idle_days,
-        writes.labels,
-        writes.close_after_days,
-    )
+    return Allowance(VERBS[request.verb], threads, policy.writes.labels, _review_threads(request), triggers)
 
 
 def _threads(request: Request) -> Mapping[int, bool]:

@@ -21,7 +21,6 @@ from bot.policy.limits import Budget
 from bot.policy.problems import Location
 from bot.policy.publishing import Label
 from bot.policy.running import Checks, Folders
-from bot.policy.writes import HIGHEST
 from bot.verbs import registry
 
 FOLDER = ".github/agent"
@@ -66,11 +65,11 @@ class TaskWrites:
     It closes a thread only `close_after_days` after its own comment, without activity since.
     """
 
-    comment: Annotated[int, whole(0, HIGHEST.comment)] = 0
-    label: Annotated[int, whole(0, HIGHEST.label)] = 0
-    close: Annotated[int, whole(0, HIGHEST.close)] = 0
-    close_pulls: Annotated[int, whole(0, HIGHEST.close_pulls)] = 0
-    edit: Annotated[int, whole(0, HIGHEST.edit)] = 0
+    comment: Annotated[int, whole(0, 50)] = 0
+    label: Annotated[int, whole(0, 100)] = 0
+    close: Annotated[int, whole(0, 25)] = 0
+    close_pulls: Annotated[int, whole(0, 10)] = 0
+    edit: Annotated[int, whole(0, 10)] = 0
     labels: Annotated[tuple[Label, ...], _labels(20, MAX_LABEL)] = ()
     close_after_days: _Days = 14
 

@@ -26,7 +26,7 @@ from bot.policy.kinds import (
 )
 from bot.policy.problems import KEY
 from bot.policy.protected import SERVICES
-from bot.policy.writes import HIGHEST, VERBS, is_ours
+from bot.policy.writes import VERBS, is_ours
 from bot.verbs.registry import STANDING_ALONE
 
 
@@ -108,33 +108,14 @@ Label = Annotated[Line, AfterValidator(_not_ours)]
 
 @dataclass(frozen=True, slots=True)
 class WritesPolicy:
-    """What runs may write on threads. The numbers stand in for the tier's; `verbs` may write without a task, and set
-    `labels`."""
+    """What runs may write on threads: `verbs` may write without a task, and set `labels`."""
 
-    comment: Annotated[int, whole(0, HIGHEST.comment)] | None = key(None, "Comments of one run at most.")
-    reply: Annotated[int, whole(0, HIGHEST.reply)] | None = key(
-        None, "Replies to review comments of one run at most."
-    )
-    label: Annotated[int, whole(0, HIGHEST.label)] | None = key(
-        None, "Labels that one run adds or removes at most."
-    )
-    close: Annotated[int, whole(0, HIGHEST.close)] | None = key(None, "Issues that one run closes at most.")
-    close_pulls: Annotated[int, whole(0, HIGHEST.close_pulls)] | None = key(
-        None, "Pull requests that one run closes at most."
-    )
-    edit: Annotated[int, whole(0, HIGHEST.edit)] | None = key(None, "Issues that one run edits at most.")
     verbs: frozenset[Annotated[str, one_of(tuple(VERBS))]] = key(
         frozenset(), "Verbs that may write in their own thread, without a task."
     )
     labels: Annotated[tuple[Label, ...], AfterValidator(_distinct)] = key(
         (), "Labels that these verbs may add and remove."
     )
-
-    @property
-    def caps(self) -> Mapping[str, int]:
-        """Return the numbers by the names of `WriteCaps`."""
-        numbers = {name: getattr(self, name) for name, _ in HIGHEST.each()}
-        return {name: number for name, number in numbers.items() if number is not None}
 
 
 @dataclass(frozen=True, slots=True)

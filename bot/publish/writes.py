@@ -36,13 +36,14 @@ from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.maintenance.apply import allowance_of, standing_of
+from bot.maintenance.apply import allowance_of
 from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
+from bot.maintenance.thread_fit import mismatch
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
-from bot.policy.writes import Allowance, ThreadConditions, mismatch, refusal
+from bot.policy.writes import Allowance, refusal
 from bot.publish.body.title_and_footer import Links
 from bot.publish.bundle.write import Bundle
 from bot.publish.context import PublishContext, make_bare
@@ -138,7 +139,7 @@ def _unfit(write: Write, thread: _Thread, proposed: ValidatedWrites, github: Git
     if proposed.outcome.request.task and opened_by_us(thread.issue, thread.me):
         return "it was opened by this bot"
     since = proposed.known.get(write.number, proposed.since)
-    if why := mismatch(write, thread.state, proposed.rules, at=_now(), since=since):
+    if why := mismatch(write, thread.state, proposed.task, at=_now(), since=since):
         return why
     if isinstance(write, AddReply):
         thread_now = github.review_thread(proposed.outcome.request.repository, write.number, write.comment_id)
@@ -202,8 +203,8 @@ def count_made(bundle: Bundle, repository: str, host_of: Callable[[str], GitHub]
     if bundle.writes is None:
         return 0
     request = replace(bundle.outcome.request, repository=repository)
-    outcome, rules = replace(bundle.outcome, request=request), ThreadConditions()
-    proposed = ValidatedWrites(outcome, bundle.writes.writes, {}, rules, outcome.started_at, {}, Links())
+    outcome = replace(bundle.outcome, request=request)
+    proposed = ValidatedWrites(outcome, bundle.writes.writes, {}, None, outcome.started_at, {}, Links())
     try:
         github = host_of(repository)
         threads = {number: _read_thread(proposed, github, number) for number in _by_thread(proposed.writes)}
@@ -221,7 +222,7 @@ class ValidatedWrites:
     outcome: Outcome
     writes: tuple[Write, ...]
     threads: Mapping[int, bool]
-    rules: ThreadConditions
+    task: Task | None
     since: str
     known: Mapping[int, str]
     links: Links
@@ -250,9 +251,7 @@ def validate_writes(context: PublishContext) -> ValidatedWrites | None:
     # GitHub's times are whole seconds, so activity in the second of the reading is compared with what was read.
     triaged = request.triage.threads if request.triage else ()
     known = {one.state.number: one.state.quiet_since for one in triaged}
-    return ValidatedWrites(
-        outcome, writes.writes, allowance.threads, standing_of(task), since, known, context.links
-    )
+    return ValidatedWrites(outcome, writes.writes, allowance.threads, task, since, known, context.links)
 
 
 def _load_rules(context: PublishContext) -> tuple[Policy, Task | None]:

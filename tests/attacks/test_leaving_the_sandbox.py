@@ -153,7 +153,7 @@ thread_author: [review, explain, plan]
 triggers: {labels: {owned: fix}, assignee: mallory, failed_runs: true}
 replies: true
 maintenance: {open_pulls: 100}
-writes: {comment: 50, close: 25, verbs: [fix, review], labels: [owned]}
+writes: {verbs: [fix, review], labels: [owned]}
 diff: {binaries: ["**"], links: ["**"]}
 dangerous: {allow: [sudo]}
 sandbox: {limits: {memory: 65536, processes: 10000, disk: 65536}}

@@ -14,7 +14,6 @@ from bot.contracts.writes import (
     EditThread,
     RemoveLabel,
     Write,
-    WriteCaps,
     Writes,
     cap_name,
     text_problem,
@@ -95,10 +94,3 @@ def test_what_counts_as_what() -> None:
     assert cap_name(CloseThread(1), is_pull_request=False) == "close"
     assert cap_name(CloseThread(1), is_pull_request=True) == "close_pulls"
     assert cap_name(EditThread(1, "a"), is_pull_request=True) == "edit"
-
-
-def test_the_smaller_cap_of_each_kind_holds() -> None:
-    both = WriteCaps(comment=5, label=2).capped_by(WriteCaps(comment=3, label=9, close=1))
-    assert both == WriteCaps(comment=3, label=2)
-    assert both
-    assert not WriteCaps()

@@ -272,9 +272,9 @@ def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) 
     assert said[1].startswith("Since it is one line.")
 
 
-def test_a_lower_cap_of_the_policy_counts_now(world: World) -> None:
+def test_a_lower_cap_of_the_tasks_file_counts_now(world: World) -> None:
     bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
-    world.forge.commit(REPO, {".github/agent.yml": "writes: { comment: 0 }"})
+    world.forge.commit(REPO, {".github/agent/keeper.md": TASK.replace("comment: 2", "comment: 0")})
     with pytest.raises(PublishError, match="no write of the kind `comment`"):
         world.publish(bundle)
 

@@ -12,9 +12,8 @@ from bot.contracts.threads import CommentData, IssueData, TextKind
 from bot.events.event_request import is_own
 from bot.events.thread_text import TextCleaner, ThreadHtml
 from bot.github.client import GitHub
-from bot.maintenance.apply import standing_of
 from bot.maintenance.task import Task, ThreadFilter
-from bot.policy.writes import days_between, is_idle, may_close
+from bot.maintenance.thread_fit import days_between, is_idle, reason_not_to_close
 from bot.publish.thread.history import opened_by_us, thread_state
 
 # In characters; about a quarter as many tokens.
@@ -86,7 +85,7 @@ def _matching_issues(
     if not selection.idle_days:
         yield from islice(github.issues(repository, state, labels), MOST_LISTED)
         return
-    for label in standing_of(task).own_labels:
+    for label in task.writes.labels if task.writes else ():
         yield from islice(github.issues(repository, state, (*labels, label)), MOST_LISTED)
     for issue in islice(github.issues(repository, state, labels, quietest=True), MOST_LISTED):
         if days_between(issue.updated_at, at) < selection.idle_days:
@@ -97,14 +96,15 @@ def _matching_issues(
 def _needs_writes(state: ThreadState, task: Task, at: str) -> bool:
     """Whether there may be something to do: where something has happened, a label of the task's may have to go; where
     the task has spoken and nobody has answered, the time to close may have come."""
-    rules = standing_of(task)
-    if not is_idle(state, rules, at):
-        own = {label.casefold() for label in rules.own_labels}
+    threads, writes = task.threads, task.writes
+    if threads is None or writes is None:
+        return False
+    if not is_idle(state, threads, at):
+        own = {label.casefold() for label in writes.labels}
         return bool(own & {label.casefold() for label in state.labels})
     if not state.told_at or state.answered:
         return True
-    closes = task.writes is not None and bool(task.writes.caps.close or task.writes.caps.close_pulls)
-    return closes and may_close(state, rules, at)
+    return bool(writes.close or writes.close_pulls) and not reason_not_to_close(state, writes, at)
 
 
 def _thread(

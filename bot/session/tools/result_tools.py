@@ -24,10 +24,11 @@ from bot.contracts.review import Review
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.writes import Write, Writes, describe_write, texts_of
 from bot.gate.secrets import withhold_if_secret
-from bot.maintenance.apply import allowance_of, standing_of
+from bot.maintenance.apply import allowance_of
 from bot.maintenance.task import Task
+from bot.maintenance.thread_fit import mismatch
 from bot.policy.values import Policy
-from bot.policy.writes import mismatch, refusal
+from bot.policy.writes import refusal
 from bot.verbs.record import Profile
 
 _NOTHING = Description()
@@ -125,7 +126,7 @@ def propose_writes(
     policy: Policy, request: Request, task: Task | None, write_line: Callable[[lines.Record], None]
 ) -> ProposeWrite | None:
     """The tool that proposes writes on threads; `None` if the run may write nothing. Journals every proposal."""
-    allowance, rules = allowance_of(policy, request, task), standing_of(task)
+    allowance = allowance_of(policy, request, task)
     if allowance is None:
         return None
     triage = request.triage
@@ -137,7 +138,7 @@ def propose_writes(
         if secret := withhold_if_secret("\n".join(texts_of(write))):
             return f"The text was {secret}. Say it without."
         seen = states.get(write.number)
-        if triage and seen and (why := mismatch(write, seen, rules, at=triage.at)):
+        if triage and seen and (why := mismatch(write, seen, task, at=triage.at)):
             return f"Not on #{write.number}: {why}."
         return ""
 

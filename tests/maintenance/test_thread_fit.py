@@ -1,0 +1,66 @@
+"""When a write fits its thread: by the conditions of the task, and each reason why not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.contracts.request import ThreadState
+from bot.contracts.writes import AddComment, AddLabel, CloseThread, RemoveLabel, Write
+from bot.maintenance.task import Task, TaskWrites, ThreadFilter
+from bot.maintenance.thread_fit import mismatch
+
+THREADS = ThreadFilter(without=("pinned",), idle_days=60)
+TASK = Task("keeper", "Look.", threads=THREADS, writes=TaskWrites(labels=("stale",)))
+NOW = "2026-06-30T12:00:00Z"
+QUIET = ThreadState(7, False, "open", False, ("bug",), "2026-03-01T00:00:00Z")
+TOLD = replace(QUIET, told_at="2026-06-10T00:00:00Z", labels=("stale",))
+ANSWERED = replace(TOLD, quiet_since="2026-06-11T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("write", "seen", "why"),
+    [
+        (AddComment(7, "a"), QUIET, ""),
+        (AddLabel(7, "stale"), QUIET, ""),
+        (AddLabel(7, "stale"), TOLD, "taken off by somebody"),
+        (AddLabel(7, "stale"), replace(TOLD, told_at="2026-06-30T00:00:00Z"), ""),
+        (CloseThread(7), replace(TOLD, labels=("bug",)), "does not carry a label of this task's"),
+        (AddComment(7, "a"), replace(QUIET, locked=True), "locked"),
+        (RemoveLabel(7, "stale"), replace(QUIET, locked=True), "locked"),
+        (AddComment(7, "a"), replace(QUIET, state="closed"), "closed now"),
+        (AddComment(7, "a"), replace(QUIET, labels=("Pinned",)), "has the label `pinned`"),
+        (
+            AddComment(7, "a"),
+            replace(QUIET, is_pull_request=True),
+            "a pull request, and the task is about issues",
+        ),
+        (AddComment(7, "a"), replace(QUIET, quiet_since="2026-06-01T00:00:00Z"), "within 60 days"),
+        (AddComment(7, "a"), TOLD, "a comment of this task's already"),
+        (CloseThread(7), QUIET, "it has not yet"),
+        (CloseThread(7), TOLD, ""),
+        (CloseThread(7), replace(TOLD, told_at="2026-06-20T00:00:00Z"), "that was on 2026-06-20"),
+        (CloseThread(7), ANSWERED, "within 60 days"),
+        (RemoveLabel(7, "stale"), ANSWERED, ""),
+        (AddComment(7, "a"), ANSWERED, "within 60 days"),
+    ],
+)
+def test_a_thread_must_stand_as_the_task_says(write: Write, seen: ThreadState, why: str) -> None:
+    said = mismatch(write, seen, TASK, at=NOW)
+    assert why in said
+    assert bool(why) == bool(said)
+
+
+def test_an_answer_is_an_answer_even_where_no_idle_time_is_asked_for() -> None:
+    task = replace(TASK, threads=replace(THREADS, idle_days=0))
+    assert "since this task commented" in mismatch(CloseThread(7), ANSWERED, task, at=NOW)
+    assert mismatch(AddComment(7, "a"), ANSWERED, task, at=NOW) == ""
+    assert mismatch(CloseThread(7), QUIET, replace(task, writes=TaskWrites(close_after_days=0)), at=NOW) == ""
+
+
+def test_what_happened_after_the_run_looked_was_not_thought_of() -> None:
+    since = "2026-02-01T00:00:00Z"
+    assert "since the run looked" in mismatch(AddLabel(7, "stale"), QUIET, TASK, at=NOW, since=since)
+    assert mismatch(RemoveLabel(7, "stale"), QUIET, TASK, at=NOW, since=since) == ""
+    assert mismatch(AddComment(7, "a"), QUIET, None, at=NOW, since="2026-03-01T00:00:00Z") == ""
