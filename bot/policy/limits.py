@@ -56,6 +56,11 @@ class TierPolicy:
     output: Output | None = key(None, "Output of the agent's commands in one run at most, in MiB.")
     egress: Egress = key((), "Package registries that the sandbox can reach, by preset.")
 
+    @property
+    def runs_commands(self) -> bool:
+        """Whether the model may run commands."""
+        return self.commands != 0 and self.output != 0
+
 
 def default_tiers() -> Mapping[Tier, TierPolicy]:
     """Return the limits of one run by tier, and the runs a day. A person at their own terminal has a maintainer's.

@@ -1,50 +1,23 @@
-"""The budget of one run."""
+"""The limits of one run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from bot.contracts.request import Tier
+from bot.policy.limits import TierPolicy
 from bot.policy.values import Policy
 
 Limit = TypeVar("Limit", int, float)
 
-_MIB = 1024 * 1024
 
-
-@dataclass(frozen=True, slots=True)
-class RunBudget:
-    """What one run may use. `output` is what its commands may print together, in bytes. `usd_a_day` is what the
-    requesting person may spend within a day, this run included. `None` is no limit."""
-
-    usd: float
-    turns: int
-    minutes: float
-    tokens: int | None = None
-    commands: int | None = None
-    output: int | None = None
-    usd_a_day: float | None = None
-
-    @property
-    def runs_commands(self) -> bool:
-        """Whether the model may run commands."""
-        return self.commands != 0 and self.output != 0
-
-
-def run_budget(policy: Policy, tier: Tier, requested_usd: float | None = None) -> RunBudget:
-    """Return the lowest applicable limits. `requested_usd` is the request's `--budget`, which only lowers the limit."""
+def run_budget(policy: Policy, tier: Tier, requested_usd: float | None = None) -> TierPolicy:
+    """Return the tier's limits, lowered by those of all runs and by `requested_usd`, the request's `--budget`."""
     own, caps = policy.tiers[tier], policy.budget
-    output = least(own.output, caps.output)
-    return RunBudget(
-        usd=min(limit for limit in (own.usd, caps.usd, requested_usd) if limit is not None),
-        turns=min(limit for limit in (own.turns, caps.turns) if limit is not None),
-        minutes=min(limit for limit in (own.minutes, caps.minutes) if limit is not None),
-        tokens=least(own.tokens, caps.tokens),
-        commands=least(own.commands, caps.commands),
-        output=None if output is None else int(output * _MIB),
-        usd_a_day=own.usd_a_day,
-    )
+    names = ("usd", "turns", "minutes", "tokens", "commands", "output")
+    lowered: dict[str, Any] = {name: least(getattr(own, name), getattr(caps, name)) for name in names}
+    return replace(own, **lowered | {"usd": least(lowered["usd"], requested_usd)})
 
 
 def least(one: Limit | None, other: Limit | None) -> Limit | None:

@@ -35,6 +35,8 @@ from bot.session.tools.toolbox import CallTracker, RunToolbox
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
 
+_MIB = 1024 * 1024
+
 
 def new_conversation(
     run: Run, parts: Parts, models: RunModels, model: ConversationModel, resumed: Resumed | None
@@ -84,7 +86,8 @@ def new_conversation(
 def _limits(run: Run) -> RunLimits:
     budget = run.budget
     turns = min(budget.turns, run.profile.turns or budget.turns)
-    printed = (budget.commands, budget.output) if budget.runs_commands else (None, None)
+    output = None if budget.output is None else int(budget.output * _MIB)
+    printed = (budget.commands, output) if budget.runs_commands else (None, None)
     return RunLimits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
 
 

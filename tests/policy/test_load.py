@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.policy.publishing import Identity, PullRequestPolicy, ReviewPolicy
 from bot.policy.running import CheckSpec, SetupStep
-from bot.policy.tiers import RunBudget, run_budget
+from bot.policy.tiers import run_budget
 from bot.policy.values import MaintenancePolicy, Policy
 from bot.verbs.registry import NAMES
 
@@ -274,9 +275,9 @@ def test_no_text_makes_the_reader_raise_anything_else(text: str) -> None:
 
 def test_a_run_gets_the_least_of_all_limits() -> None:
     policy = load_policy("budget: {usd: 3, minutes: 60, tokens: 9, commands: 900, output: 0.5}")
-    assert run_budget(policy, Tier.MAINTAINER) == RunBudget(
-        3, 80, 30, tokens=9, commands=500, output=512 * 1024
-    )
+    own = policy.tiers[Tier.MAINTAINER]
+    assert run_budget(policy, Tier.MAINTAINER) == replace(own, usd=3, tokens=9, output=0.5)
+    assert (own.turns, own.minutes, own.commands) == (80, 30, 500)
 
 
 def test_what_a_person_may_spend_within_a_day_is_their_tiers() -> None:

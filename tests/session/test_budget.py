@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Status, StopReason, exit_code
-from bot.policy.tiers import RunBudget
+from bot.contracts.request import Tier
+from bot.policy.limits import default_tiers
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Turn
 from tests.support.stage import Stage
@@ -53,6 +56,7 @@ def test_a_run_that_is_given_no_commands_goes_on_without_them(stage: Stage) -> N
 
 @pytest.mark.slow
 def test_commands_that_may_print_nothing_are_none() -> None:
-    assert not RunBudget(1, 1, 1, output=0).runs_commands
-    assert RunBudget(1, 1, 1, commands=1, output=1).runs_commands
-    assert RunBudget(1, 1, 1).runs_commands
+    limits = default_tiers()[Tier.MAINTAINER]
+    assert not replace(limits, output=0).runs_commands
+    assert not replace(limits, commands=0).runs_commands
+    assert replace(limits, commands=None, output=None).runs_commands

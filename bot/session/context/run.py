@@ -25,7 +25,8 @@ from bot.contracts.sandbox import SandboxInfo
 from bot.contracts.writes import Writes
 from bot.gate.disguised_secrets import Detector
 from bot.maintenance.apply import with_task_instruction
-from bot.policy.tiers import RunBudget, run_budget
+from bot.policy.limits import TierPolicy
+from bot.policy.tiers import run_budget
 from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory
@@ -153,7 +154,7 @@ class Run(RunSpec):
         return self.checkout.policy_sha or self.checkout.base_sha
 
     @property
-    def budget(self) -> RunBudget:
+    def budget(self) -> TierPolicy:
         return run_budget(self.policy, self.tier, self.budget_usd)
 
     @property
