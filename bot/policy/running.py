@@ -105,15 +105,6 @@ _FOLDER: JsonSchema = {
 Folders = Annotated[tuple[Annotated[Line, AfterValidator(_folder), WithJsonSchema(_FOLDER)], ...], Field()]
 
 
-@dataclass(frozen=True, slots=True)
-class StopHookPolicy:
-    """What is reported to the model when it ends."""
-
-    todos: bool = key(True, "Report open items of its to-do list.")
-    diagnostics: bool = key(True, "Report files that no longer parse, and new errors.")
-    checks: bool = key(True, "Report checks that fail with its change.")
-
-
 # Only the loader checks characters beyond ASCII: \w differs between regular expression dialects.
 _NAME = r"[^\u0000-,/:-@\[-^`{-\u007f]{1,100}"
 _File = Annotated[
@@ -130,9 +121,6 @@ _File = Annotated[
 class AgentPolicy:
     """`instructions` are names of files whose text goes into the first message."""
 
-    stop_hook: StopHookPolicy = key(
-        StopHookPolicy(), "What the model reads when it ends its turn with open work, at most twice."
-    )
     instructions: Annotated[tuple[_File, ...], Field(max_length=10), ONCE] = key(
         ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"),
         "Names of instruction files, read from the base: in each folder the first that is not empty.",

@@ -132,7 +132,7 @@ class Policy:
     model_settings: ModelSettingsPolicy = key(
         ModelSettingsPolicy(), "Effort, fallback and small model, for all runs or by verb, tier and task."
     )
-    agent: AgentPolicy = key(AgentPolicy(), "Instructions for the agent and its stop hook.")
+    agent: AgentPolicy = key(AgentPolicy(), "Instructions for the agent.")
     attachments: AttachmentsPolicy = key(
         AttachmentsPolicy(), "Pictures and files of a thread that the model receives."
     )

@@ -25,7 +25,6 @@ from bot.evidence.problems import new_errors, new_errors_message
 from bot.gate.errors import OutOfCapacity, quoted_path
 from bot.gate.verdict import Verdict
 from bot.parsing.parser import ParseError, Parser
-from bot.policy.running import StopHookPolicy
 from bot.run.parts import Parts
 from bot.session.context.profiles import FINAL
 from bot.session.context.run import Run
@@ -153,8 +152,8 @@ class StopHook:
             yield refused
         if self.run.profile.read_only:
             return
-        policy, described = self.run.policy.agent.stop_hook, bool(self.results.describe.description.title)
-        if policy.todos and not described and self.results.todo.open and self._first_time("todos"):
+        described = bool(self.results.describe.description.title)
+        if not described and self.results.todo.open and self._first_time("todos"):
             yield OPEN_ITEMS.format(items=render_list(self.results.todo.items))
         # Files that the policy withholds were reported at each write.
         verdict = self.parts.gate.verdict()
@@ -169,27 +168,26 @@ class StopHook:
             yield self.run.redact(WITHHELD.format(rows="\n".join(rows)))
         if not verdict.files:
             return
-        looks = policy.diagnostics and self._first_time(("files", verdict.tree_sha))
+        looks = self._first_time(("files", verdict.tree_sha))
         if looks and (broken := broken_files(self.run.checkout, verdict)):
             yield self.run.redact(NEW_ERRORS.format(errors=quoted_lines("\n".join(broken[:_MAX_ROWS]))))
-        if policy.checks or policy.diagnostics:
-            yield from self._rounds_with_change(verdict.tree_sha, policy)
+        yield from self._rounds_with_change(verdict.tree_sha)
 
     def _first_time(self, what: object) -> bool:
         new = what not in self._reported
         self._reported.add(what)
         return new
 
-    def _rounds_with_change(self, tree_sha: str, policy: StopHookPolicy) -> Iterator[str]:
+    def _rounds_with_change(self, tree_sha: str) -> Iterator[str]:
         """Failing checks and errors of checkers, once for each tree."""
         if not self.parts.rounds.has_work or self.run.profile.unrun or not self._first_time(tree_sha):
             return
         bad = failing(self.parts.rounds.results(tree_sha), self.run.for_model.instruction)
         if self.run.stop.fired:
             return
-        if policy.diagnostics and (problems := self._new_problems(tree_sha)):
+        if problems := self._new_problems(tree_sha):
             yield self.run.redact(problems)
-        if policy.checks and bad:
+        if bad:
             yield self.run.redact(failing_checks_message(bad))
 
     def _new_problems(self, tree_sha: str) -> str:

@@ -141,7 +141,7 @@ history: full
 model: openai/owned
 models: {anthropic/claude-sonnet-5-5: {price: {input: 0, output: 0}}}
 model_settings: {fallback: [openai/gpt-6.2-sol], small: openai/gpt-6-luna}
-agent: {instructions: [OWNED.md], stop_hook: {checks: false}}
+agent: {instructions: [OWNED.md]}
 attachments: {tiers: [maintainer, outsider]}
 diagnostics: {wait: 30s, servers: {ty: {command: touch owned-by-server}}, checkers: none}
 pull_request: {draft: false, keyword: Refs}

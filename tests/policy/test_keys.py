@@ -17,7 +17,6 @@ from bot.policy.running import (
     DiagnosticsPolicy,
     SandboxLimits,
     ServerPolicy,
-    StopHookPolicy,
 )
 from bot.policy.values import OptionsPolicy
 from bot.session.workspaces.start import in_bytes
@@ -45,18 +44,17 @@ diagnostics:
   servers: {ty: {command: .venv/bin/ty server}, biome: {off: true}}
   checkers: [ruff, mypy]
 """
-HOOK = "{todos: false, diagnostics: false, checks: false}"
 
 READ = [
     ("", "attachments.tiers", {Tier.MAINTAINER}),
     ("attachments: {}", "attachments.tiers", {Tier.MAINTAINER}),
     ("attachments: {tiers: [contributor, bot]}", "attachments.tiers", {Tier.CONTRIBUTOR, Tier.BOT}),
     ("attachments: {tiers: []}", "attachments.tiers", frozenset()),
-    ("", "agent", AgentPolicy(StopHookPolicy(True, True, True), INSTRUCTIONS)),
+    ("", "agent", AgentPolicy(INSTRUCTIONS)),
     (
-        f"agent: {{stop_hook: {HOOK}, instructions: [RULES.md]}}",
+        "agent: {instructions: [RULES.md]}",
         "agent",
-        AgentPolicy(StopHookPolicy(False, False, False), ("RULES.md",)),
+        AgentPolicy(("RULES.md",)),
     ),
     ("agent: {instructions: []}", "agent.instructions", ()),
     ("diagnostics: {}", "diagnostics", DiagnosticsPolicy(False, 2.0, {}, None)),
@@ -134,7 +132,7 @@ WRONG = [
     ("attachments: {tier: [bot]}", "`tier`"),
     ("attachments: {tiers: [schedule]}", "`schedule` is not one of"),
     ("attachments: {tiers: [bot, bot]}", "listed twice"),
-    ("agent: {stop_hok: {}}", "`stop_hok`"),
+    ("agent: {stop_hook: {}}", "`stop_hook`"),
     ("agent: {instructions: [../AGENTS.md]}", "expected the name of a file"),
     ("agent: {instructions: ['..']}", "expected the name of a file"),
     ("agent: {instructions: [A.md, A.md]}", "listed twice"),

@@ -35,9 +35,9 @@ def test_a_run_has_its_result_once_the_change_is_described(described: bool) -> N
 PLAN = {"title": "Round first", "steps": [{"text": "Round.", "paths": []}], "estimate_turns": 1}
 
 
-def _said(verb: str, results: ResultTools, policy: str = "") -> list[str]:
+def _said(verb: str, results: ResultTools) -> list[str]:
     """What a model hears that says twice that it is done, in a run that changed nothing."""
-    run: Any = SimpleNamespace(profile=profile_of_verb(verb), policy=load_policy(f"version: 1\n{policy}"))
+    run: Any = SimpleNamespace(profile=profile_of_verb(verb), policy=load_policy(None))
     gate = SimpleNamespace(verdict=lambda: Verdict("tree", b"", b"", (), ()))
     parts: Any = SimpleNamespace(review=None, gate=gate, rounds=SimpleNamespace(has_work=False))
     hook = StopHook(run, parts, results)
@@ -45,23 +45,16 @@ def _said(verb: str, results: ResultTools, policy: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("verb", "policy", "described", "is_told"),
-    [
-        ("fix", "", False, True),
-        ("fix", "", True, False),
-        ("fix", "agent: {stop_hook: {todos: false}}", False, False),
-        ("explain", "", False, False),
-    ],
+    ("verb", "described", "is_told"),
+    [("fix", False, True), ("fix", True, False), ("explain", False, False)],
 )
-def test_open_items_of_the_list_are_recalled_once(
-    verb: str, policy: str, described: bool, is_told: bool
-) -> None:
+def test_open_items_of_the_list_are_recalled_once(verb: str, described: bool, is_told: bool) -> None:
     results = ResultTools()
     items = [{"text": "Mend it", "status": "completed"}, {"text": "Say so", "status": "pending"}]
     results.todo({"items": items}, CancelToken())
     if described:
         results.describe({"title": "Round once", "summary": "At the end."}, CancelToken())
-    told = _said(verb, results, policy)
+    told = _said(verb, results)
     assert len(told) == is_told
     assert all("2. [ ] Say so" in text for text in told)
 
