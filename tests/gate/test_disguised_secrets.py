@@ -137,10 +137,11 @@ def _seconds(detector: Detector, text: str) -> float:
 
 
 def test_a_text_that_cannot_be_looked_through_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(data: bytes) -> str | None:
+    def broken(data: object) -> str | None:
         raise RuntimeError("out of memory for this expression")
 
-    monkeypatch.setattr(disguised_secrets, "credential_kind", broken)
+    for name in ("credential_kind", "without_credentials"):
+        monkeypatch.setattr(disguised_secrets, name, broken)
     detector = Detector(Redactor({}))
     why = "withheld: it could not be looked through for secrets (RuntimeError)"
     assert detector.withhold("words") == why
