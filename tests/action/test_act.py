@@ -17,7 +17,7 @@ from bot.environment.detect import detect
 from slash_forge.bundled import REPORTER
 from tests.support.act import Act, WorkflowRun
 from tests.support.apps import make_app
-from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps
+from tests.support.fix_script import EDITS, VIEW, fix_steps
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
@@ -98,17 +98,6 @@ def test_an_app_acts_in_place_of_the_jobs_token(stage: Stage, installed: Path) -
     assert ("my-app[bot]", "PATCH") in by
     assert ("github-actions[bot]", "PATCH") not in by
     assert not [line for line in [KEY, *app.key.splitlines()[1:-1]] if line in ran.log]
-
-
-def test_an_outsider_is_refused_before_anything_is_installed(stage: Stage) -> None:
-    with ModelServer([DONE]) as server:
-        ran = act(stage, server, warm_venv()).run("agent.yml", stage.ask("/agent fix this", REPORTER))
-        assert server.requests == []
-    assert ran.jobs == {"gate": "success"}, ran.log
-    assert "Install Slash Agent" not in steps(ran)
-    assert ran.artifacts == set()
-    assert len(stage.bot_comments()) == 1
-    assert stage.pulls() == []
 
 
 def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage) -> None:

@@ -90,11 +90,6 @@ def test_a_path_is_explained(explained: Callable[..., str]) -> None:
     ]
 
 
-def test_a_path_is_explained_for_another_tool(explained: Callable[..., str]) -> None:
-    ran = explained("--tier", "maintainer", "--path", "docs/api.md", "view")
-    assert ran == "allow: no rule matches, so the call is allowed\n"
-
-
 def test_a_command_is_explained(explained: Callable[..., str]) -> None:
     ran = explained("--tier", "contributor", "--command", "git push > log")
     assert "rule: rules[2] (agent.yml:8)" in ran
@@ -109,13 +104,6 @@ def test_a_built_in_rule_is_explained_with_how_to_lift_it(said: Callable[..., Sa
         "nearest allowed: `git diff`",
         "to allow it: `dangerous: {allow: [git-push]}` in the policy",
     ]
-
-
-def test_a_built_in_rule_knows_where_the_repository_is(said: Callable[..., Said]) -> None:
-    """The folder of the policy file is its repository."""
-    command = f"cd {Path.cwd()} && git push"
-    assert said("explain", "--command", command)[1].startswith("deny: ")
-    assert said("explain", "--command", "cd /usr && git push")[1].startswith("allow: ")
 
 
 def test_a_protected_path_is_the_gates_whatever_a_rule_says(explained: Callable[..., str]) -> None:

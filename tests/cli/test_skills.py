@@ -48,18 +48,6 @@ def test_list_as_json_says_where_each_is_from_and_what_was_left_out(tmp_path: Pa
     ]
 
 
-def test_list_says_why_a_skill_is_not_offered(tmp_path: Path) -> None:
-    files = {
-        f".claude/skills/{name}/SKILL.md": skill(f"name: {name}\ndescription: Says hello.\n{field}\n")
-        for name, field in (("ship", "disable-model-invocation: true"), ("web", "paths: src/**"))
-    }
-    ran = cli("skills", "list", "--for-model", "--repo", make_repository(tmp_path / "r", files))
-    assert "ship" not in ran.out
-    assert "web" not in ran.out
-    assert "the skill ship is not offered: only people start it" in ran.err
-    assert "the skill web is not offered: its field 'paths' limits its use" in ran.err
-
-
 def test_list_says_what_is_written_and_not_committed(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
     assert cli("skills", "list", "--repo", repo).err == ""

@@ -163,12 +163,6 @@ def test_a_tool_runs_under_the_policy_it_is_given(repo: Path, tmp_path: Path) ->
 # -- policy
 
 
-def test_a_repository_without_a_policy_has_the_built_in_one(tmp_path: Path) -> None:
-    ran = cli("policy", "explain", "--tier", "maintainer", "bash", '{"command": "ls"}', cwd=tmp_path)
-    assert ran.code == 0
-    assert ran.out.startswith("allow: ")
-
-
 def test_a_check_of_a_policy_that_is_not_there_says_which_one_holds(tmp_path: Path) -> None:
     ran = cli("policy", "check", cwd=tmp_path)
     assert ran == CommandResult(0, "There is no .github/agent.yml here, so the built-in policy holds.\n", "")

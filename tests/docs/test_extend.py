@@ -97,6 +97,7 @@ def sample(tmp_path: Path) -> Path:
     return sample_repository(tmp_path / "sample", checks=False)
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a_language_is_a_file_and_its_tests_run_before_and_after(tree: Tree, tmp_path: Path) -> None:
     tree.write("bot/ecosystems/elixir.py")
@@ -121,6 +122,7 @@ def test_a_language_is_a_file_and_its_tests_run_before_and_after(tree: Tree, tmp
     assert (check["before"]["exit_code"], check["after"]["exit_code"]) == (1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a_tool_is_a_description_and_a_file_and_rules_can_name_it(tree: Tree, sample: Path) -> None:
     tree.change(
@@ -138,6 +140,7 @@ def test_a_tool_is_a_description_and_a_file_and_rules_can_name_it(tree: Tree, sa
     assert "rules[0]" in refused["content"]
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a_provider_is_a_row(tree: Tree, sample: Path) -> None:
     tree.change("bot/providers/presets.py", '    "openrouter": Vendor(', EXAMPLES["bot/providers/presets.py"])
@@ -173,6 +176,7 @@ def test_an_event_is_a_reader(tree: Tree, tmp_path: Path) -> None:
     assert ran.stdout == "fix the linter 7 ann\n", ran.stderr
 
 
+@pytest.mark.slow
 def test_a_policy_key_is_a_field(tree: Tree, tmp_path: Path) -> None:
     tree.change(
         "bot/policy/publishing.py", '    keyword: Literal["Fixes", "Refs"]', EXAMPLES["PullRequestPolicy"]

@@ -84,6 +84,7 @@ def test_one_file_makes_a_verb_known_to_comments_help_policy_and_docs(tree: Path
     assert "| `audit` | answers here" in known["docs"]
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_the_verb_is_a_command_and_its_run_answers(tree: Path, tmp_path: Path) -> None:
     assert "answer a question about a local checkout" in in_tree(tree, "-m", "bot", "--help").stdout
