@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection, Sequence
 
 from bot.ecosystems.checker import is_in
@@ -67,18 +66,10 @@ def related_command(command: str, words: list[str], related: Related) -> str:
     options = [
         word for word in words[index + 1 :] if word in ("-v", "-q", "-b", "-f", "--verbose", "--buffer")
     ]
-    if len(options) == len(words) - index - 1:
-        named = [module.removesuffix(".py").replace("/", ".") for module in modules]
-        return command_line(command, index, [*options, *named])
-    return _discover_command(command, words, index, modules)
-
-
-def _discover_command(command: str, words: list[str], index: int, modules: Sequence[str]) -> str:
-    """Return `unittest discover -s tests` for one file; it takes one pattern."""
-    arguments = words[index + 1 :]
-    folder = arguments[2].strip("/") if len(arguments) == 3 and arguments[:2] == ["discover", "-s"] else None
-    names = [name for where, _, name in (module.rpartition("/") for module in modules) if where == folder]
-    return f"{command} -p {shlex.quote(names[0])}" if len(names) == 1 else ""
+    if len(options) < len(words) - index - 1:
+        return ""
+    named = [module.removesuffix(".py").replace("/", ".") for module in modules]
+    return command_line(command, index, [*options, *named])
 
 
 def _without_paths(words: Sequence[str], paths: Collection[str]) -> tuple[list[str], list[str]]:

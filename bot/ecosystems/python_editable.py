@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from bot.contracts.regular_files import read_regular
+
 _MAPPING = re.compile(r"^MAPPING\b[^=\n]*= *(\{[^{}]*\})", re.MULTILINE)
 _STRING = r"""('[^'\\\n]*+'|"[^"\\\n]*+")"""
 _PAIR = re.compile(rf"\s*+{_STRING}\s*+:\s*+{_STRING}\s*+")
@@ -32,9 +34,7 @@ def hooks(site: Path) -> Iterator[tuple[str, str]]:
             continue
         try:
             # A file that commands made may be a link or a pipe.
-            descriptor = os.open(site / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as file:
-                yield name, file.read(_LARGEST).decode("utf-8", "surrogateescape")
+            yield name, read_regular(site / name, _LARGEST).decode("utf-8", "surrogateescape")
         except OSError:
             continue
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from bot.contracts.regular_files import read_regular
+
 FOLDERS = (".venv", "venv", "env", ".conda")
 _LARGEST_POINTER = 4096
 
@@ -35,11 +37,9 @@ def outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> I
 def _pointer(file: Path) -> str:
     """The path of the project's interpreter in PDM's file."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return os.fsdecode(read_regular(file, _LARGEST_POINTER)).strip()
     except OSError:
         return ""
-    with open(descriptor, "rb") as opened:
-        return os.fsdecode(opened.read(_LARGEST_POINTER)).strip()
 
 
 def _of_poetry(top: Path, source: Mapping[str, str]) -> Iterator[str]:

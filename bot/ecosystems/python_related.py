@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from bot.contracts.regular_files import read_regular
 from bot.ecosystems.suite_files import named_as_test
 
 _MOST_FILES = 8_000
@@ -112,10 +113,8 @@ def _statements(content: bytes) -> Iterator[ast.AST]:
 
 def _imports(root: Path, path: str, packages: set[str]) -> Iterator[str]:
     """Yield the modules that a file imports; of `from a import b` both `a` and `a.b`."""
-    file = root / path
     try:
-        # To open a named pipe would wait for a writer.
-        content = file.read_bytes() if file.is_file() and file.stat().st_size <= _LARGEST else b""
+        content = read_regular(root / path, _LARGEST)
     except OSError:
         return
     own = next(iter(_module_names(path, packages)), "").split(".")

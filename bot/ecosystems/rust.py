@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.ecosystems.checker import ANY, PATH, Checker, table, topmost_with
+from bot.contracts.regular_files import read_regular
+from bot.ecosystems.checker import ANY, PATH, Checker, above, table, topmost_with
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
 from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.language_server import Server, server_beside
@@ -122,21 +122,15 @@ def _crates(root: Path, changed: Sequence[str]) -> list[str]:
     """The name of the package whose `Cargo.toml` is the nearest above each file."""
     names: dict[str, None] = {}
     for path in changed:
-        folder = os.path.dirname(path)
-        while True:
-            manifest = root / folder / "Cargo.toml"
+        for folder in above(path):
             try:
-                if manifest.is_symlink() or manifest.stat().st_size > _LARGEST_MANIFEST:
-                    break
-                name = tomllib.loads(manifest.read_text("utf-8")).get("package", {}).get("name")
-                if isinstance(name, str):
-                    names[name] = None
-                    break
-            except (OSError, ValueError, AttributeError, RecursionError):
-                pass
-            if not folder:
+                content = read_regular(root / folder / "Cargo.toml", _LARGEST_MANIFEST)
+                name = table(tomllib.loads(content.decode()), "package").get("name")
+            except (OSError, ValueError, RecursionError):
+                continue
+            if isinstance(name, str):
+                names[name] = None
                 break
-            folder = os.path.dirname(folder)
     return list(names)
 
 

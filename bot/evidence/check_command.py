@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from bot.ecosystems.record import Ecosystem
 from bot.ecosystems.registry import ecosystem_of, ecosystems, named
 from bot.ecosystems.test_command import CheckCommand, Related, Rerun, is_plain, plain_words
 
@@ -18,12 +19,10 @@ Read = Callable[[str], str | None]
 
 def report_command(command: str, report: str) -> CheckCommand:
     """Return `command` with options that report its tests, if possible."""
-    words = plain_words(command)
-    for one in ecosystems() if words else ():
-        if changed := one.report(command, words, report):
-            return changed
-    name = ecosystem_of(words)
-    if name not in ("", "general") and not named(name).reporting:
+    language, words = _language(command)
+    if changed := language.report(command, words, report):
+        return changed
+    if language.name != "general" and not language.reporting:
         return CheckCommand(command)
     # For scripts and makefiles. Other programs ignore the variables.
     options = " ".join(
@@ -36,11 +35,10 @@ def report_command(command: str, report: str) -> CheckCommand:
 
 def rerun_command(command: str, failed: Collection[str], report: str) -> CheckCommand | None:
     """Return the command that runs only the tests that `failed`; `None` if the runner cannot select them."""
-    words = plain_words(command)
+    language, words = _language(command)
     if not words or not 0 < len(failed) <= MOST_RERUN_TESTS:
         return None
-    wanted = Rerun(failed, report)
-    return next(filter(None, (one.rerun(command, words, wanted) for one in ecosystems())), None)
+    return language.rerun(command, words, Rerun(failed, report)) or None
 
 
 def related_command(
@@ -48,7 +46,13 @@ def related_command(
 ) -> str:
     """Return `command` for the tests related to the paths `changed`; empty if there are none. `tests` come from the
     tool host. Only files of the tree, `paths`, are named. `read` reads a file of the base."""
-    words = plain_words(command)
+    language, words = _language(command)
     existing = [path for path in dict.fromkeys(changed) if path in paths and is_plain(path)]
     related = Related(existing, tests, paths, read)
-    return named(ecosystem_of(words) or "general").related_command(command, words, related) or ""
+    return language.related_command(command, words, related) or ""
+
+
+def _language(command: str) -> tuple[Ecosystem, list[str]]:
+    """Return the ecosystem of a plain command and its words; the general one and no words for any other."""
+    words = plain_words(command)
+    return named(ecosystem_of(words) or "general"), words
