@@ -46,16 +46,12 @@ MARGIN = 1.2
 
 
 class TimeBudget:
-    """Counts the time in which at least one check runs. Thread-safe."""
+    """Counts the time of checks and checkers in seconds, by what they are for. Thread-safe."""
 
     def __init__(self, minutes: float) -> None:
         self.minutes = minutes
         self._seconds = minutes * 60
-        self._used = 0.0
-        self._used_before = 0.0
-        self._used_checkers = 0.0
-        self._running = 0
-        self._since = 0.0
+        self._used = {"before": 0.0, "after": 0.0, "checkers": 0.0}
         self._reruns_until = math.inf
         self._lock = threading.Lock()
 
@@ -70,8 +66,7 @@ class TimeBudget:
     @property
     def left(self) -> float:
         with self._lock:
-            under_way = time.monotonic() - self._since if self._running else 0.0
-            return self._seconds - self._used - under_way
+            return self._seconds - sum(self._used.values())
 
     @property
     def left_for_reruns(self) -> float:
@@ -79,33 +74,23 @@ class TimeBudget:
         return min(self.left, self._reruns_until - time.monotonic())
 
     @contextmanager
-    def running(self, *, before: bool = False, checkers: bool = False) -> Iterator[None]:
-        """Count the time of the context: of a check, of a check on the base (`before`), or of `checkers`."""
+    def running(self, what: Literal["before", "after", "checkers"] = "after") -> Iterator[None]:
+        """Count the time of the context: of a check before or after the change, or of checkers."""
         began = time.monotonic()
-        with self._lock:
-            self._running += 1
-            self._since = self._since if self._running > 1 else began
         try:
             yield
         finally:
-            ended = time.monotonic()
             with self._lock:
-                self._running -= 1
-                self._used += 0.0 if self._running else ended - self._since
-                self._used_before += ended - began if before else 0.0
-                self._used_checkers += ended - began if checkers else 0.0
+                self._used[what] += time.monotonic() - began
 
     def limit_before(self, later: int) -> float:
         """Return the seconds for one check of the base round, with `later` more checks to follow."""
-        with self._lock:
-            share = _SHARE_BEFORE * self._seconds - self._used_before
-        share = min(share, self.left)
+        share = min(_SHARE_BEFORE * self._seconds - self._used["before"], self.left)
         return max(share - _SECONDS_PER_LATER_CHECK * later, min(share, _SECONDS_PER_LATER_CHECK))
 
     def limit_checkers(self, rounds: int) -> float:
         """Return the seconds for the checkers of one round, with `rounds` left including this one."""
-        with self._lock:
-            share = _SHARE_CHECKERS * self._seconds - self._used_checkers
+        share = _SHARE_CHECKERS * self._seconds - self._used["checkers"]
         return max(min(share / rounds, self.left), 0.0)
 
     def fits(self, seconds: float) -> bool:
@@ -140,7 +125,7 @@ class Round:
         try:
             with (
                 self.trees.for_checks(name, self.cancel, tree_sha) as workspace,
-                self.budget.running(checkers=True),
+                self.budget.running("checkers"),
             ):
                 self.inspection.run(workspace, tree_sha, limit, missing)
         except AgentError as error:
@@ -249,7 +234,7 @@ class BeforeRound(Round):
             lambda number: "",
             lambda number: self.budget.limit_before(len(self.checks) - number - 1),
             begin=self._begin,
-            timed=lambda: self.budget.running(before=True),
+            timed=lambda: self.budget.running("before"),
             on_output=lambda line: self.waits.printed(line) if self._is_awaited else None,
             rerun_tests=lambda number, execution: reruns.failed_before(execution),
             quiet=True,
