@@ -12,6 +12,7 @@ from bot.evidence.check import Check
 from bot.evidence.failing_checks import failing_checks_message, is_failing
 from bot.evidence.reruns import (
     NO_TIME,
+    ONE_RUN,
     PASSED_AGAIN,
     CheckExecution,
     check_result,
@@ -257,6 +258,19 @@ def test_what_a_second_run_shows(
     result = check_result(CHECK, before, after, second)
     assert (moved(result.tests) if result.tests else {}) == moves
     assert (result.flaky, is_failing(result, "")) == (flaky, fails)
+
+
+@pytest.mark.parametrize(
+    ("before", "note"),
+    [
+        (ran(S.FAILED), ONE_RUN),
+        (RED, ONE_RUN),
+        (ran(S.FAILED, {"a": "f", "b": "p"}, {"a": "f"}), ""),
+        (GREEN, ""),
+    ],
+)
+def test_a_fix_of_what_ran_once_on_the_base_is_noted(before: CheckExecution, note: str) -> None:
+    assert check_result(CHECK, before, GREEN).before.note == note
 
 
 def test_a_check_that_passes_the_second_time_says_so_and_is_not_published_as_failing() -> None:
