@@ -13,17 +13,18 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, fields
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import RECORDS, Header, Record
+from bot.contracts.masking import masked
 from bot.contracts.messages import PARTS
 
-_MAX_DEPTH = 40
 _TAGS: Mapping[type, str] = {cls: tag for tags in (RECORDS, PARTS) for tag, cls in tags.items()}
 
 
@@ -36,7 +37,7 @@ class Journal:
 
     The first failed write raises `JournalError`; from then on writes do nothing and `failure` is the reason, so
     that the code which ends the run does not fail on the same full disk again. Written lines stay readable.
-    `watch(record, agent)` is called after each write, and must not raise.
+    `watch(record, agent, line)` is called after each write, with the record as it is written, and must not raise.
     """
 
     def __init__(
@@ -44,11 +45,11 @@ class Journal:
     ) -> None:
         self.path = path
         self.failure = ""
-        self.watch: Callable[[Record, str], None] = lambda record, agent: None
+        self.watch: Callable[[Record, str, bytes], None] = lambda record, agent, line: None
         self._clock = clock
         self._opened = clock()
         self._lock = threading.Lock()
-        self._encoder = _Encoder(redact)
+        self._redact = redact
         self._empty = True
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
@@ -72,8 +73,10 @@ class Journal:
                     f"{type(record).__name__}: a journal is one header, then other lines, then closed"
                 )
             self._empty = False
-            self._append(self._encoder.line(record, self._clock() - self._opened, agent))
-        self.watch(record, agent)
+            clean = masked(record, self._redact)
+            line = _line(clean, self._clock() - self._opened, agent)
+            self._append(line)
+        self.watch(clean, agent, line)
 
     def close(self) -> None:
         """Sync to disk and close. Further calls do nothing."""
@@ -117,64 +120,53 @@ class SubJournal:
         self._journal.write(record, self._agent)
 
 
-class _Encoder:
-    """Turns records into lines. Redacts string by string, never the serialised text, so a line stays JSON."""
-
-    def __init__(self, redact: Callable[[str], str]) -> None:
-        self._redact = redact
-
-    def line(self, record: Record, at: float, agent: str) -> bytes:
-        plain = {"type": _TAGS[type(record)], "at": round(at, 4), **self._object(record, 0)}
-        if agent:
-            plain["agent"] = agent
-        text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        # A lone surrogate is no text; it becomes a question mark, since readers of JSON refuse it.
-        return text.encode("utf-8", "replace") + b"\n"
-
-    def _plain(self, value: Any, depth: int) -> Any:
-        kind = type(value)
-        if kind is str:
-            return self._text(value)
-        if value is None or kind is int or kind is bool:
-            return value
-        if kind is float:
-            return value if math.isfinite(value) else str(value)
-        if depth > _MAX_DEPTH:
-            return "(nested too deeply to keep)"
-        if kind is tuple or kind is list:
-            return [self._plain(item, depth + 1) for item in value]
-        if kind is bytes:
-            return self._content(value)
-        if isinstance(value, Mapping):
-            return {self._text(str(key)): self._plain(item, depth + 1) for key, item in value.items()}
-        if isinstance(value, Enum):
-            return value.value
-        tag = _TAGS.get(kind)
-        plain = self._object(value, depth + 1)
-        return plain if tag is None else {"type": tag, **plain}
-
-    def _object(self, value: Any, depth: int) -> dict[str, Any]:
-        plain: dict[str, Any] = {}
-        for name, default in _fields_of(type(value)):  # type: ignore[arg-type]  # a type can be hashed
-            item = getattr(value, name)
-            if item is not default and item != default:
-                plain[name] = self._plain(item, depth)
-        return plain
-
-    def _text(self, text: str) -> str:
-        return self._redact(text) if text else text
-
-    def _content(self, content: bytes) -> dict[str, str]:
-        text = self._text(content.decode("utf-8", "surrogateescape"))
-        data = text.encode("utf-8", "surrogateescape")
-        try:
-            return {"text": data.decode("utf-8")}
-        except UnicodeDecodeError:
-            return {"base64": base64.b64encode(data).decode("ascii")}
+def _line(record: Record, at: float, agent: str) -> bytes:
+    plain = {"type": _TAGS[type(record)], "at": round(at, 4), **_object(record)}
+    if agent:
+        plain["agent"] = agent
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # A lone surrogate is no text; it becomes a question mark, since readers of JSON refuse it.
+    return text.encode("utf-8", "replace") + b"\n"
 
 
-@functools.cache
-def _fields_of(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
+def _plain(value: Any) -> Any:
+    kind = type(value)
+    if value is None or kind in (str, int, bool):
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else str(value)
+    if kind is tuple or kind is list:
+        return [_plain(item) for item in value]
+    if kind is bytes:
+        return _content(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Enum):
+        return value.value
+    tag = _TAGS.get(kind)
+    plain = _object(value)
+    return plain if tag is None else {"type": tag, **plain}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    kind: Hashable = type(value)
+    for name, default in _fields_of(kind):
+        item = getattr(value, name)
+        if item is not default and item != default:
+            plain[name] = _plain(item)
+    return plain
+
+
+def _content(content: bytes) -> dict[str, str]:
+    try:
+        return {"text": content.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(content).decode("ascii")}
+
+
+@cache
+def _fields_of(kind: Any) -> tuple[tuple[str, Any], ...]:
     """Return the fields of a record or of a contract's dataclass, each with its default (`MISSING` for none)."""
     if issubclass(kind, tuple):
         defaults: Mapping[str, Any] = getattr(kind, "_field_defaults", {})

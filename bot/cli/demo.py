@@ -13,6 +13,7 @@ from pathlib import Path
 from bot.cli.options import add_flag
 from bot.cli.result import Result, print_result
 from bot.cli.terminal.printer import Printer
+from bot.cli.terminal.viewer import LineViewer
 from bot.contracts.errors import ExitCode
 from bot.publish.bundle.write import PATCH, REPORT
 from bot.session.demo.demo import DemoResult, run_demo
@@ -28,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     printer = Printer(sys.stdout, os.environ)
-    with run_demo(os.environ, printer.progress) as demo:
+    with run_demo(os.environ, printer.progress, LineViewer(printer.progress)) as demo:
         _say(demo, printer, is_kept=arguments.keep)
         if arguments.keep:
             print("\nThe small GitHub stays up; press Ctrl-C to end it.", flush=True)

@@ -32,8 +32,9 @@ from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode, PublishError, UsageError
 from bot.contracts.formatting import count_of
+from bot.contracts.journal import Note
 from bot.contracts.outcome import Status, StopReason
-from bot.contracts.progress import EndEvent, NoteEvent
+from bot.contracts.progress import EndEvent
 from bot.contracts.request import Request
 from bot.publish.bundle.write import PATCH, PLAN
 from bot.session.context.run import FromGitHub
@@ -160,7 +161,7 @@ def _publish(result: FixResult, at: CheckoutOnGitHub, viewer: Viewer) -> FixResu
             raise PublishError("Nothing was pushed, as you said.")
         return True
 
-    published = publish_from_checkout(result.bundle, at, lambda text: viewer.tell(NoteEvent(text)), approve)
+    published = publish_from_checkout(result.bundle, at, lambda text: viewer.tell(Note(text)), approve)
     note = " ".join(filter(None, (result.note, *published.notes)))
     return replace(result, branch=published.branch, pull_url=published.pr_url, note=note)
 

@@ -16,7 +16,8 @@ from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
-from bot.contracts.progress import EndEvent, NoteEvent
+from bot.contracts.journal import Note
+from bot.contracts.progress import EndEvent
 from bot.contracts.review import Review, Severity
 from bot.github.actions import json_text
 from bot.review.sarif import to_sarif
@@ -69,9 +70,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if target is not None and result.review is not None:
             from bot.session.event.publish_bundle import post_review
 
-            published = post_review(
-                result.bundle, target, os.environ, lambda text: viewer.tell(NoteEvent(text))
-            )
+            published = post_review(result.bundle, target, os.environ, lambda text: viewer.tell(Note(text)))
             result = replace(result, notes=published.notes)
         if arguments.sarif and result.review is not None:
             _write_sarif(arguments.sarif, result.review)

@@ -16,7 +16,6 @@ from bot.cli.options import add_bundle, add_dry_run, add_path, add_sandbox, add_
 from bot.cli.result import Result, print_result
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
-from bot.cli.terminal.viewer import LineViewer, Viewer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import EndEvent
 from bot.github.actions import Actions
@@ -76,9 +75,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     out = sys.stderr if arguments.json_events else sys.stdout
     with cleaning_up_after(os.environ), open_viewer(arguments, "run", out) as viewer:
         actions = Actions(os.environ, viewer.stream(out))
-        view = None if _is_log(viewer, arguments) else viewer
         result = run_event(
-            replace(options, view=view),
+            replace(options, view=viewer),
             os.environ,
             actions.print,
             actions.add_mask,
@@ -90,11 +88,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.dry_run and result.bundle is not None:
         publish_bundle(result.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)
     return result.exit_code
-
-
-def _is_log(viewer: Viewer, arguments: argparse.Namespace) -> bool:
-    """Whether it is the log of a job that is written: anybody may read that, and it has its own ways."""
-    return isinstance(viewer, LineViewer) and viewer.person is None and not arguments.verbose
 
 
 def _as_json(result: EventResult) -> dict[str, object]:

@@ -7,11 +7,13 @@ events and fields are only added. All text of a run is redacted, but untrusted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from bot.contracts.cancel import CancelToken
+from bot.contracts.journal import Note, Record
+from bot.contracts.messages import ToolCall
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 class BeginEvent(NamedTuple):
@@ -20,12 +22,6 @@ class BeginEvent(NamedTuple):
     schema: int
     version: str
     verb: str
-
-
-class NoteEvent(NamedTuple):
-    """One line for people."""
-
-    text: str
 
 
 class WaitEvent(NamedTuple):
@@ -43,92 +39,14 @@ class OutputEvent(NamedTuple):
     line: str
 
 
-class StartEvent(NamedTuple):
-    """The first model request is about to be sent. A limit is `None` if there is none."""
+class Written(NamedTuple):
+    """A record of the journal, which is written as `line`. `agent` is the subagent's name, empty for the run itself;
+    `call` is the tool call that the record belongs to, if any."""
 
-    model: str
-    sandbox: str
-    commit: str
-    turns: int | None = None
-    usd: float | None = None
-    minutes: float | None = None
-
-
-class RequestEvent(NamedTuple):
-    """A model request is sent. `agent` is the subagent's name, here and below; empty for the run's own."""
-
-    turn: int
+    record: Record
+    line: bytes = b""
     agent: str = ""
-
-
-class TextEvent(NamedTuple):
-    """The first lines of a response's text."""
-
-    turn: int
-    text: str
-    agent: str = ""
-
-
-class CallEvent(NamedTuple):
-    """A tool call begins. `subject` is its main argument: the command, the path, the pattern."""
-
-    turn: int
-    id: str
-    tool: str
-    subject: str
-    agent: str = ""
-
-
-class ResultEvent(NamedTuple):
-    """A tool call has a result; `text` is its first lines. Calls that were never executed have one too."""
-
-    turn: int
-    id: str
-    tool: str
-    subject: str
-    failed: bool
-    denied: bool
-    seconds: float
-    text: str
-    agent: str = ""
-
-
-class TodoEvent(NamedTuple):
-    """The model's whole to-do list; each item with `pending`, `in_progress` or `completed`."""
-
-    items: tuple[tuple[str, str], ...]
-
-
-class UsageEvent(NamedTuple):
-    """The run's usage so far, subagents included."""
-
-    turn: int
-    tokens: int
-    usd: float
-
-
-class AgentEvent(NamedTuple):
-    """A call started a subagent."""
-
-    agent: str
-    turn: int
-
-
-class CheckEvent(NamedTuple):
-    """A check ended; `state` as in the outcome."""
-
-    name: str
-    phase: str
-    state: str
-    seconds: float
-
-
-class ProblemsEvent(NamedTuple):
-    """Diagnostics after the call `id`: the number of problems new since the run began."""
-
-    turn: int
-    id: str
-    new: int
+    call: ToolCall | None = None
 
 
 class EndEvent(NamedTuple):
@@ -139,45 +57,17 @@ class EndEvent(NamedTuple):
     error: str = ""
 
 
-Event = (
-    BeginEvent
-    | NoteEvent
-    | WaitEvent
-    | OutputEvent
-    | StartEvent
-    | RequestEvent
-    | TextEvent
-    | CallEvent
-    | ResultEvent
-    | TodoEvent
-    | UsageEvent
-    | AgentEvent
-    | CheckEvent
-    | ProblemsEvent
-    | EndEvent
-)
+Event = BeginEvent | Note | WaitEvent | OutputEvent | Written | EndEvent
+"""A `Note` is one line for people."""
 
-EVENTS: Mapping[str, type[Event]] = {
-    "began": BeginEvent,
-    "note": NoteEvent,
-    "waiting": WaitEvent,
-    "printed": OutputEvent,
-    "started": StartEvent,
-    "request": RequestEvent,
-    "said": TextEvent,
-    "call": CallEvent,
-    "result": ResultEvent,
-    "todo": TodoEvent,
-    "spent": UsageEvent,
-    "agent": AgentEvent,
-    "check": CheckEvent,
-    "problems": ProblemsEvent,
-    "ended": EndEvent,
+EVENTS: Mapping[type[tuple[Any, ...]], str] = {
+    BeginEvent: "began",
+    Note: "note",
+    WaitEvent: "waiting",
+    OutputEvent: "printed",
+    EndEvent: "ended",
 }
-"""Event types by the `event` of each line."""
-
-ProgressSink = Callable[[Event], None]
-"""Accepts an event from any thread; returns quickly and raises nothing."""
+"""The `type` of each event that is no line of the journal."""
 
 
 class Inquiry(NamedTuple):
@@ -208,22 +98,20 @@ Person = Callable[[Inquiry, CancelToken], Reply]
 """Asks the person at the terminal and waits for the answer or the token."""
 
 
-class View(Protocol):
-    """Displays progress. `person` is `None` if nobody can be asked. `interrupted` reports a signal in one line;
-    `None` if the caller may write to standard error."""
+class View:
+    """Displays progress, from any thread; this one displays nothing. `program` is the command that people typed.
+    `person` is `None` if nobody can be asked. `interrupted` reports a signal in one line; `None` if the caller may
+    write to standard error."""
 
-    @property
-    def person(self) -> Person | None: ...
+    program = "slash-agent"
+    person: Person | None = None
+    interrupted: Callable[[str], None] | None = None
 
-    @property
-    def interrupted(self) -> Callable[[str], None] | None: ...
-
-    def tell(self, event: Event) -> None: ...
+    def tell(self, event: Event) -> None:
+        """Display an event, without delay."""
 
     def on_enter(self, skip: Callable[[], None] | None) -> None:
         """Set the action of the Enter key; `None` for none."""
-        ...
 
     def cut_off(self, text: str) -> None:
         """Print `text` as the last output: the process is about to end."""
-        ...

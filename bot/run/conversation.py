@@ -99,7 +99,7 @@ def _with_record(last: LastRun, run: Run, parts: Parts, results: ResultTools) ->
         recorded = read_journal(run.last.folder / JOURNAL)
     except UsageError as error:
         note = f"The model has no transcript of the last run. {error}"
-        run.note(note)
+        run.say(note)
         run.journal.write(lines.Note(note))
         return last
     repeat_calls(results.todo, recorded)

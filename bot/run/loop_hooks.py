@@ -60,7 +60,6 @@ def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker)
 
     def turn_done(info: TurnInfo) -> None:
         shares[:] = info.shares
-        run.watch(info)
 
     def after_results(info: TurnInfo) -> list[str]:
         skill = parts.skills.tool.after_results()

@@ -251,7 +251,7 @@ def make_parts(run: Run) -> Parts:
 
 def _gatekeeper(run: Run, skills: RunSkills) -> Gatekeeper:
     approvals = Approvals(
-        run.view.person if run.view else None,
+        run.view.person,
         run.cancel,
         run.detector.masked,
         earlier_approvals(run.resume, run.folder.root.parent) if run.tier is Tier.LOCAL else None,

@@ -17,6 +17,7 @@ from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.formatting import sentence
+from bot.contracts.masking import masked
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import SCHEMA_VERSION, ChangedFile, CheckResult, Outcome, Status, StopReason
 from bot.evidence.failing_checks import failing
@@ -38,7 +39,6 @@ from bot.run.conversation import outcome_notes
 from bot.run.parts import Parts, budget_notes
 from bot.session.checks.before_round import NO_CHANGE
 from bot.session.context.run import Run, RunResult, now
-from bot.session.progress.reporter import masked
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools, Submission
 from bot.session.workspaces.network import network_notes

@@ -30,7 +30,6 @@ from bot.agent.title import title_change
 from bot.checkout.clone import check_out
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
-from bot.contracts import journal as lines
 from bot.contracts.background import Background
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
@@ -73,8 +72,7 @@ def run(spec: RunSpec) -> RunResult:
     """Run `spec`, until its end or a signal. Raises an `AgentError` for what fails before the first request, and leaves
     no folder then; later failures are in the outcome."""
     stop = CancelToken()
-    interrupted = spec.view.interrupted if spec.view else None
-    with note_work_on_error(spec), cancelled_by_signals(stop, interrupted, partial(cut_off, spec)):
+    with note_work_on_error(spec), cancelled_by_signals(stop, spec.view.interrupted, partial(cut_off, spec)):
         return run_until(stop, spec)
 
 
@@ -132,28 +130,21 @@ def _read_base(
         conventions = base_conventions(spec, checkout, parser)
     detector = Detector(redactor)
 
-    def say(text: str) -> None:
-        spec.say(detector.masked(text))
-
+    news: list[str] = []
     if task is not None and task.threads is not None:
         request = _with_threads(spec, task)
-        say(f"{count_of(request.triage.threads if request.triage else (), 'thread')} to look at")
+        news.append(f"{count_of(request.triage.threads if request.triage else (), 'thread')} to look at")
     whole = checkout
     if policy.history != 1:
         whole = check_out(spec.source, spec.folder.history, history=policy.history)
     journal = stack.enter_context(Journal(spec.folder.journal, detector.masked))
-    if spec.view is not None:
-        journal.watch = ProgressReporter(
-            spec.view.tell, detector.masked, lambda why: journal.write(lines.Note(why))
-        )
+    journal.watch = ProgressReporter(spec.view, journal)
     chosen, skill_set = sandbox.result(), skills.result()
-    for note in chosen.sandbox_probe.notes:
-        say(f"warning: {note}")
+    news += [f"warning: {note}" for note in chosen.sandbox_probe.notes]
     writes = allowance_of(policy, request, task) is not None
-    return Run.of(
+    run = Run.of(
         spec,
         request=request,
-        say=say,
         notes=(*spec.notes, *_leftovers(spec)),
         stop=stop,
         checkout=whole,
@@ -168,25 +159,27 @@ def _read_base(
         task=task,
         last=last,
     )
+    run.say(*news)
+    return run
 
 
 def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunResult:
     """3. to 5. Make the parts, have the conversation, and conclude. `stack` ends every process and thread."""
     parts = make_parts(run)
     trees = parts.environment.trees
-    run.note(*budget_notes(run), *parts.environment.notes, *([parts.review.note] if parts.review else []))
+    run.say(*budget_notes(run), *parts.environment.notes, *([parts.review.note] if parts.review else []))
     stack.callback(trees.wait)
     stack.callback(parts.rounds.settle)
     stack.callback(parts.workspace.kill)
     resumed = put_earlier_change(run, parts.gate.may_write)  # before a workspace opens
     is_preparing = trees.begin(run.stop)
-    run.note(*trees.left_out())
+    run.say(*trees.left_out())
     if not is_preparing:
         parts.workspace.open()
     provider = apply_overrides(connecting.result(), run.policy.models)
     models = RunModels(run, provider)
-    model = ConversationModel(models, lambda one: WatchedProvider(one, run.say, run.asking), provider)
-    run.note(*models.notes)
+    model = ConversationModel(models, lambda one: WatchedProvider(one, run.say), provider)
+    run.say(*models.notes)
     parts.rounds.stop_reruns_after(run.budget.minutes)
     conversation, results = new_conversation(run, parts, models, model, resumed)
     forget = run.stop.on_fire(lambda: run.cancel.fire("signal"))

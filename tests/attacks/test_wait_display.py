@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.cli.terminal.board import Board
-from bot.contracts.progress import OutputEvent, TodoEvent, WaitEvent
+from bot.contracts.progress import OutputEvent, WaitEvent
+from tests.support.progress import listed
 
 FORGED = (
     "\u2714 1 file changed on agent/fix, 20 of 20 tests pass, $0.04",
@@ -20,7 +21,7 @@ FORGED = (
 @pytest.mark.parametrize("line", FORGED)
 def test_a78_a_line_that_a_check_prints_is_marked_as_its_output(line: str) -> None:
     board = Board(lambda: 0.0)
-    board.take(TodoEvent((("Mend it", "pending"),)))
+    board.take(listed(("Mend it", "pending")))
     board.take(WaitEvent("check with the change: pytest", 135.0, skippable=True))
     before = [text for text, _ in board.lines(200, 10)]
     board.take(OutputEvent(line))

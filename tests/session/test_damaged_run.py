@@ -13,7 +13,7 @@ import pytest
 
 from bot.cli.main import run
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.progress import Event
+from bot.contracts.progress import View
 from bot.publish.bundle.read import read_bundle
 from bot.run.salvage import salvage
 from bot.session.local.fix import FixOptions, FixResult, fix
@@ -40,7 +40,7 @@ def ran(home: Path, *steps: Step, resume: Path | None = None, allow_deletions: b
     with ModelServer(steps) as server:
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), **server.environment()}
         asked = FixOptions(repo, "fix it", MODEL, resume=resume, allow_deletions=allow_deletions)
-        fix(asked, environment, Nobody())
+        fix(asked, environment, View())
     [root] = set(runs.glob("*")) - before
     return RunFolder(root)
 
@@ -181,19 +181,6 @@ def test_who_continues_may_allow_the_deletions_and_then_they_stay_allowed(emptie
     assert deleted_in(ran(home, DONE, resume=allowed.bundle).bundle) == 40
 
 
-class Nobody:
-    """Looks on, and says nothing."""
-
-    person = None
-    interrupted = None
-
-    def tell(self, event: Event) -> None: ...
-
-    def on_enter(self, skip: Callable[[], None] | None) -> None: ...
-
-    def cut_off(self, text: str) -> None: ...
-
-
 STRAY = shell(
     "head -c 6M /dev/urandom > core; mkfifo pipe; ln -s /etc/passwd users; git init -q inner; > $'a\\xff'"
 )
@@ -204,7 +191,7 @@ def fixed_with(tmp_path: Path, *steps: Step) -> tuple[FixResult, list[str]]:
     repo = sample_repository(tmp_path / "tidytime", checks=False)
     with ModelServer([VIEW, Turn(EDITS), STRAY, *steps]) as server:
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
-        fixed = fix(FixOptions(repo, "fix it", "anthropic/claude-sonnet-5-5"), environment, Nobody())
+        fixed = fix(FixOptions(repo, "fix it", "anthropic/claude-sonnet-5-5"), environment, View())
         return fixed, [request.body.decode() for request in server.requests]
 
 

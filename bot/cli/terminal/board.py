@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bot.cli.terminal.printer import SPINNER, one_line
 from bot.contracts.formatting import count_of, money
-from bot.contracts.progress import (
-    CallEvent,
-    Event,
-    NoteEvent,
-    OutputEvent,
-    RequestEvent,
-    ResultEvent,
-    StartEvent,
-    TodoEvent,
-    UsageEvent,
-    WaitEvent,
-)
+from bot.contracts.journal import BudgetChanged, CallStarted, Header, Note, RequestSent, Result
+from bot.contracts.messages import ToolCall
+from bot.contracts.progress import Event, OutputEvent, WaitEvent, Written
+from bot.session.progress.reporter import subject_of
+from bot.verbs.record import TODO
 
 _BOXES = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 _TICK = 0.125
@@ -57,36 +51,38 @@ class Board:
     def take(self, event: Event) -> None:
         now = self.clock()
         with self._lock:
-            if isinstance(event, RequestEvent | CallEvent | NoteEvent | WaitEvent) and not getattr(
-                event, "agent", ""
-            ):
-                self._wait, self._printed = None, ""
             match event:
-                case StartEvent():
-                    self._turns, self._most = event.turns, event.usd
-                case RequestEvent(turn, agent):
-                    self._steps[agent] = (_THINKING, now)
-                    if not agent:
-                        self._turn = turn
-                        self._steps = {"": self._steps[""]}
-                case CallEvent():
-                    self._steps[event.agent] = (one_line(f"{event.tool} {event.subject}"), now)
-                case ResultEvent() if event.agent:
-                    self._steps[event.agent] = ("…", now)
-                case NoteEvent(text):
-                    self._steps[""] = (one_line(text), now)
+                case Note(text):
+                    self._begin(one_line(text), now)
                 case WaitEvent(text):
-                    self._steps[""], self._wait = (one_line(text), now), event
+                    self._begin(one_line(text), now)
+                    self._wait = event
                 case OutputEvent(line):
                     self._printed = one_line(line)
-                case TodoEvent(items):
-                    self._items = tuple((one_line(text), state) for text, state in items)
-                case UsageEvent():
-                    self._usd, self._tokens = event.usd, event.tokens
+                case Written(Header(limits=limits)):
+                    self._turns, self._most = limits.turns, limits.cost_usd
+                case Written(RequestSent(turn=turn), agent=""):
+                    self._turn, self._steps = turn, {}
+                    self._begin(_THINKING, now)
+                case Written(RequestSent(), agent=agent):
+                    self._steps[agent] = (_THINKING, now)
+                case Written(CallStarted(name=name), _, agent, call):
+                    self._begin(one_line(f"{name} {subject_of(call)}"), now, agent)
+                case Written(Result(), agent=agent) if agent:
+                    self._steps[agent] = ("…", now)
+                case Written(Result(name=name, is_error=False), call=call) if name == TODO and call:
+                    self._items = _items_of(call) or self._items
+                case Written(BudgetChanged() as used, agent=""):
+                    self._usd, self._tokens = used.cost, used.usage.total
                     if self._steps[""][0] == _THINKING:  # its answer is here; what follows says so itself
                         self._steps[""] = ("working on the model's answer", now)
                 case _:
                     pass
+
+    def _begin(self, step: str, now: float, agent: str = "") -> None:
+        self._steps[agent] = (step, now)
+        if not agent:
+            self._wait, self._printed = None, ""
 
     def lines(self, width: int, height: int) -> list[Styled]:
         """Return at most `height` lines that need no wrapping: the step, the list, the usage."""
@@ -128,6 +124,15 @@ class Board:
                 break
             line = longer
         return line
+
+
+def _items_of(call: ToolCall) -> tuple[tuple[str, str], ...]:
+    """Return the texts and states of the to-do list that the model gave; the tool has validated it."""
+    try:
+        items = json.loads(call.arguments)["items"]
+        return tuple((one_line(str(item["text"])), str(item["status"])) for item in items)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ()  # the toolbox mended the arguments; the next list will do
 
 
 def _visible_items(items: Sequence[tuple[str, str]], rows: int) -> Sequence[tuple[str, str]]:

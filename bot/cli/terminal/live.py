@@ -22,16 +22,8 @@ from bot.cli.terminal.printer import encodable, lines_of, speaks_unicode
 from bot.cli.terminal.question import ask
 from bot.cli.terminal.viewer import UNDER, Viewer, plain_lines
 from bot.contracts.cancel import CancelToken
-from bot.contracts.progress import (
-    BeginEvent,
-    Event,
-    Inquiry,
-    NoteEvent,
-    Reply,
-    ResultEvent,
-    TextEvent,
-    WaitEvent,
-)
+from bot.contracts.journal import Note, Response, Result
+from bot.contracts.progress import BeginEvent, Event, Inquiry, Reply, WaitEvent, Written
 
 _POLL = 0.3
 """Seconds after which it is seen that nothing can be skipped any more."""
@@ -187,19 +179,24 @@ class LiveViewer(Viewer):
 
 def _rows(event: Event, line: str, width: int) -> list[str]:
     """The rows of `line`: sentences are wrapped at words, other lines are left to the terminal."""
-    if not isinstance(event, (NoteEvent, TextEvent)) or len(line) <= width:
+    is_sentence = isinstance(event, Note) or (
+        isinstance(event, Written) and isinstance(event.record, Response)
+    )
+    if not is_sentence or len(line) <= width:
         return [line]
     return textwrap.wrap(line, max(width, 20), subsequent_indent="     ", break_on_hyphens=False)
 
 
 def _style(event: Event, line: str) -> str:
-    if isinstance(event, ResultEvent) and line.startswith(UNDER):
-        return "dim"
-    if isinstance(event, ResultEvent):
-        return "red" if event.failed else ""
-    if isinstance(event, TextEvent):
-        return "bold"
-    return "dim" if isinstance(event, NoteEvent | WaitEvent) else ""
+    match event:
+        case Written(Result(is_error=failed)):
+            return "dim" if line.startswith(UNDER) else "red" if failed else ""
+        case Written(Response()):
+            return "bold"
+        case Note() | WaitEvent() | Written():
+            return "dim"
+        case _:
+            return ""
 
 
 class _Above(io.TextIOBase):

@@ -33,7 +33,7 @@ def open_viewer(arguments: argparse.Namespace, verb: str, log: TextIO | None = N
     if arguments.json_events and getattr(arguments, "json", False):
         raise UsageError("--json and --json-events are two forms of the same: give one of them.")
     viewer = _choose_viewer(arguments, os.environ, log or sys.stderr)
-    viewer.name = f"slash-agent {verb}"
+    viewer.program = f"slash-agent {verb}"
     viewer.tell(BeginEvent(SCHEMA, __version__, verb))
     try:
         yield viewer

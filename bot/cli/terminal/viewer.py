@@ -5,53 +5,42 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, TextIO
+from typing import TextIO
 
 from bot.cli.terminal.printer import lines_of
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
-from bot.contracts.progress import (
-    EVENTS,
-    AgentEvent,
-    EndEvent,
-    Event,
-    Inquiry,
-    NoteEvent,
-    Person,
-    ProblemsEvent,
-    Reply,
-    ResultEvent,
-    TextEvent,
-    WaitEvent,
+from bot.contracts.journal import (
+    AgentStarted,
+    CompactionRecord,
+    DiagnosticsRecord,
+    Note,
+    Response,
+    Result,
 )
+from bot.contracts.messages import Text
+from bot.contracts.progress import EVENTS, EndEvent, Event, Inquiry, Person, Reply, View, WaitEvent, Written
 from bot.session.progress.interruption import to_standard_error
-from bot.session.progress.reporter import call_line, text_line, waiting_line, while_read
+from bot.session.progress.reporter import call_line, subject_of, text_line, waiting_line, while_read
 
-_NAMES = {kind: name for name, kind in EVENTS.items()}
 _LAST_WRITE_SECONDS = 0.3
 """Seconds that somebody who writes still has."""
+_MOST_LINES = 6
+_MOST_CHARACTERS = 1_000
+"""How much of a result is shown with `-v`."""
 
 UNDER = "       "
 """Before the lines of a result."""
 
 
-class Viewer:
+class Viewer(View):
     """Displays nothing; base of the others. `person` answers questions."""
 
-    interrupted: Callable[[str], None] | None = None
-
     def __init__(self, person: Person | None = None) -> None:
-        self.name = "slash-agent"
         self._turn = threading.RLock()
         self.person = self._ask if person else None
         self._person_answers = person
-
-    def tell(self, event: Event) -> None:
-        pass
-
-    def on_enter(self, skip: Callable[[], None] | None) -> None:
-        """Nobody is at a keyboard here."""
 
     def stream(self, out: TextIO) -> TextIO:
         """The stream to use in place of `out` during the run."""
@@ -66,7 +55,7 @@ class Viewer:
         self._print_last(text)
 
     def _print_last(self, text: str) -> None:
-        to_standard_error(f"{self.name}: {text}")
+        to_standard_error(f"{self.program}: {text}")
 
     def _ask(self, inquiry: Inquiry, cancel: CancelToken) -> Reply:
         # Whoever has something to tell waits until the question is answered.
@@ -94,24 +83,50 @@ class LineViewer(Viewer):
 def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
     """Yield the log lines of an event; calls of subagents only with `verbose`."""
     match event:
-        case NoteEvent(text):
+        case Note(text):
             yield waiting_line(text)
         case WaitEvent(text, limit):
             yield waiting_line(f"{text} (limit {limit:.0f} s)" if limit else text)
-        case TextEvent(turn, text, "") if text.strip():
-            yield text_line(turn, text)
-        case ResultEvent() if verbose or not event.agent:
-            tool = f"{event.agent}: {event.tool}" if event.agent else event.tool
-            status = "denied" if event.denied else "failed" if event.failed else ""
-            yield call_line(event.turn, tool, event.subject, status)
-            if verbose and event.text.strip():
-                yield from (f"{UNDER}{line}".rstrip() for line in lines_of(event.text))
-        case ProblemsEvent(_, _, new) if verbose and new:
-            yield f"{UNDER}{count_of(new, 'new problem')} in what it changed"
-        case AgentEvent() if verbose:
-            yield waiting_line(f"{event.agent} begins")
+        case Written(Response() as record, agent="") if text := response_text(record):
+            yield text_line(record.turn, text)
+        case Written(Result() as record, _, agent, call) if verbose or not agent:
+            tool = f"{agent}: {record.name}" if agent else record.name
+            status = "denied" if record.denied else "failed" if record.is_error else ""
+            yield call_line(record.turn, tool, subject_of(call), status)
+            if verbose and record.content.strip():
+                yield from (f"{UNDER}{line}".rstrip() for line in lines_of(_first_lines(record.content)))
+        case Written(DiagnosticsRecord(new_count=new)) if verbose and new:
+            yield waiting_line(f"{count_of(new, 'new problem')} in what the next call changed")
+        case Written(AgentStarted(name=name)) if verbose:
+            yield waiting_line(f"{name} begins")
+        case Written(CompactionRecord() as record, _, agent):
+            yield waiting_line(_shortened(record, agent))
         case _:
             pass
+
+
+def response_text(record: Response) -> str:
+    return "\n".join(part.text for part in record.parts if isinstance(part, Text)).strip()
+
+
+def _first_lines(text: str) -> str:
+    *lines, more = text.strip("\n").split("\n", _MOST_LINES)
+    if len(lines) < _MOST_LINES:
+        lines, more = [*lines, more], ""
+    shown = "\n".join(lines)
+    if len(shown) > _MOST_CHARACTERS:
+        return f"{shown[: _MOST_CHARACTERS - 1]}…"
+    return f"{shown}\n… {more.count(chr(10)) + 1} more" if more else shown
+
+
+def _shortened(record: CompactionRecord, agent: str) -> str:
+    whose = f"{agent}'s conversation" if agent else "the conversation"
+    if record.failure:
+        return f"{whose} does not fit the model's window, and could not be summed up: {record.failure}"
+    if record.dropped:
+        results = count_of(len(record.dropped), "old result")
+        return f"{results} left {whose} to make room: about {record.before:,} tokens are {record.after:,} now"
+    return f"{whose} was summed up to fit the model's window: about {record.before:,} tokens are {record.after:,} now"
 
 
 class JsonViewer(Viewer):
@@ -126,7 +141,7 @@ class JsonViewer(Viewer):
             self._write(event_line(event))
 
     def interrupted(self, text: str) -> None:
-        self.tell(NoteEvent(text))
+        self.tell(Note(text))
 
     def _print_last(self, text: str) -> None:
         self._write(event_line(EndEvent(int(ExitCode.CANCELLED), error=text)))
@@ -134,11 +149,7 @@ class JsonViewer(Viewer):
 
 
 def event_line(event: Event) -> str:
-    """One event as JSON on one line."""
-    return json.dumps({"event": _NAMES[type(event)], **_plain(event)})
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: _plain(item) for name, item in value._asdict().items()}
-    return value
+    """One event as JSON on one line; a record as the journal has it."""
+    if isinstance(event, Written):
+        return event.line.decode().rstrip("\n")
+    return json.dumps({"type": EVENTS[type(event)], **event._asdict()})

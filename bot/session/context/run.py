@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bot.agent.conversation_context import TurnInfo
 from bot.agent.journal import Journal
 from bot.checkout.clone import Checkout, Source
 from bot.contracts.background import Background
 from bot.contracts.cancel import CancelToken
+from bot.contracts.journal import Note
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
@@ -45,10 +45,6 @@ if TYPE_CHECKING:
     from bot.session.context.review_scope import ReviewRange
 
 
-def _nothing() -> None:
-    pass
-
-
 def timestamp(moment: datetime) -> str:
     """A time in UTC as RFC 3339, to the second."""
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -71,9 +67,7 @@ class RunSpec:
     commits up to one, `load_attachments(run, vision)` loads those of the request; with `vision` the model takes
     images.
 
-    `watch` is called with each turn, `say` with a line on other steps, from any thread, `asking` before each request to
-    the model. `view` takes every progress event and may have a person to ask. `program` is the command that people
-    typed; `killed` is called when a second Ctrl-C ends it.
+    `view` takes every progress event and may have a person to ask.
     """
 
     request: Request
@@ -95,12 +89,7 @@ class RunSpec:
     load_attachments: Callable[[Run, bool], Attachments] | None = None
     model: str = ""
     connecting: Background[Provider] | None = None
-    watch: Callable[[TurnInfo], None] = lambda info: None
-    say: Callable[[str], None] = lambda line: None
-    asking: Callable[[], None] = _nothing
-    view: View | None = None
-    program: str = "slash-agent run"
-    killed: Callable[[], None] = _nothing
+    view: View = field(default_factory=View)
 
     @property
     def tier(self) -> Tier:
@@ -114,14 +103,13 @@ class RunSpec:
     @property
     def can_continue(self) -> bool:
         """Whether the person can go on from this run with the same command."""
-        return self.program.endswith("fix")
+        return self.view.program.endswith("fix")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(RunSpec):
-    """A run, made once its base commit is read and a sandbox is chosen. `say` masks what it prints, `request` has the
-    threads of its task. `stop` ends the run, `cancel` its conversation; `last` is the bundle that a `continue` starts
-    from."""
+    """A run, made once its base commit is read and a sandbox is chosen. `request` has the threads of its task. `stop`
+    ends the run, `cancel` its conversation; `last` is the bundle that a `continue` starts from."""
 
     stop: CancelToken
     checkout: Checkout
@@ -166,10 +154,10 @@ class Run(RunSpec):
         """Mask the known secrets in a text."""
         return self.detector.redactor.text(text)
 
-    def note(self, *sentences: str) -> None:
+    def say(self, *sentences: str) -> None:
         """Tell people."""
         for sentence in sentences:
-            self.say(sentence)
+            self.view.tell(Note(self.detector.masked(sentence)))
 
 
 @dataclass(frozen=True, slots=True)

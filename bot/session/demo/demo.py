@@ -19,6 +19,7 @@ from typing import Any
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.host_programs import host_path
 from bot.contracts.outcome import Outcome
+from bot.contracts.progress import View
 from bot.publish.result import PublishResult
 from bot.session.event.event_context import EventOptions
 from bot.session.event.publish_bundle import publish_bundle
@@ -47,7 +48,7 @@ class DemoResult:
 
 
 @contextmanager
-def run_demo(environment: Mapping[str, str], say: Callable[[str], None]) -> Iterator[DemoResult]:
+def run_demo(environment: Mapping[str, str], say: Callable[[str], None], view: View) -> Iterator[DemoResult]:
     """Run the demo; the forge is up until the `with` block is left. Raises an `AgentError`."""
     setting, error_text = _sandbox()
     with _forge() as forge, tempfile.TemporaryDirectory(prefix="slash-agent-demo-") as scratch:
@@ -61,6 +62,7 @@ def run_demo(environment: Mapping[str, str], say: Callable[[str], None]) -> Iter
             out=bundle,
             model=f"replay/{RECORDING}",
             sandbox=setting,
+            view=view,
         )
         result = run_event(options, {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["run"]}, say)
         if result.outcome is None:

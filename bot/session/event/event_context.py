@@ -46,7 +46,7 @@ _UNREACHABLE = (
 class EventOptions:
     """Options of the command line. With `dry_run` every write to GitHub is printed instead of sent.
 
-    `instruction` and `task` are the workflow's inputs, for events that carry no text. `view` replaces the job's log.
+    `instruction` and `task` are the workflow's inputs, for events that carry no text. `view` shows the run.
     """
 
     name: str
@@ -59,7 +59,7 @@ class EventOptions:
     workspace: Path | None = None
     instruction: str = ""
     task: str = ""
-    view: View | None = None
+    view: View = field(default_factory=View)
 
 
 @dataclass(frozen=True, slots=True)

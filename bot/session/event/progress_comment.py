@@ -8,12 +8,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from bot.agent.conversation_context import TurnInfo
 from bot.contracts.formatting import money, sentence
+from bot.contracts.journal import BudgetChanged, Note, RequestSent, Response
+from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import Outcome, Status
-from bot.contracts.progress import NoteEvent, View
-from bot.gate.disguised_secrets import Detector
-from bot.gate.redact import Redactor
+from bot.contracts.progress import Event, View, WaitEvent, Written
 from bot.github.client import GitHub
 from bot.publish.body.title_and_footer import Links
 from bot.publish.markdown import safe_line
@@ -22,9 +21,7 @@ from bot.publish.thread.comments import comments_at, post, put_comment, with_mar
 from bot.publish.thread.history import ASKED, cost
 from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, notice_recipient
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter, close_progress
-from bot.session.context.secrets import known_secrets
-from bot.session.event.event_context import EventContext, Say, client_for
-from bot.session.progress.reporter import turn_lines, waiting_line, while_read
+from bot.session.event.event_context import EventContext, client_for
 
 _MAX_ERROR = 1_000
 _A_DAY = timedelta(days=1)
@@ -67,10 +64,6 @@ class ProgressComment:
             self._fields = ASKED
             self.show()
 
-    def turn(self, info: TurnInfo) -> None:
-        done = ", ".join(call.name for call in info.calls) or "thinking"
-        self.show(f"turn {info.turn}: {done}", f"{info.usage.total} tokens, {money(info.cost)} so far")
-
     def end(self, outcome: Outcome) -> None:
         """Write the run's result. Publishing replaces it; without publishing it stays true."""
         text = pending_line(outcome, self._run_url)
@@ -93,41 +86,36 @@ class ProgressComment:
             self._context.say(f"note: the progress comment could not be updated: {problem}")
 
 
-class RunReport:
-    """Reports a run's turns and waits to its comment, and to the job's log or the `view` that replaces it. Anybody may
-    read the log of a public repository, and a model wrote these lines."""
+class CommentedView(View):
+    """Shows a run in its progress comment too."""
 
-    def __init__(
-        self,
-        say: Say,
-        environment: Mapping[str, str],
-        progress: ProgressComment | None = None,
-        view: View | None = None,
-    ) -> None:
-        self._say = while_read(say)
-        self._detector = Detector(Redactor(known_secrets(environment)))
-        self._progress = progress
+    def __init__(self, view: View, comment: ProgressComment) -> None:
+        self.program, self.person, self.interrupted = view.program, view.person, view.interrupted
+        self.on_enter = view.on_enter  # type: ignore[method-assign]  # it is the other's keyboard
         self._view = view
+        self._comment = comment
+        self._calls = ""
 
-    def turn(self, info: TurnInfo) -> None:
-        if self._progress is not None:
-            self._progress.turn(info)
-        if self._view is None:
-            for line in turn_lines(info, self._safe):
-                self._say(line)
+    def tell(self, event: Event) -> None:
+        self._view.tell(event)
+        match event:
+            case Note(text) | WaitEvent(text):
+                self._comment.show(text)
+            case Written(RequestSent()):
+                self._comment.asking()
+            case Written(Response(parts=parts), agent=""):
+                self._calls = (
+                    ", ".join(part.name for part in parts if isinstance(part, ToolCall)) or "thinking"
+                )
+            case Written(BudgetChanged(turn, usage, cost), agent=""):
+                spent = f"{usage.total} tokens, {money(cost)} so far"
+                self._comment.show(f"turn {turn}: {self._calls}", spent)
+            case _:
+                pass
 
-    def waiting(self, text: str) -> None:
-        safe = self._safe(text)
-        if self._progress is not None:
-            self._progress.show(safe)
-        if self._view is None:
-            self._say(waiting_line(safe))
-        else:
-            self._view.tell(NoteEvent(safe))
-
-    def _safe(self, text: str) -> str:
-        """`text` as the journal keeps it."""
-        return self._detector.masked(text) if text else text
+    def cut_off(self, text: str) -> None:
+        self._view.cut_off(text)
+        self._comment.fail()
 
 
 def post_answer(context: EventContext, text: str, fields: Mapping[str, str] = MappingProxyType({})) -> None:

@@ -37,7 +37,7 @@ from bot.session.event.other_runs import (
     others_at_work,
     resolve_progress_comment,
 )
-from bot.session.event.progress_comment import ProgressComment, RunReport
+from bot.session.event.progress_comment import CommentedView, ProgressComment
 from bot.session.event.quota import check_quota, usd_left
 from bot.session.event.triage import gather
 from bot.session.run_folder import new_folder
@@ -169,7 +169,6 @@ def _spec(
     if request.task:
         open_pull = open_pull_of(request.task, request.repository, github, context.policy)
     at = request.trigger.at if request.trigger else ""
-    report = RunReport(context.say, environment, progress, options.view)
     return RunSpec(
         request=request,
         source=source,
@@ -187,11 +186,7 @@ def _spec(
         subjects=lambda sha: newest_subjects(github, request.repository, sha),
         threads=lambda task: gather(task, request.repository, github, at),
         load_attachments=github_attachments(context.where),
-        watch=report.turn,
-        say=report.waiting,
-        asking=progress.asking,
-        view=options.view,
-        killed=progress.fail,
+        view=CommentedView(options.view, progress),
     )
 
 

@@ -121,7 +121,6 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         out=options.out,
         policy_text=spec.policy_text if base_policy is None else base_policy,
         load_attachments=from_github.load_attachments,
-        program=f"slash-agent {verb.name}",
     )
     for note in from_github.notes:
         spec.say(note)

@@ -11,8 +11,9 @@ from bot.checkout.git import Git
 from bot.checkout.local import git_dir_of
 from bot.checkout.objects import newest_subjects
 from bot.contracts.background import Background
+from bot.contracts.journal import Note
 from bot.contracts.plain_text import utf8
-from bot.contracts.progress import NoteEvent, View
+from bot.contracts.progress import View
 from bot.contracts.request import Actor, Request, Tier
 from bot.session.context.preflight import uncommitted_policy
 from bot.session.context.run import RunSpec
@@ -44,7 +45,7 @@ def local_spec(
     is_local = request.actor.tier is Tier.LOCAL  # else the base branch's policy applies
     policy_text, note = uncommitted_policy(repo) if is_local else (None, "")
     if note:
-        view.tell(NoteEvent(note))
+        view.tell(Note(note))
     return RunSpec(
         request=request,
         source=Source(str(repo), revision),
@@ -56,6 +57,5 @@ def local_spec(
         notes=(note,) if note else (),
         policy_text=policy_text,
         subjects=lambda sha: newest_subjects(Git(git_dir_of(repo)), sha),
-        say=lambda text: view.tell(NoteEvent(text)),
         view=view,
     )

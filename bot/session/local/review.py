@@ -111,7 +111,6 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
         budget_usd=options.budget_usd,
         range=review_range,
         out=options.out,
-        program="slash-agent review",
         memory=memory,
     )
     result = run(spec)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from bot.agent.todo import Todo
 from bot.agent.toolbox import Handler, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
+from bot.contracts.masking import masked
 from bot.contracts.messages import ToolCall
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
@@ -91,21 +92,11 @@ def as_json(result: ToolRunResult, environment: Mapping[str, str]) -> str:
     fields: dict[str, Any] = {
         "content": mask(outcome.content),
         "is_error": outcome.is_error,
-        "metadata": _masked(dict(outcome.metadata), mask),
+        "metadata": masked(dict(outcome.metadata), mask),
     }
     if result.follows:
         fields["follows"] = list(map(mask, result.follows))
     return json.dumps(fields, ensure_ascii=False)
-
-
-def _masked(value: Any, mask: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, Mapping):
-        return {name: _masked(item, mask) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_masked(item, mask) for item in value]
-    return value
 
 
 def _workspace_handler(workspace: Workspace, tool: str) -> Handler:

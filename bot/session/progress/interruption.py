@@ -130,8 +130,8 @@ def cancelled_after(cancel: CancelToken, minutes: float) -> Iterator[None]:
 
 
 def cut_off(spec: RunSpec) -> None:
-    """Tell people where the work of a run is whose processes were all killed, then call `killed` of it. A run that had
-    not begun leaves no folder."""
+    """Tell people where the work of a run is whose processes were all killed. A run that had not begun leaves no
+    folder."""
     folder = spec.folder
     if not folder.begun:
         folder.drop()
@@ -142,13 +142,9 @@ def cut_off(spec: RunSpec) -> None:
         rows = recovery_commands(folder, can_continue=spec.can_continue)
         lines = [f"{CANCELLED}. What it had is in {folder.root}", *(f"{label}: {row}" for label, row in rows)]
         text = "\n".join(lines)
-    if spec.view is not None:
-        spec.view.cut_off(text)
-    else:
-        to_standard_error(f"{spec.program}: {text}")
+    spec.view.cut_off(text)
     if sys.stdout is not None:
         sys.stdout.flush()
-    spec.killed()
 
 
 def recovery_commands(folder: RunFolder, *, can_continue: bool) -> tuple[tuple[str, str], ...]:

@@ -14,11 +14,11 @@ from bot.agent.toolbox import Permission
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import PermissionDecision
+from bot.contracts.masking import masked
 from bot.contracts.progress import Inquiry, Person, Reply
 from bot.contracts.request import Tier
 from bot.policy.decide import Decision
 from bot.publish.bundle.write import JOURNAL
-from bot.session.progress.reporter import masked
 
 BY_PERSON = "a person at the terminal"
 BY_PERSON_SUFFIX = f", asked of {BY_PERSON}"

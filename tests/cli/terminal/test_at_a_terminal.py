@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from bot.agent.journal_file import read_journal
-from bot.contracts.progress import EVENTS
 from bot.report.first_screen import handover_of
 from bot.session.tools.approvals import approved_paths
 from tests.support import warm
@@ -192,18 +191,15 @@ def test_a_program_is_told_events_and_the_result_last(repo: Path) -> None:
         ran = warm.run(argv, environment(repo, server))
     assert (ran.returncode, ran.stderr) == (0, "")
     events = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert {event["event"] for event in events} <= set(EVENTS)
-    assert all(set(event) == {"event", *EVENTS[event["event"]]._fields} for event in events)
-    assert events[0] == {"event": "began", "schema": 1, "version": events[0]["version"], "verb": "fix"}
-    calls = [event for event in events if event["event"] == "result"]
-    assert [(call["tool"], call["failed"], call["denied"]) for call in calls] == [
-        ("view", False, False), ("todo", False, False), ("bash", True, True), ("bash", False, False),
+    assert events[0] == {"type": "began", "schema": 2, "version": events[0]["version"], "verb": "fix"}
+    written = [line for event, line in zip(events, ran.stdout.splitlines(), strict=True) if "at" in event]
+    assert written == (Path(events[-1]["result"]["bundle"]) / "journal.jsonl").read_text().splitlines()
+    calls = [event for event in events if event["type"] == "result"]
+    assert [(call["name"], call.get("is_error", False)) for call in calls] == [
+        ("view", False), ("todo", False), ("bash", True), ("bash", False),
     ]  # fmt: skip
-    assert [event["items"] for event in events if event["event"] == "todo"] == [
-        [["Mend\x1b[2J it", "completed"]]
-    ]
     ended = events[-1]
-    assert (ended["event"], ended["exit_code"], ended["error"]) == ("ended", 0, "")
+    assert (ended["type"], ended["exit_code"], ended["error"]) == ("ended", 0, "")
     assert ended["result"]["outcome"]["status"] == "changed"
     assert ended["result"]["branch"].startswith("agent/")
 
@@ -214,7 +210,7 @@ def test_a_program_is_told_why_there_is_no_result(tmp_path: Path) -> None:
         {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"},
     )
     *_, last = map(json.loads, ran.stdout.splitlines())
-    assert (last["event"], last["exit_code"], last["result"]) == ("ended", ran.returncode, None)
+    assert (last["type"], last["exit_code"], last["result"]) == ("ended", ran.returncode, None)
     assert last["error"]
     assert last["error"] in ran.stderr
 
@@ -228,8 +224,8 @@ def test_of_an_event_standard_output_has_the_events_alone(tmp_path: Path) -> Non
         {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8", "GITHUB_REPOSITORY": "o/r"},
     )
     first, last = map(json.loads, ran.stdout.splitlines())
-    assert (first["event"], first["verb"]) == ("began", "run")
-    assert last["event"] == "ended"
+    assert (first["type"], first["verb"]) == ("began", "run")
+    assert last["type"] == "ended"
     assert last["result"]["outcome"] is None
     assert last["result"]["reason"] in ran.stderr
 
