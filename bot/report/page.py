@@ -11,6 +11,7 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,10 +27,9 @@ from bot.contracts.request import RunLimits
 from bot.publish.bundle.write import PATCH, PATCH_LIMIT
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
-from bot.report.diffs import Colours, diff_of
+from bot.report.diffs import diff_of
 from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of
-from bot.report.plots import costs_so_far, plots_of
-from bot.report.text import blocks, make_visible, safe_link
+from bot.report.text import make_visible, safe_link
 from bot.report.timeline import Timeline
 
 _FOLDER = Path(__file__).parent / "templates"
@@ -105,15 +105,13 @@ def render(journal: JournalFile, patch: bytes | None = None) -> str:
 def _render(
     journal: JournalFile, timeline: Timeline, handover: Handover, first_screen: FirstScreen, detail: Detail
 ) -> str:
-    colours = Colours()
     turns = timeline.turns
-    plots = plots_of(turns, journal.header.info.context_window)
     sections = {
         "change": first_screen.files,
         "question": handover.question,
         "plan": handover.plan,
         "findings": handover.findings,
-        "figures": plots,
+        "figures": turns,
     }
     return _template().render(
         header=journal.header,
@@ -124,11 +122,9 @@ def _render(
         notices=[journal.damage] if journal.damage else [],
         parts=[(anchor, name) for anchor, name in _PARTS if sections.get(anchor, True)],
         view=first_screen.view,
-        points=list(zip(turns, costs_so_far(turns), strict=True)),
-        plots=plots,
+        points=list(zip(turns, accumulate(turn.cost for turn in turns), strict=True)),
         longest=detail.text,
-        diff_of=partial(diff_of, colours=colours, most=detail.rows),
-        code_lines=lambda text, path: colours.lines(path, text),
+        diff_of=partial(diff_of, most=detail.rows),
         picture=Pictures().address,
     )
 
@@ -153,7 +149,8 @@ def _template() -> jinja2.Template:
     )
     templates.filters.update(
         short=words.shortened,
-        blocks=blocks,
+        markdown=words.markdown,
+        markdown_line=words.markdown_line,
         bounded=bounded,
         usd=words.usd,
         word=words.plain_word,

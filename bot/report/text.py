@@ -1,4 +1,4 @@
-"""Format text for the page: figures, shortened and escaped text, and the simple Markdown of models as blocks.
+"""Format text for the page: figures, shortened and escaped text, and the simple Markdown of models.
 
 Characters that hide or reverse text become visible escapes, and only web addresses become links. Markdown does not
 become links, pictures or HTML. The template engine escapes HTML.
@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
-from bot.contracts.formatting import duration, money
-from bot.evidence.pieces import Line, Piece
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from bot.contracts.formatting import money
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 LONGEST = 24_000
 """The most characters of one text on a page."""
@@ -31,18 +37,6 @@ def usd(amount: float) -> str:
     return money(amount, 4 if amount < 0.1 else 2)
 
 
-def tokens(many: float) -> str:
-    """Return a short number for an axis: `950`, `12k`, `1.5M`."""
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if many >= size:
-            return f"{many / size:.3g}{letter}"
-    return f"{many:.3g}"
-
-
-def seconds_on_axis(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds < 100 else duration(seconds)
-
-
 def plain_word(value: str) -> str:
     """Return `not runnable` for `not_runnable`."""
     return value.replace("_", " ")
@@ -53,6 +47,7 @@ _ALLOWED = "\n\t"
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
+@cache
 def make_visible() -> Callable[[object], object]:
     """Return a function that makes invisible characters of a text visible. Markup is unchanged: its values were
     converted before."""
@@ -87,55 +82,29 @@ def safe_link(url: str) -> str:
     return url if url.startswith(("https://", "http://")) else ""
 
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ITEM = re.compile(r"\s{0,6}(?:[-*+]|\d{1,3}[.)]) +")
-_HEADING = re.compile(r"#{1,6} +")
-_INLINE = re.compile(r"(`{1,3})([^`]+)\1|\*\*([^*]+)\*\*")
-_LONGEST_LINE = 2_000
+def _bold_line(renderer: object, tokens: Sequence[Token], at: int, options: object, env: object) -> str:
+    return "<p><b>" if tokens[at].nesting > 0 else "</b></p>\n"
 
 
-class Block(NamedTuple):
-    """`kind` is p, li, h or pre; that of a piece is code, strong, or empty."""
-
-    kind: str
-    pieces: Line
+def _code(renderer: object, tokens: Sequence[Token], at: int, options: object, env: object) -> str:
+    return f'<pre class="code" tabindex="0">{escape(tokens[at].content)}</pre>\n'
 
 
-def blocks(text: str) -> Iterator[Block]:
-    fence, code, paragraph = "", list[str](), list[str]()
-    for row in text.split("\n"):
-        if fence:
-            if row.strip() == fence:
-                yield Block("pre", (Piece("", "\n".join(code)),))
-                fence, code = "", []
-            else:
-                code.append(row)
-            continue
-        opening = _FENCE.match(row)
-        item, heading = _ITEM.match(row), _HEADING.match(row)
-        if (opening or item or heading or not row.strip()) and paragraph:
-            yield Block("p", _pieces("\n".join(paragraph)))
-            paragraph = []
-        if opening:
-            fence = opening[1]
-        elif item or heading:
-            begun = (item or heading)[0]  # type: ignore[index]  # one of them is there
-            yield Block("li" if item else "h", _pieces(row[len(begun) :]))
-        elif row.strip():
-            paragraph.append(row)
-    if paragraph:
-        yield Block("p", _pieces("\n".join(paragraph)))
-    if code:
-        yield Block("pre", (Piece("", "\n".join(code)),))
+@cache
+def _markdown() -> MarkdownIt:
+    """Code, bold text, lists and paragraphs; nothing that loads or leads anywhere."""
+    reader = MarkdownIt("zero", {"html": False, "breaks": True, "maxNesting": 100})
+    reader.enable(["newline", "backticks", "emphasis", "list", "heading", "fence"])
+    for kind in ("heading_open", "heading_close"):
+        reader.add_render_rule(kind, _bold_line)
+    reader.add_render_rule("fence", _code)
+    return reader
 
 
-def _pieces(text: str) -> Line:
-    if any(len(row) > _LONGEST_LINE for row in text.split("\n")):
-        return (Piece("", text),)
-    parts: list[Piece] = []
-    at = 0
-    for inline in _INLINE.finditer(text):
-        parts.append(Piece("", text[at : inline.start()]))
-        parts.append(Piece("code", inline[2]) if inline[2] else Piece("strong", inline[3]))
-        at = inline.end()
-    return tuple(piece for piece in (*parts, Piece("", text[at:])) if piece.text)
+def markdown(text: str) -> Markup:
+    return Markup(_markdown().render(str(make_visible()(text))))  # noqa: S704 - what it renders is escaped
+
+
+def markdown_line(text: str) -> Markup:
+    """Return the text as one line, in which only code and bold text are marked."""
+    return Markup(_markdown().renderInline(str(make_visible()(text))))  # noqa: S704 - as above

@@ -11,7 +11,7 @@ import pytest
 from bot.contracts.journal import FilesChanged, FileVersion, RequestSent, Response, Result, RunEnded
 from bot.contracts.messages import ToolCall
 from bot.report.page import LARGEST, render_page
-from bot.report.text import blocks
+from bot.report.text import markdown, markdown_line
 from tests.report.test_page import read
 from tests.support.report_runs import DESCRIPTION, PATCH, sample, write
 
@@ -124,13 +124,11 @@ def test_a_name_in_a_patch_that_is_markup_is_text(tmp_path: Path) -> None:
 
 
 def test_markdown_is_code_bold_items_and_paragraphs_and_nothing_else() -> None:
-    text = "Use `a`.\n\n# Why\n- **one**\n1. two\n```py\nx = `1`\n```\n[x](javascript:y) <i>"
-    found = [(block.kind, [(one.kind, one.text) for one in block.pieces]) for block in blocks(text)]
-    assert found == [
-        ("p", [("", "Use "), ("code", "a"), ("", ".")]),
-        ("h", [("", "Why")]),
-        ("li", [("strong", "one")]),
-        ("li", [("", "two")]),
-        ("pre", [("", "x = `1`")]),
-        ("p", [("", "[x](javascript:y) <i>")]),
-    ]
+    text = "Use `a`.\n\n# Why\n- **one**\n- two\n\n```py\nx = `1` < 2\n```\n"
+    text += "[x](javascript:y) <i> &lt; ![x](http://a) \u202e"
+    assert markdown(text) == (
+        "<p>Use <code>a</code>.</p>\n<p><b>Why</b></p>\n<ul>\n<li><strong>one</strong></li>\n<li>two</li>\n</ul>\n"
+        '<pre class="code" tabindex="0">x = `1` &lt; 2\n</pre>\n'
+        "<p>[x](javascript:y) &lt;i&gt; &amp;lt; ![x](http://a) \\u202e</p>\n"
+    )
+    assert markdown_line("# `a` <b>\n- *x*") == "# <code>a</code> &lt;b&gt;<br>\n- <em>x</em>"
