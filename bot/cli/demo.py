@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     printer = Printer(sys.stdout, os.environ)
-    with run_demo(os.environ, printer.progress, LineViewer(printer.progress)) as demo:
+    with run_demo(os.environ, printer.line, LineViewer(printer.line)) as demo:
         _say(demo, printer, is_kept=arguments.keep)
         if arguments.keep:
             print("\nThe small GitHub stays up; press Ctrl-C to end it.", flush=True)

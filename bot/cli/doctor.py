@@ -40,7 +40,7 @@ _MARKS: Mapping[State, tuple[str, Style]] = {
     State.MISSING: ("MISSING", "red"),
     State.WARNING: ("warning", "yellow"),
     State.UNKNOWN: ("unknown", "yellow"),
-    State.OK: ("ok     ", "green"),
+    State.OK: ("ok", "green"),
 }
 
 
@@ -146,7 +146,7 @@ def _show(findings: Sequence[Finding], printer: Printer) -> None:
     for state, (mark, style) in _MARKS.items():
         for finding in findings:
             if finding.state is state:
-                printer.verdict(mark, style, f"{finding.name}: {finding.message}")
+                printer.field(mark, f"{finding.name}: {finding.message}", style)
                 for line in finding.fix.splitlines():
                     printer.field("fix", line, "bold", copied=True)
     states = Counter(finding.state for finding in findings)

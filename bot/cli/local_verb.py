@@ -27,6 +27,7 @@ from bot.cli.options import (
     local_run_fields,
 )
 from bot.cli.result import Result, git_at, print_end
+from bot.cli.review import add_review_options, end_without_review, finish_review, with_review_options
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.cli.terminal.viewer import Viewer
@@ -39,10 +40,10 @@ from bot.contracts.request import Request
 from bot.publish.bundle.write import PATCH, PLAN
 from bot.session.context.run import FromGitHub
 from bot.session.local.fix import FixOptions, FixResult, fix
+from bot.session.local.review import NothingToReviewError
 from bot.session.progress.interruption import recovery_commands
-from bot.session.run_folder import cleaning_up_after
 from bot.verbs.record import Earlier, Local, Verb
-from bot.verbs.registry import DEFAULT
+from bot.verbs.registry import DEFAULT, VERBS
 
 if TYPE_CHECKING:
     from bot.session.event.from_checkout import CheckoutOnGitHub
@@ -63,15 +64,10 @@ class LocalVerb:
             parser.add_argument("resume", nargs="?", metavar="RUN_DIR", help="default: the last run here")
         add_instruction(parser, self.local.instruction)
         add_local_run(parser)
-        add_flag(parser, "--dirty", help="begin with your uncommitted changes to tracked files")
-        parser.add_argument(
-            "--include",
-            type=Path,
-            action="append",
-            default=[],
-            metavar="FILE",
-            help="with --dirty: an untracked file, or a folder of such files, that is part of it",
-        )
+        if self.verb.reviews:
+            add_review_options(parser)
+        else:
+            _add_dirty_options(parser)
         if self.verb.changes:
             _add_change_options(parser, with_earlier=self.verb.earlier is None)
         add_flag(parser, "--json", help="print the outcome as JSON")
@@ -81,10 +77,15 @@ class LocalVerb:
         if self.verb.earlier is Earlier.RUN:
             _separate_run(arguments)
         at, options = self._options(arguments)
-        with cleaning_up_after(os.environ), open_viewer(arguments, self.verb.name) as viewer:
-            result = fix(options, os.environ if at is None else {**os.environ, **at.secrets}, viewer)
+        with open_viewer(arguments, self.verb.name) as viewer:
+            try:
+                result = fix(options, os.environ if at is None else {**os.environ, **at.secrets}, viewer)
+            except NothingToReviewError as nothing:
+                return end_without_review(arguments, nothing, viewer)
             if at is not None and options.publishes:
                 result = _publish(result, at, viewer)
+            if self.verb.reviews:
+                result = finish_review(arguments, options, result, viewer)
             data = self._as_json(result)
             viewer.tell(EndEvent(int(result.exit_code), data))
         print_end(arguments, data, _result(result, arguments, options))
@@ -92,6 +93,9 @@ class LocalVerb:
 
     def _options(self, arguments: argparse.Namespace) -> tuple[CheckoutOnGitHub | None, FixOptions]:
         """Return the options of the run, and the repository on GitHub if it takes a thread from there or publishes."""
+        if self.verb.reviews:
+            options = FixOptions(verb=self.verb.name, **local_run_fields(arguments))
+            return None, with_review_options(options, arguments)
         thread = parse_thread_name(arguments.instruction) if self.verb.earlier is None else None
         if thread is not None:
             arguments.instruction = f"{self.verb.name.capitalize()} #{thread.number}"
@@ -131,8 +135,9 @@ class LocalVerb:
         branch = {"branch": result.branch, "pull_url": result.pull_url} if self.verb.changes else {}
         plans = result.plan is not None or Status.PLANNED in self.verb.publishes
         plan = {"plan": asdict(result.plan) if result.plan else None} if plans else {}
+        review = {"review": asdict(result.review) if result.review else None} if self.verb.reviews else {}
         outcome, bundle = asdict(result.outcome), str(result.bundle)
-        return {"outcome": outcome, "bundle": bundle, **branch, "unseen": result.unseen, **plan}
+        return {"outcome": outcome, "bundle": bundle, **branch, "unseen": result.unseen, **plan, **review}
 
 
 def _separate_run(arguments: argparse.Namespace) -> None:
@@ -162,8 +167,20 @@ def _publish(result: FixResult, at: CheckoutOnGitHub, viewer: Viewer) -> FixResu
         return True
 
     published = publish_from_checkout(result.bundle, at, lambda text: viewer.tell(Note(text)), approve)
-    note = " ".join(filter(None, (result.note, *published.notes)))
-    return replace(result, branch=published.branch, pull_url=published.pr_url, note=note)
+    notes = (*result.notes, *published.notes)
+    return replace(result, branch=published.branch, pull_url=published.pr_url, notes=notes)
+
+
+def _add_dirty_options(parser: argparse.ArgumentParser) -> None:
+    add_flag(parser, "--dirty", help="begin with your uncommitted changes to tracked files")
+    parser.add_argument(
+        "--include",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="with --dirty: an untracked file, or a folder of such files, that is part of it",
+    )
 
 
 def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) -> None:
@@ -209,7 +226,7 @@ def _result(result: FixResult, arguments: argparse.Namespace, options: FixOption
         next.append(("carry out", f"{_fix(arguments)} --plan {shlex.quote(str(result.bundle / PLAN))}"))
     if result.outcome.status is Status.NEEDS_INPUT:
         next.append(("answer", f'{_continue(result, arguments)} "your answer"'))
-    elif not result.kept_run and (
+    elif not (result.kept_run or VERBS[options.verb].reviews) and (
         result.outcome.status in _UNFINISHED or result.outcome.stop_reason is StopReason.CHECKS_FAILING
     ):
         next.append(("go on", _continue(result, arguments)))
@@ -220,14 +237,12 @@ def _result(result: FixResult, arguments: argparse.Namespace, options: FixOption
     seen = f"The agent worked on HEAD and did not see {unseen}."
     if options.dirty:
         seen = f"The agent did not see {count_of(result.unseen, 'untracked file')}: --include FILE adds one."
-    notes = [seen] if result.unseen else []
-    if result.note:
-        notes.append(result.note)
+    notes = [*([seen] if result.unseen else []), *result.notes]
     if result.kept_run:
         notes.append(
             f"The run's work tree is kept, since no patch has what was withheld or refused: {result.kept_run.tree}"
         )
-    return Result(result.outcome, where, next, notes=notes, plan=result.plan)
+    return Result(result.outcome, where, next, result.review, notes, result.plan)
 
 
 def _continue(result: FixResult, arguments: argparse.Namespace) -> str:

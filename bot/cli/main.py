@@ -21,7 +21,6 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_reme
 from bot.verbs import registry
 
 VERBS = {verb.name: verb.local.help for verb in registry.VERBS.values() if verb.local} | {
-    "review": "review the changes of the current branch",
     "run": "handle one GitHub event, from payload to bundle",
     "publish": "publish a bundle on GitHub as a draft pull request",
     "demo": "see it work on a sample repository: no key, no network",

@@ -24,7 +24,6 @@ from bot.session.event.event_context import EventOptions, EventResult
 from bot.session.event.publish_bundle import publish_bundle
 from bot.session.event.run_event import run_event
 from bot.session.progress.interruption import recovery_commands
-from bot.session.run_folder import cleaning_up_after
 
 EXAMPLE = "slash-agent run --event-name issue_comment --event payload.json --out bundle --dry-run"
 
@@ -73,8 +72,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     )
     # Where standard output is a program's, people and the runner read standard error.
     out = sys.stderr if arguments.json_events else sys.stdout
-    with cleaning_up_after(os.environ), open_viewer(arguments, "run", out) as viewer:
-        actions = Actions(os.environ, viewer.stream(out))
+    actions = Actions(os.environ, out)
+    with open_viewer(arguments, "run", out) as viewer:
         result = run_event(
             replace(options, view=viewer),
             os.environ,
@@ -83,7 +82,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             partial(actions.set_output, "note"),
         )
         viewer.tell(EndEvent(int(result.exit_code), _as_json(result)))
-    actions = Actions(os.environ, out)
     _print_result(result, actions, Printer(out, os.environ, actions), dry_run=arguments.dry_run)
     if arguments.dry_run and result.bundle is not None:
         publish_bundle(result.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)

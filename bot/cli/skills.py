@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from bot.cli.options import add_flag
-from bot.cli.terminal.printer import Printer
+from bot.cli.terminal.printer import Printer, one_line
 from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.github.actions import Actions, json_text
@@ -93,7 +93,7 @@ def _list_for_people(skills: Sequence[Skill]) -> None:
     for source, group in groupby(ordered, _source):
         printer.line(f"{source}:")
         for skill in group:
-            printer.row(skill.name, width, skill.description)
+            printer.line(f"{skill.name:<{width}}  {one_line(skill.description)}")
     if not skills:
         printer.line("There are no skills here.")
 
@@ -103,30 +103,23 @@ def _source(skill: Skill) -> str:
 
 
 def _in_json(skill: Skill) -> dict[str, object]:
+    files = [file.path for file in skill.files]
     return {
         "name": skill.name,
         "description": skill.description,
         "origin": skill.origin,
         "path": skill.path,
-        "files": [file.path for file in skill.files],
+        "files": files,
     }
 
 
 def _verdict(result: CheckedSkill) -> dict[str, object]:
+    findings = [{**one._asdict(), "level": one.level.name.lower()} for one in result.findings]
     return {
         "folder": result.folder,
         "conforms": result.conforms,
         "loads": result.skill is not None,
-        "findings": [
-            {
-                "rule": finding.rule,
-                "level": finding.level.name.lower(),
-                "file": finding.file,
-                "line": finding.line,
-                "message": finding.message,
-            }
-            for finding in result.findings
-        ],
+        "findings": findings,
     }
 
 

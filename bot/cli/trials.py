@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-import threading
-import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from bot.cli.terminal.printer import Printer, encodable, one_line
+from bot.cli.terminal.printer import Printer, one_line
 from bot.contracts.formatting import count_of, exit_text
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import last_line
@@ -34,15 +30,9 @@ ADVICE = {
 def try_with_progress(root: Path, policy_text: str, stream: TextIO) -> list[Trial]:
     """Return the checks that were tried before Ctrl-C. Raises `AgentError` if none can be."""
 
-    printer = Printer(stream, os.environ)
-    printer.line(
-        f"Trying each check once in the sandbox, {MINUTES} minutes at most for each. Ctrl-C skips the rest."
-    )
-    line = _Line(stream, printer)
-    try:
-        return try_checks(root, policy_text, os.environ, line.begin, line.end, 60 * MINUTES)
-    finally:
-        line.end("not possible", 0)
+    say = Printer(stream, os.environ).line
+    say(f"Trying each check once in the sandbox, {MINUTES} minutes at most for each. Ctrl-C skips the rest.")
+    return try_checks(root, policy_text, os.environ, lambda text: say(f"  {one_line(text)}"), 60 * MINUTES)
 
 
 def result_text(trial: Trial) -> str:
@@ -61,41 +51,3 @@ def result_text(trial: Trial) -> str:
             return f"not run: {reason}"
         case _:
             return f"could not run here: {reason}"
-
-
-@dataclass(slots=True)
-class _Line:
-    """Shows one line for the present step: at a terminal with the elapsed seconds, else once it ended."""
-
-    stream: TextIO
-    printer: Printer
-    name: str = ""
-    limit: float = 0
-    began: float = 0
-    over: threading.Event = field(default_factory=threading.Event)
-    ticker: threading.Thread | None = None
-
-    def begin(self, name: str, limit: float) -> None:
-        self.name, self.limit, self.began = one_line(name)[:48], limit, time.monotonic()
-        self.over = threading.Event()
-        if self.stream.isatty():
-            self.ticker = threading.Thread(target=self._tick, args=(self.over,), daemon=True)
-            self.ticker.start()
-
-    def end(self, how: str, seconds: float) -> None:
-        if not self.name:
-            return
-        self.over.set()
-        if self.ticker is not None:
-            self.ticker.join()
-            self.stream.write("\r\x1b[2K")
-        self.printer.line(f"  {self.name}: {how}, {seconds or time.monotonic() - self.began:.0f} s")
-        self.name, self.ticker = "", None
-
-    def _tick(self, over: threading.Event) -> None:
-        limit = f" s, limit {self.limit:.0f} s" if self.limit else " s"
-        while not over.wait(1):
-            text = f"  {self.name}: {time.monotonic() - self.began:.0f}{limit}"
-            width = shutil.get_terminal_size().columns - 1
-            self.stream.write(f"\r\x1b[2K{encodable(text, self.stream.encoding or 'ascii')[:width]}")
-            self.stream.flush()

@@ -1,4 +1,4 @@
-"""Prepare a tool call for the page: its arguments as fields, and its changes of files."""
+"""Prepare a tool call for people: its subject, its arguments as fields, and its changes of files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bot.contracts.journal import FileVersion
+from bot.contracts.messages import ToolCall
+from bot.contracts.plain_text import printable_name
 from bot.contracts.text_encoding import wide_text
+from bot.policy.rule import patched_paths
 
 _LARGEST_DIFF = 64 * 1024
 
@@ -70,7 +73,7 @@ def below_head(rows: list[str]) -> list[str]:
     return rows[next((at for at, row in enumerate(rows) if row.startswith("@@")), len(rows)) :]
 
 
-_SUBJECTS = ("command", "path", "pattern", "title", "question", "description", "prompt", "url", "name", "id")
+_SUBJECTS = ("command", "pattern", "path", "title", "question", "description", "prompt", "url", "name", "id")
 _LONGEST_SUBJECT = 160
 
 
@@ -97,14 +100,18 @@ def fields_of(arguments: str) -> tuple[Field, ...]:
 
 
 def subject_of(fields: Sequence[Field]) -> str:
-    """Return the subject of a call in one line: its path, its command, or its first text that is no list or object."""
-    by_name = {field.name: field.text for field in fields}
+    """Return the subject of a call in one line: the files of a patch, its command, its path, or its first text that is
+    no list or object."""
+    by_name = {field.name: field.text for field in fields if field.name}
     named = next((by_name[name] for name in _SUBJECTS if by_name.get(name)), "")
-    texts = (field.text for field in fields if field.text.strip() and field.text[:1] not in ("[", "{"))
-    text = named or next(texts, "")
-    line, _, more = text.strip().partition("\n")
-    cut = len(line) > _LONGEST_SUBJECT or bool(more)
-    return f"{line[:_LONGEST_SUBJECT]} …" if cut else line
+    others = (text for text in by_name.values() if text.strip() and text[:1] not in ("[", "{"))
+    text = ", ".join(patched_paths(by_name.get("patch"))) or named or next(others, "")
+    line = printable_name(" ".join(text.split()))
+    return f"{line[:_LONGEST_SUBJECT]} …" if len(line) > _LONGEST_SUBJECT else line
+
+
+def call_subject(call: ToolCall | None) -> str:
+    return subject_of(fields_of(call.arguments)) if call else ""
 
 
 def _text(item: object) -> str:

@@ -1,9 +1,7 @@
 """The folder of one run: its layout, its lock and its removal. It outlives a crash.
 
-A process of its own removes what finished runs no longer need (`clean_up`). A finished run has lost its work tree
-(`RunFolder.finish`); of its folder only the bundle and the journal are kept. The work tree of a run that died stays,
-for `salvage`. If the cleaning process is killed, the one after the next run continues. It imports this module alone, so
-what it does not need is imported where it is used.
+A finished run has lost its work tree (`RunFolder.finish`); of its folder only the bundle and the journal are kept, and
+a process of its own removes the rest (`RunFolder.tidy`). The work tree of a run that died stays, for `salvage`.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ import os
 import pwd
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -23,7 +20,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import bot
 from bot.contracts.errors import AgentError
 from bot.contracts.host_programs import find_host_program
 from bot.contracts.regular_files import read_regular
@@ -138,25 +134,32 @@ class RunFolder:
         return any(map(_is_regular, (self.journal, self.bundle / self.journal.name, self.facts)))
 
     def finish(self) -> None:
-        """The result is written: rename the work tree, so that `clean_up` may remove it."""
+        """The result is written: rename the work tree, so that half of it is never taken for what the run made."""
         for whole in (self.tree, self.history):
             with suppress(FileNotFoundError):
                 whole.rename(self.root / f"{_ASIDE}{whole.name}")
 
-    def set_aside(self) -> None:
-        """Rename the folders that are no longer needed: of a finished run all but the bundle, of one that died every
-        work tree but the main one. This takes no time, so the lock is not held while `remove_set_aside` works."""
+    def tidy(self) -> None:
+        """The run is over: begin to remove what is no longer needed, in a process that outlives this one. Of a finished
+        run all folders but the bundle are removed, of another one those that `salvage` does not need, and of a run that
+        had not begun everything."""
+        if not self.begun:
+            self.drop()
+            return
+        self._set_aside()
+        nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+        argv = _removal(*self.root.glob(f"{_ASIDE}*"))
+        with suppress(OSError):  # then `slash-agent clean` removes it
+            os.posix_spawn(argv[0], argv, {}, file_actions=nowhere, setsid=True)
+
+    def _set_aside(self) -> None:
+        """Rename the folders that are no longer needed, which takes no time."""
         needed = _FOR_SALVAGE if self.has_tree else (self.bundle.name,)
         prefixes = ("workspace-agent-", _ASIDE) if self.has_tree else _ASIDE
         for entry in self.root.iterdir():
             unneeded = entry.name not in needed and not entry.name.startswith(prefixes)
             if unneeded and entry.is_dir() and not entry.is_symlink():
                 entry.rename(self.root / f"{_ASIDE}{entry.name}")
-
-    def remove_set_aside(self) -> None:
-        """Remove what `finish` and `set_aside` renamed."""
-        for entry in self.root.glob(f"{_ASIDE}*"):
-            remove_tree(entry)
 
     def clear(self) -> None:
         """Remove everything in it, folders first: without its journal the rest would not be known as a run's."""
@@ -178,7 +181,6 @@ _LARGEST_RECORD = 64 << 20
 _NO_RECORD = (
     "The record of what `setup:` made (prepared.json) cannot be read, so such files may be among the changes."
 )
-_LOCK_SECONDS = 1.0
 _FOR_SALVAGE = ("tree", "history", "trusted.git", "bundle", "archive")
 
 
@@ -249,22 +251,21 @@ def check_private(parent: Path) -> None:
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+_REMOVE = 'rm -rf -- "$@" 2>/dev/null || { chmod -R u+rwx -- "$@"; rm -rf -- "$@"; }'
+"""Removes folders that commands wrote in, even closed or very deeply nested ones: `shutil.rmtree` calls itself for each
+level."""
+
+
+def _removal(*folders: Path) -> list[str]:
+    return [find_host_program("sh") or "/bin/sh", "-c", _REMOVE, "sh", *map(str, folders)]
+
+
 def remove_tree(folder: Path) -> None:
-    """Remove a folder that commands wrote in, even with closed or very deeply nested folders: `shutil.rmtree` calls
-    itself for each level. No process of the workspace may be alive. Raises `OSError`."""
-    _run_on(folder, "rm", "-rf")
+    """Remove a folder that commands wrote in. No process of the workspace may be alive. Raises `OSError`."""
+    ran = subprocess.run(_removal(folder), env={}, stderr=subprocess.PIPE, text=True, check=False)
     if os.path.lexists(folder):
-        _run_on(folder, "chmod", "-R", "u+rwx")
-        failure = _run_on(folder, "rm", "-rf")
-        if os.path.lexists(folder):
-            raise OSError(errno.ENOTEMPTY, f"it could not be removed: {failure}", str(folder))
-
-
-def _run_on(folder: Path, program: str, *options: str) -> str:
-    """Run a program of the system on `folder`, and return the last line of its errors."""
-    command = [find_host_program(program) or f"/bin/{program}", *options, "--", f"./{folder.name}"]
-    ran = subprocess.run(command, cwd=folder.parent, env={}, stderr=subprocess.PIPE, text=True, check=False)
-    return (ran.stderr.splitlines() or [""])[-1]
+        failure = (ran.stderr.splitlines() or [""])[-1]
+        raise OSError(errno.ENOTEMPTY, f"it could not be removed: {failure}", str(folder))
 
 
 class FolderBusy(AgentError):
@@ -273,8 +274,7 @@ class FolderBusy(AgentError):
 
 @contextmanager
 def lock_folder(root: Path) -> Iterator[None]:
-    """Hold the lock of the run folder `root`, one run at a time. Raises `FolderBusy` after a second; the
-    cleanup holds it for less.
+    """Hold the lock of the run folder `root`, one run at a time. Raises `FolderBusy`.
 
     The kernel's lock on the folder itself: it dies with the process, leaves no file, and no child inherits it.
     """
@@ -292,63 +292,13 @@ def _opened(root: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _by_descriptor(descriptor: int) -> RunFolder | None:
-    """Return the run folder that is open, whatever is at its path by now; `None` if it is not a run of this user."""
-    folder = RunFolder(Path(f"/proc/self/fd/{descriptor}"))
-    return folder if folder.is_run and os.fstat(descriptor).st_uid == os.geteuid() else None
-
-
 def _lock(descriptor: int, root: Path) -> None:
-    until = time.monotonic() + _LOCK_SECONDS
-    while True:
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() > until:
-                raise FolderBusy(
-                    f"busy: another run uses {root}. Wait until it ends, or stop it, and try again."
-                ) from error
-        time.sleep(0.02)
-
-
-_START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from bot.session.run_folder import clean_up_process; clean_up_process()"
-)
-
-
-@contextmanager
-def cleaning_up_after(environment: Mapping[str, str]) -> Iterator[None]:
-    """Start the cleanup when the block ends, also by an exception."""
     try:
-        yield
-    finally:
-        clean_up_later(environment)
-
-
-def clean_up_later(environment: Mapping[str, str]) -> None:
-    """Start a process that removes the trees of finished runs, and return at once. On a runner nothing is started: its
-    disk is thrown away. If no process can be started, the next run tries again."""
-    if environment.get("RUNNER_TEMP"):
-        return
-    package = str(Path(bot.__file__).resolve().parents[1])
-    nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-    with suppress(OSError, AgentError):
-        argv = [sys.executable, "-I", "-S", "-c", _START, package, str(parent_folder(environment))]
-        os.posix_spawn(sys.executable, argv, {}, file_actions=nowhere, setsid=True)
-
-
-def clean_up(parent: Path) -> None:
-    """Remove what the runs under `parent` no longer need, except of runs that a process works in. Raises `AgentError`
-    if others can write in `parent`."""
-    check_private(parent)
-    for root in sorted(parent.iterdir(), reverse=True):
-        with suppress(OSError, FolderBusy), _opened(root) as descriptor:
-            if folder := _by_descriptor(descriptor):
-                _lock(descriptor, root)
-                folder.set_aside()
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
-                folder.remove_set_aside()
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise FolderBusy(
+            f"busy: another run uses {root}. Wait until it ends, or stop it, and try again."
+        ) from error
 
 
 def is_busy(folder: RunFolder) -> bool:
@@ -364,8 +314,10 @@ def remove_run(folder: RunFolder, *, finished: bool) -> bool:
     """Remove all of a run; with `finished` only if its work tree is gone. `False` if it stays. Raises `OSError`."""
     with suppress(FolderBusy), _opened(folder.root) as descriptor:
         _lock(descriptor, folder.root)
-        opened = _by_descriptor(descriptor)
-        if opened and not (finished and opened.has_tree):
+        # Whatever is at its path by now.
+        opened = RunFolder(Path(f"/proc/self/fd/{descriptor}"))
+        is_own = opened.is_run and os.fstat(descriptor).st_uid == os.geteuid()
+        if is_own and not (finished and opened.has_tree):
             opened.clear()
             os.rmdir(folder.root)
             return True
@@ -383,10 +335,3 @@ def size_of(root: Path) -> int:
                     if entry.is_dir(follow_symlinks=False):
                         ahead.append(Path(entry.path))
     return total
-
-
-def clean_up_process() -> None:
-    """The main function of the process that `clean_up_later` starts."""
-    os.chdir("/")
-    os.nice(10)
-    clean_up(Path(sys.argv[2]))

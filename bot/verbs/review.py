@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.contracts.outcome import Status
 from bot.contracts.workspace_tools import READING, SHELL_TOOLS
 from bot.contracts.writes import WriteCaps
-from bot.verbs.record import COLLABORATORS, REPORT_FINDING, RUN_OPTIONS, Place, Profile, Verb
+from bot.verbs.record import COLLABORATORS, REPORT_FINDING, RUN_OPTIONS, Local, Place, Profile, Verb
 
 PROMPT = """\
 You are Slash Agent, a software engineer who reviews a change to one repository. You work alone, in a sandbox without
@@ -51,4 +51,11 @@ VERB = Verb(
     publishes=frozenset({Status.REVIEWED}),
     starts_on=("pull request",),
     writes=WriteCaps(reply=10, label=5),
+    local=Local(
+        "review the changes of the current branch",
+        "Review the changes of the current branch: findings with suggestions that apply, as text, JSON or SARIF. The "
+        "checkout stays as it is; with --post the review goes to the branch's pull request.",
+        "slash-agent review --repo . --base main --sarif review.sarif",
+        "what to review (default: everything)",
+    ),
 )

@@ -13,13 +13,13 @@ from bot.cli.main import run
 from bot.contracts.errors import AgentError, ExitCode
 from bot.run.salvage import newest_run
 from bot.session import run_folder
-from bot.session.run_folder import RunFolder, clean_up, new_folder, parent_folder, remove_run
+from bot.session.run_folder import RunFolder, new_folder, parent_folder, remove_run
 
 SOMEBODY = 54321
 
 
 def made(root: Path) -> RunFolder:
-    """The folder of a finished run, and something in it that the cleanup removes."""
+    """The folder of a finished run, and something in it that its end removes."""
     folder = RunFolder(root)
     (root / "gone-tree/deep").mkdir(parents=True)
     (root / "trusted.git").mkdir()
@@ -76,7 +76,7 @@ def test_a100_a_folder_that_others_can_change_is_not_used(
     parent = parent_folder(environment)
     old = made(parent / "1")
     OPEN[how](tmp_path / level)
-    for use in (lambda: new_folder(environment), lambda: clean_up(parent), lambda: newest_run(environment)):
+    for use in (lambda: new_folder(environment), lambda: newest_run(environment)):
         with pytest.raises(AgentError, match="set XDG_STATE_HOME"):
             use()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -103,16 +103,9 @@ def swapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RunFolder,
     return ours, victim
 
 
-def test_a100_the_cleanup_works_in_the_folder_that_it_locked(
+def test_a100_a_run_is_removed_where_it_was_locked(
     swapped: tuple[RunFolder, RunFolder], tmp_path: Path
 ) -> None:
-    ours, victim = swapped
-    clean_up(ours.root.parent)
-    assert left(victim) == WHOLE
-    assert left(RunFolder(tmp_path / "moved")) == ["journal.jsonl"]
-
-
-def test_a100_so_does_the_removal_of_a_run(swapped: tuple[RunFolder, RunFolder], tmp_path: Path) -> None:
     ours, victim = swapped
     with pytest.raises(NotADirectoryError):
         remove_run(ours, finished=True)
@@ -125,7 +118,6 @@ def test_a100_a_run_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> Non
         pytest.skip("only root can give a folder away")
     foreign = made(tmp_path / "1")
     os.chown(foreign.root, SOMEBODY, -1)
-    clean_up(tmp_path)
     assert not remove_run(foreign, finished=False)
     assert left(foreign) == WHOLE
 
@@ -151,5 +143,4 @@ def test_a100_a_folder_without_a_runs_journal_is_no_run(
     assert run(["clean", "--yes"]) == ExitCode.DONE
     assert "not a run, it has no journal" in capsys.readouterr().out
     assert run(["clean", "--yes", str(other.root)]) == ExitCode.USAGE
-    clean_up(other.root.parent)
     assert left(other) == before

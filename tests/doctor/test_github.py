@@ -178,7 +178,7 @@ def test_the_command_says_what_is_missing_and_how_to_mend_it(stage: Stage, tmp_p
         "doctor", "--repo", root, GITHUB_TOKEN=stage.sample.maintainer_token, GITHUB_REPOSITORY=""
     )
     assert ran.code == 75
-    assert ran.out.startswith("MISSING  model: There is no key")
+    assert ran.out.startswith("  MISSING   model: There is no key")
     assert ran.out.splitlines()[-1].startswith("✘ 2 things missing")
     assert f"{stage.repo}, default branch main." in ran.out
     ran = stage.cli("doctor", "--repo", root, "--json", GITHUB_REPOSITORY="")

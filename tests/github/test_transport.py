@@ -193,7 +193,7 @@ def test_the_token_is_in_no_error_no_repr_and_no_log(
 
 def test_local_verbs_import_neither_pygithub_nor_requests() -> None:
     code = (
-        "import sys, bot.cli.local_verb, bot.cli.review, bot.session.local.fix, bot.session.local.review\n"
+        "import sys, bot.cli.local_verb, bot.session.local.fix\n"
         "import bot.github.tokens\n"
         "print([name for name in ('github', 'requests', 'jwt', 'cryptography') if name in sys.modules])"
     )

@@ -97,7 +97,8 @@ def test_arguments_are_read_as_fields_and_what_is_no_object_as_it_is() -> None:
     ("arguments", "subject"),
     [
         ({"old": "x", "path": "a.py"}, "a.py"),
-        ({"command": "make\nmake test"}, "make …"),
+        ({"command": "make\nmake test"}, "make make test"),
+        ({"patch": "*** Update File: a.py\n@@\n-a\n+b\n*** Add File: b.py\n+c"}, "a.py, b.py"),
         ({"other": "thing"}, "thing"),
         ({"items": [{"text": "Look", "status": "pending"}]}, ""),
         ({}, ""),

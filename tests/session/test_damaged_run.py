@@ -17,12 +17,13 @@ from bot.contracts.progress import View
 from bot.publish.bundle.read import read_bundle
 from bot.run.salvage import salvage
 from bot.session.local.fix import FixOptions, FixResult, fix
-from bot.session.run_folder import RunFolder, clean_up
+from bot.session.run_folder import RunFolder
 from tests.contracts.test_regular_files import IRREGULAR
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, sample_repository
+from tests.support.workspaces import eventually
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -134,7 +135,8 @@ def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFol
     ):
         (folder.root / name).mkdir(parents=True, exist_ok=True)
     (folder.root / "a link").symlink_to(tmp_path)
-    clean_up(folder.root.parent)
+    folder.tidy()
+    assert eventually(lambda: not list(folder.root.glob("gone-*")))
     left = {path.name for path in folder.root.iterdir() if path.is_dir() and not path.is_symlink()}
     assert left <= {"tree", "trusted.git", "archive", "workspace-agent-0"}
     assert [file.path for file in salvage(folder.root, {}, tmp_path / "out").outcome.files] == CHANGED

@@ -84,7 +84,7 @@ def test_the_checkout_stays_as_it_is_and_what_it_has_uncommitted_is_counted(cli:
     before = git(topic, "status", "--porcelain"), git(topic, "rev-parse", "HEAD")
     ran, _ = reviewed(cli, topic, report())
     assert (git(topic, "status", "--porcelain"), git(topic, "rev-parse", "HEAD")) == before
-    assert "The review is of HEAD; 1 uncommitted file not looked at." in ran.out
+    assert "The agent worked on HEAD and did not see 1 uncommitted file." in ran.out
 
 
 # What is looked at

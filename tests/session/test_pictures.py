@@ -27,6 +27,7 @@ from tests.attachments.pictures import noise, opened
 from tests.support.model_script import Call, Say, Script, ScriptRequest, Step
 from tests.support.stage import Stage, open_stage
 from tests.support.verb_runs import VerbRun, request_in, run_verb
+from tests.support.workspaces import eventually
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -109,7 +110,7 @@ def test_the_journal_in_the_bundle_brings_the_same_message_back(explained: Expla
 
 def test_nothing_of_the_decoding_is_left(explained: Explained) -> None:
     explained.came.folder.finish()
-    explained.came.folder.set_aside()
-    explained.came.folder.remove_set_aside()
+    explained.came.folder.tidy()
+    assert eventually(lambda: not list(explained.came.folder.root.glob("gone-*")))
     assert not list(explained.came.folder.root.rglob("workspace-pictures"))
     assert "token=" not in (explained.bundle / "outcome.json").read_text()

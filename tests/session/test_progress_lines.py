@@ -28,7 +28,7 @@ from tests.support.runs import make_run
         ("ls", {}, "  7  ls"),
         ("task", {"prompt": "Find it"}, "  7  task Find it"),
         ("bash_output", {"id": 3}, "  7  bash_output 3"),
-        ("bash", {"command": 5}, "  7  bash"),
+        ("bash", {"command": 5}, "  7  bash 5"),
     ],
 )
 def test_a_call_is_a_line_with_its_subject(name: str, arguments: dict[str, object], line: str) -> None:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import warnings
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode
 from bot.run.run import run_until
 from bot.session.context.run import RunSpec
-from bot.session.run_folder import FolderBusy, RunFolder, clean_up, clean_up_later, lock_folder, remove_tree
+from bot.session.run_folder import FolderBusy, RunFolder, lock_folder, remove_tree
 from tests.session.conftest import Cli
 from tests.support.fix_script import fix_steps
 from tests.support.model_server import ModelServer
@@ -39,119 +38,51 @@ def made(parent: Path, name: str, *, finished: bool) -> RunFolder:
     return folder
 
 
-def test_what_a_finished_run_no_longer_needs_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    done, died = made(tmp_path, "1", finished=True), made(tmp_path, "2", finished=False)
-    (tmp_path / "a file").touch()
-    (tmp_path / "a link").symlink_to(done.root)
-    clean_up(tmp_path)
-    assert sorted(os.listdir(done.root)) == ["bundle", "journal.jsonl"]
-    assert sorted(os.listdir(died.root)) == [
-        "bundle",
-        "journal.jsonl",
-        "tree",
-        "trusted.git",
-        "workspace-agent-0",
-    ]
+FINISHED = ["bundle", "journal.jsonl"]
+DIED = [*FINISHED, "tree", "trusted.git", "workspace-agent-0"]
 
 
-def test_the_run_that_somebody_works_in_is_left_alone(tmp_path: Path) -> None:
-    busy, other = made(tmp_path, "2", finished=True), made(tmp_path, "1", finished=True)
-    with lock_folder(busy.root):
-        clean_up(tmp_path)
-        assert (busy.root / "gone-tree/a").is_dir()
-    assert sorted(os.listdir(other.root)) == ["bundle", "journal.jsonl"]
-
-
-def test_a_run_is_not_called_busy_while_its_rest_is_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("finished", "kept"), [(True, FINISHED), (False, DIED)])
+def test_what_a_run_no_longer_needs_is_removed_and_nothing_else(
+    tmp_path: Path, finished: bool, kept: list[str]
 ) -> None:
-    died = made(tmp_path, "1", finished=False)
-    removed: list[str] = []
-
-    def remove(folder: Path) -> None:
-        with lock_folder(died.root):
-            removed.append(folder.name)
-
-    monkeypatch.setattr("bot.session.run_folder.remove_tree", remove)
-    clean_up(tmp_path)
-    assert removed == ["gone-tree-checks-before"]
+    folder, other = made(tmp_path, "1", finished=finished), made(tmp_path, "2", finished=True)
+    folder.tidy()
+    assert eventually(lambda: sorted(os.listdir(folder.root)) == kept)
+    assert (other.root / "gone-tree/a").is_dir()
 
 
-def test_the_moment_in_which_the_cleanup_renames_is_waited_for(tmp_path: Path) -> None:
-    held, released = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with lock_folder(tmp_path):
-            held.set()
-            time.sleep(0.1)
-            released.set()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
-    with lock_folder(tmp_path):
-        assert released.is_set()
-    thread.join()
-
-
-def test_a_cleaner_that_was_killed_is_finished_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(folder: Path) -> None:
-        raise KeyboardInterrupt
-
-    folder = made(tmp_path, "1", finished=True)
-    with monkeypatch.context() as patched:
-        patched.setattr("bot.session.run_folder.remove_tree", killed)
-        with pytest.raises(KeyboardInterrupt):
-            clean_up(tmp_path)
-    clean_up(tmp_path)
-    assert sorted(os.listdir(folder.root)) == ["bundle", "journal.jsonl"]
-
-
-def test_a_runner_throws_its_disk_away_itself(tmp_path: Path) -> None:
-    folder = made(tmp_path / "slash-agent", "1", finished=True)
-    clean_up_later({"RUNNER_TEMP": str(tmp_path)})
-    assert not running(f"{tmp_path}/slash-agent")
-    assert (folder.root / "gone-tree").is_dir()
+def test_of_a_run_that_had_not_begun_nothing_stays(tmp_path: Path) -> None:
+    folder = made(tmp_path, "1", finished=False)
+    folder.journal.unlink()
+    folder.tidy()
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_the_result_does_not_wait_for_the_trees(cli: Cli, repo: Path) -> None:
-    """A folder of the run cannot be locked while its trees are removed, and the command is back by then."""
     runs = cli.home / ".local/state/slash-agent/runs"
-    old = made(runs, "0", finished=True)
-    with lock_folder(old.root), ModelServer(fix_steps()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "fix it", model=server)
     assert ran.code == 0, ran.err
-    [folder] = [path for path in runs.iterdir() if path != old.root]
+    [folder] = runs.iterdir()
     assert not RunFolder(folder).has_tree
     assert eventually(lambda: [path.name for path in folder.iterdir() if path.is_dir()] == ["bundle"])
 
 
 @pytest.mark.slow
-def test_the_cleaner_is_a_session_of_its_own_that_holds_nothing(tmp_path: Path) -> None:
+def test_what_removes_is_a_session_of_its_own_that_holds_nothing(tmp_path: Path) -> None:
     """It outlives the terminal and keeps no pipe open."""
-    parent = tmp_path / ".local/state/slash-agent/runs"
-    folder = made(parent, "1", finished=True)
+    folder = made(tmp_path, "1", finished=True)
     for number in range(20_000):
         (folder.root / f"gone-tree/a/{number}").touch()
-    clean_up_later({"HOME": str(tmp_path)})
-    assert eventually(lambda: bool(running(str(parent))) or not (folder.root / "gone-tree").exists())
-    for pid in running(str(parent)):
+    folder.tidy()
+    assert eventually(lambda: bool(running(str(folder.root))) or not (folder.root / "gone-tree").exists())
+    for pid in running(str(folder.root)):
         assert os.getsid(pid) == pid
-        assert Path(f"/proc/{pid}/environ").read_bytes() == b""
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    clean_up(parent)
-    assert sorted(os.listdir(folder.root)) == ["bundle", "journal.jsonl"]
-
-
-def clear(folder: RunFolder) -> None:
-    folder.finish()
-    folder.set_aside()
-    folder.remove_set_aside()
+        assert b"HOME" not in Path(f"/proc/{pid}/environ").read_bytes()
+    assert eventually(lambda: sorted(os.listdir(folder.root)) == FINISHED)
 
 
 def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) -> None:
@@ -160,7 +91,7 @@ def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) ->
         (tmp_path / "run" / "tree" / str(name) / "a").touch()
     other = threading.Thread(target=shutil.rmtree, args=(tmp_path / "run" / "tree", True))
     other.start()
-    clear(RunFolder(tmp_path / "run"))
+    RunFolder(tmp_path / "run").clear()
     other.join()
     assert os.listdir(tmp_path / "run") == []
 
@@ -176,7 +107,7 @@ def test_half_a_work_tree_is_not_taken_for_what_the_run_made(
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.setattr("bot.session.run_folder.remove_tree", killed)
     with pytest.raises(KeyboardInterrupt):
-        clear(folder)
+        folder.clear()
     assert not folder.has_tree
     assert not folder.history.exists()
     assert folder.bundle.is_dir()
@@ -194,7 +125,7 @@ def test_folders_in_folders_without_end_are_removed(tmp_path: Path) -> None:
         os.close(here)
         here = inner
     os.close(here)
-    clear(RunFolder(tmp_path / "run"))
+    RunFolder(tmp_path / "run").clear()
     assert os.listdir(tmp_path / "run") == []
 
 
@@ -205,7 +136,7 @@ def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
     (tmp_path / "run" / "tree" / "in").mkdir(parents=True)
     (tmp_path / "run" / "tree" / "out").symlink_to(kept)
     (tmp_path / "run" / "tree" / "in" / "out").symlink_to(kept)
-    clear(RunFolder(tmp_path / "run"))
+    RunFolder(tmp_path / "run").clear()
     assert os.listdir(kept) == ["file"]
 
 

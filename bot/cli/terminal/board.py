@@ -12,7 +12,7 @@ from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import BudgetChanged, CallStarted, Header, Note, RequestSent, Result
 from bot.contracts.messages import ToolCall
 from bot.contracts.progress import Event, OutputEvent, WaitEvent, Written
-from bot.session.progress.reporter import subject_of
+from bot.report.calls import call_subject
 from bot.verbs.record import TODO
 
 _BOXES = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
@@ -67,7 +67,7 @@ class Board:
                 case Written(RequestSent(), agent=agent):
                     self._steps[agent] = (_THINKING, now)
                 case Written(CallStarted(name=name), _, agent, call):
-                    self._begin(one_line(f"{name} {subject_of(call)}"), now, agent)
+                    self._begin(one_line(f"{name} {call_subject(call)}"), now, agent)
                 case Written(Result(), agent=agent) if agent:
                     self._steps[agent] = ("…", now)
                 case Written(Result(name=name, is_error=False), call=call) if name == TODO and call:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import select
 import textwrap
@@ -10,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TextIO, cast
+from typing import TextIO
 
 from rich.console import Group
 from rich.live import Live
@@ -80,7 +79,7 @@ class Screen:
 
 
 class LiveViewer(Viewer):
-    """All output during the run goes through it, since other output would break the display.
+    """Nothing else is printed during the run, since that would break the display.
 
     Nothing is drawn before the first event, so that a refusal is fast, nor during a question, which is printed below
     the lines. `keyboard` is the terminal that a person types into, or `None`.
@@ -131,9 +130,6 @@ class LiveViewer(Viewer):
                     skip()
         self._typing = None
 
-    def stream(self, out: TextIO) -> TextIO:
-        return cast(TextIO, _Above(self, out)) if out.isatty() else out
-
     def close(self) -> None:
         with self._turn:
             if self._screen is not None:
@@ -143,15 +139,6 @@ class LiveViewer(Viewer):
         if self._screen is not None:
             self._screen.stop()
         super()._print_last(text)
-
-    def above(self, out: TextIO, line: str) -> None:
-        """Print a line for `out`, which is this terminal, above the live part."""
-        with self._turn:
-            if self._screen is not None and self._screen.drawn:
-                self._screen.print(line)
-            else:
-                out.write(f"{line}\n")
-                out.flush()
 
     def _open_screen(self) -> Screen:
         if self._screen is None:
@@ -197,22 +184,3 @@ def _style(event: Event, line: str) -> str:
             return "dim"
         case _:
             return ""
-
-
-class _Above(io.TextIOBase):
-    """Standard output, which is the same terminal: whole lines of it go above what is drawn. `print` writes a line and
-    its end separately, so each thread has a partial line of its own."""
-
-    def __init__(self, viewer: LiveViewer, out: TextIO) -> None:
-        self._viewer = viewer
-        self._out = out
-        self._begun = threading.local()
-
-    def write(self, text: str) -> int:
-        *whole, self._begun.text = (getattr(self._begun, "text", "") + text).split("\n")
-        for line in whole:
-            self._viewer.above(self._out, line)
-        return len(text)
-
-    def isatty(self) -> bool:
-        return True

@@ -28,11 +28,11 @@ def add_view_options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def open_viewer(arguments: argparse.Namespace, verb: str, log: TextIO | None = None) -> Iterator[Viewer]:
-    """Open the viewer of a run. An error in the block becomes an end event. Without a terminal, lines go to `log`, by
-    default standard error."""
+    """Open the viewer of a run. An error in the block becomes an end event. Lines go to `log`, where there is one, and
+    nothing is drawn; by default they go to standard error, if that is no terminal."""
     if arguments.json_events and getattr(arguments, "json", False):
         raise UsageError("--json and --json-events are two forms of the same: give one of them.")
-    viewer = _choose_viewer(arguments, os.environ, log or sys.stderr)
+    viewer = _choose_viewer(arguments, os.environ, log)
     viewer.program = f"slash-agent {verb}"
     viewer.tell(BeginEvent(SCHEMA, __version__, verb))
     try:
@@ -54,18 +54,20 @@ def open_viewer(arguments: argparse.Namespace, verb: str, log: TextIO | None = N
         viewer.close()
 
 
-def _choose_viewer(arguments: argparse.Namespace, environment: Mapping[str, str], log: TextIO) -> Viewer:
+def _choose_viewer(
+    arguments: argparse.Namespace, environment: Mapping[str, str], log: TextIO | None
+) -> Viewer:
     if arguments.json_events:
         return JsonViewer(sys.stdout)
     has_person = _has_person(environment)
     if arguments.quiet:
         return Viewer(_person_at(sys.stderr) if has_person else None)
-    if is_drawable(sys.stderr, environment):
+    if log is None and is_drawable(sys.stderr, environment):
         from bot.cli.terminal.live import LiveViewer
 
         keyboard = sys.stdin.fileno() if has_person else None
         return LiveViewer(sys.stderr, keyboard, verbose=arguments.verbose)
-    say = Actions(environment, log).print
+    say = Actions(environment, log or sys.stderr).print
     return LineViewer(say, _person_at(sys.stderr) if has_person else None, verbose=arguments.verbose)
 
 

@@ -36,8 +36,6 @@ _CODES: Mapping[str, str] = {
     "cyan": "36",
 }
 _LABEL = 9
-_TURN = 5
-"""Columns before the text of a line of progress: the turn."""
 _NARROWEST = 30
 _WIDEST = 100
 
@@ -86,30 +84,9 @@ class Printer:
             prefix = self._styled(name, "dim") if number == 0 else indent
             self._write(f"{prefix}{self._styled(line[len(indent) :], style)}".rstrip())
 
-    def row(self, name: str, width: int, text: str) -> None:
-        """Print `text` after a name of `width` columns, cut at the terminal's width."""
-        plain_text, name = one_line(text), one_line(name).ljust(width)
-        if self._width is not None and len(name) + 2 + len(plain_text) > self._width:
-            dots = encodable("…", self._encoding)
-            plain_text = plain_text[: max(self._width - len(name) - 2 - len(dots), 0)].rstrip() + dots
-        self._write(f"{self._styled(name, 'bold')}  {plain_text}")
-
-    def verdict(self, mark: str, style: Style, text: str) -> None:
-        """Print `text` after a coloured word, wrapped with an indent."""
-        indent = " " * (len(mark) + 2)
-        for number, row in enumerate(self._wrapped(" ".join(lines_of(text)), indent)):
-            prefix = f"{self._styled(mark, style, 'bold')}  " if number == 0 else indent
-            self._write(f"{prefix}{row[len(indent) :]}")
-
     def line(self, text: str = "", style: Style = "") -> None:
         for part in lines_of(text):
             self._write(self._styled(part, style))
-
-    def progress(self, line: str) -> None:
-        """Print a progress line, wrapped with an indent."""
-        text = " ".join(lines_of(line[_TURN:]))
-        for number, row in enumerate(self._wrapped(text, " " * _TURN)):
-            self.line(line[:_TURN] + row[_TURN:] if number == 0 else row)
 
     def diff(self, text: str) -> None:
         """Print a patch without the lines that only git needs."""

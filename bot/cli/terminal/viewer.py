@@ -21,8 +21,9 @@ from bot.contracts.journal import (
 )
 from bot.contracts.messages import Text
 from bot.contracts.progress import EVENTS, EndEvent, Event, Inquiry, Person, Reply, View, WaitEvent, Written
+from bot.report.calls import call_subject
 from bot.session.progress.interruption import to_standard_error
-from bot.session.progress.reporter import call_line, subject_of, text_line, waiting_line, while_read
+from bot.session.progress.reporter import call_line, text_line, waiting_line, while_read
 
 _LAST_WRITE_SECONDS = 0.3
 """Seconds that somebody who writes still has."""
@@ -41,10 +42,6 @@ class Viewer(View):
         self._turn = threading.RLock()
         self.person = self._ask if person else None
         self._person_answers = person
-
-    def stream(self, out: TextIO) -> TextIO:
-        """The stream to use in place of `out` during the run."""
-        return out
 
     def close(self) -> None:
         """End the display: other code may write to the terminal now."""
@@ -92,7 +89,7 @@ def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
         case Written(Result() as record, _, agent, call) if verbose or not agent:
             tool = f"{agent}: {record.name}" if agent else record.name
             status = "denied" if record.denied else "failed" if record.is_error else ""
-            yield call_line(record.turn, tool, subject_of(call), status)
+            yield call_line(record.turn, tool, call_subject(call), status)
             if verbose and record.content.strip():
                 yield from (f"{UNDER}{line}".rstrip() for line in lines_of(_first_lines(record.content)))
         case Written(DiagnosticsRecord(new_count=new)) if verbose and new:

@@ -144,6 +144,8 @@ def _run(
         ended = run(spec)
         if not ended.needs_tree:
             spec.folder.finish()
+        if not context.environment.get("RUNNER_TEMP"):  # a runner discards its disk
+            spec.folder.tidy()
     except BaseException as error:
         # Whatever it is: no comment may say for ever that somebody is working on it.
         progress.fail(str(error) if isinstance(error, AgentError) else "")

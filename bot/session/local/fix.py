@@ -7,32 +7,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from shlex import quote
 
 from bot.checkout.branches import count_uncommitted
 from bot.checkout.clone import Source
 from bot.checkout.dirty import DirtyBase, make_dirty_base
-from bot.checkout.local import repository_root
+from bot.checkout.git import Git
+from bot.checkout.local import git_dir_of, repository_root
+from bot.checkout.objects import newest_subjects
+from bot.contracts.background import Background
 from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
 from bot.contracts.formatting import sentence
+from bot.contracts.journal import Note
 from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.plan import Plan
 from bot.contracts.progress import View
-from bot.contracts.request import ALLOW_DELETIONS, SKILL, Request
+from bot.contracts.request import ALLOW_DELETIONS, SKILL, Request, Tier
+from bot.contracts.review import Review
 from bot.providers.connect import default_model
 from bot.publish.bundle.write import OUTCOME, PATCH, PLAN
+from bot.review.fingerprints import NO_MEMORY
 from bot.run.run import run
 from bot.session.context.preflight import (
     check_file,
     check_folder,
     check_machine,
     check_new_branch,
+    uncommitted_policy,
 )
-from bot.session.context.run import FromGitHub, RunResult
-from bot.session.local.local_run import local_request, local_spec
+from bot.session.context.review_scope import PullTarget
+from bot.session.context.run import FromGitHub, RunResult, RunSpec
+from bot.session.local.local_run import local_request
+from bot.session.local.review import for_pull, range_to_review
 from bot.session.run_folder import RunFolder, new_folder, parent_folder
 from bot.session.tools.approvals import own_recording
+from bot.session.tools.run_models import connect_model
 from bot.verbs.record import Earlier
 from bot.verbs.registry import DEFAULT, VERBS, needs, taking
 from bot.workspace.sandbox.backends import Setting
@@ -52,7 +63,10 @@ class FixOptions:
     options of the request: which checks run, and for how long. `plan` is the file or the bundle with the plan to carry
     out; `verb` is what is asked for if nothing earlier is named. `from_github` adds to a request what it takes from
     GitHub. With `publishes` the bundle is published, and no branch or patch is made. With `dirty` uncommitted changes
-    are part of the base, of untracked files those in `include`."""
+    are part of the base, of untracked files those in `include`.
+
+    A review is of what HEAD changes since `base`, a branch or commit, empty for the remote's default branch; with
+    `since`, of what is new since that commit. `target` is the pull request that the review is for."""
 
     repo: Path
     instruction: str
@@ -71,29 +85,33 @@ class FixOptions:
     publishes: bool = False
     dirty: bool = False
     include: Sequence[Path] = ()
+    base: str = ""
+    since: str = ""
+    target: PullTarget | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
     """`branch` is empty if none was created, `pull_url` if nothing was published; `unseen` counts files that differ
-    from HEAD. `kept_run` is the run's folder if its work tree is kept, `note` says what could not be found out."""
+    from HEAD. `kept_run` is the run's folder if its work tree is kept, `notes` say what could not be found out."""
 
     outcome: Outcome
     exit_code: ExitCode
     bundle: Path
-    branch: str
-    unseen: int
+    branch: str = ""
+    unseen: int = 0
     kept_run: RunFolder | None = None
-    note: str = ""
+    notes: tuple[str, ...] = ()
     plan: Plan | None = None
+    review: Review | None = None
     pull_url: str = ""
 
 
 def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixResult:
     """Do the job and report to `view`. Raises `AgentError` for an error before the first request, and if the result
-    cannot be written to its destination."""
+    cannot be written to its destination; `NothingToReviewError` if there is nothing to review."""
     verb, continues = VERBS[options.verb], needs(options.verb, Earlier.RUN) or options.resume is not None
-    if not (options.instruction.strip() or continues or options.plan):
+    if not (options.instruction.strip() or continues or options.plan or verb.reviews):
         raise UsageError(_NO_INSTRUCTION.format(verb.local.example if verb.local else ""))
     plan = _read_plan(options)
     repo = repository_root(options.repo.resolve())
@@ -102,37 +120,77 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
     check_file(options.patch, "--patch")
     if options.patch is None and verb.changes and not options.publishes:
         check_new_branch(repo)
+    review_range = None
+    if verb.reviews:
+        base, review_range = range_to_review(repo, options.base, options.since, options.target)
+        everything = f"Review what HEAD changes since it left {base}."
+        options = replace(options, instruction=options.instruction.strip() or everything)
     model = options.model or default_model(environment)
     last = _last(options, environment, repo) if continues else None
     request = _request(options, repo, plan, last, environment)
     from_github = options.from_github(request) if options.from_github else FromGitHub(request)
     folder = new_folder(environment)
-    dirty = _dirty_base(options, repo, folder)
-    spec = local_spec(from_github.request, repo, folder, model, environment, view)
-    if dirty is not None:
-        source, notes, subjects = Source(str(dirty.git_dir), "HEAD"), (*spec.notes, dirty.note), spec.subjects
-        spec = replace(spec, source=source, notes=notes, subjects=lambda sha: subjects(dirty.head))
-    base_policy = from_github.policy_text
-    spec = replace(
-        spec,
+    try:
+        spec = _spec(options, from_github.request, repo, folder, model, environment, view)
+        dirty = make_dirty_base(repo, options.include, folder.root / "dirty.git") if options.dirty else None
+        if dirty is not None:
+            source, notes, subjects = (
+                Source(str(dirty.git_dir), "HEAD"),
+                (*spec.notes, dirty.note),
+                spec.subjects,
+            )
+            spec = replace(spec, source=source, notes=notes, subjects=lambda sha: subjects(dirty.head))
+        if review_range is not None:
+            memory = options.target.memory if options.target else NO_MEMORY
+            spec = replace(
+                spec, source=Source(str(repo), review_range.head_sha), range=review_range, memory=memory
+            )
+        base_policy = from_github.policy_text
+        spec = replace(
+            spec,
+            resume=last,
+            policy_text=spec.policy_text if base_policy is None else base_policy,
+            load_attachments=from_github.load_attachments,
+        )
+        for note in from_github.notes:
+            view.tell(Note(note))
+        return _deliver(options, repo, folder, run(spec), dirty)
+    finally:
+        folder.tidy()
+
+
+def _spec(
+    options: FixOptions,
+    request: Request,
+    repo: Path,
+    folder: RunFolder,
+    model: str,
+    environment: Mapping[str, str],
+    view: View,
+) -> RunSpec:
+    """The spec of a run of `request` at HEAD of `repo`, with a note if the policy is not committed. Begins to connect
+    the model, since an import takes longer than all that comes before the first request."""
+    connecting = Background(partial(connect_model, model, environment), "connect")
+    is_local = request.actor.tier is Tier.LOCAL  # else the base branch's policy applies
+    policy_text, note = uncommitted_policy(repo) if is_local else (None, "")
+    if note:
+        view.tell(Note(note))
+    return RunSpec(
+        request=request,
+        source=Source(str(repo), "HEAD"),
+        folder=folder,
+        connecting=connecting,
+        model=model,
+        environment=environment,
         sandbox=options.sandbox,
         budget_usd=options.budget_usd,
-        resume=last,
         out=options.out,
-        policy_text=spec.policy_text if base_policy is None else base_policy,
-        load_attachments=from_github.load_attachments,
+        origin=repo,
+        notes=(note,) if note else (),
+        policy_text=policy_text,
+        subjects=lambda sha: newest_subjects(Git(git_dir_of(repo)), sha),
+        view=view,
     )
-    for note in from_github.notes:
-        spec.say(note)
-    return _deliver(options, repo, folder, run(spec), dirty)
-
-
-def _dirty_base(options: FixOptions, repo: Path, folder: RunFolder) -> DirtyBase | None:
-    try:
-        return make_dirty_base(repo, options.include, folder.root / "dirty.git") if options.dirty else None
-    except BaseException:
-        folder.drop()
-        raise
 
 
 def _request(
@@ -143,9 +201,8 @@ def _request(
     given = _request_options(options, last, environment)
     if last is None:
         name = taking(Earlier.PLAN) if plan else name
-        return replace(
-            local_request(name, instruction or (plan.title if plan else ""), repo, given), plan=plan
-        )
+        request = local_request(name, instruction or (plan.title if plan else ""), repo, given)
+        return for_pull(replace(request, plan=plan), options.target)
     from bot.publish.bundle.read import read_bundle
 
     before = read_bundle(last).outcome.request
@@ -203,12 +260,12 @@ def _deliver(
     from bot.run.result import make_branch
 
     verdict, patch, outcome = result.verdict, result.bundle / PATCH, result.outcome
-    branch, unseen, note = "", 0, ""
+    branch, unseen, notes = "", 0, ()
     try:
         if verdict is not None and verdict.files and not options.publishes:
             if options.patch is None:
                 branch = make_branch(repo, result, dirty)
-                note = "" if branch else _ONLY_PATCH
+                notes = () if branch else (_ONLY_PATCH,)
             else:
                 options.patch.write_bytes(verdict.patch)
     except (AgentError, OSError) as error:
@@ -225,6 +282,7 @@ def _deliver(
     try:
         unseen = max(count_uncommitted(repo) - len(dirty.paths if dirty else ()), 0)
     except AgentError as error:  # the result stands
-        note = sentence(f"uncommitted files could not be counted: {error}")
+        notes = (sentence(f"uncommitted files could not be counted: {error}"),)
     code, tree_folder = exit_code(outcome.stop_reason, outcome.status), folder if result.needs_tree else None
-    return FixResult(outcome, code, result.bundle, branch, unseen, tree_folder, note, result.plan)
+    plan, review = result.plan, result.review
+    return FixResult(outcome, code, result.bundle, branch, unseen, tree_folder, notes, plan, review)

@@ -1,33 +1,23 @@
-"""`slash-agent review`: review what HEAD of a local checkout changes. Changes nothing in the checkout."""
+"""What a review of a local checkout is of: what HEAD changes since it left its base."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from bot.checkout.branches import count_uncommitted
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
-from bot.checkout.local import LocalCommit, git_beside, git_dir_of, repository_root, resolve
+from bot.checkout.local import LocalCommit, git_beside, git_dir_of, resolve
 from bot.checkout.objects import diff_between
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.outcome import Outcome, exit_code
-from bot.contracts.progress import View
-from bot.contracts.request import SKILL
+from bot.contracts.request import Request
 from bot.contracts.review import Review
-from bot.providers.connect import default_model
 from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import pieces_of
 from bot.review.fingerprints import NO_MEMORY
-from bot.run.run import run
-from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.review_scope import PullTarget, ReviewRange
-from bot.session.local.local_run import local_request, local_spec
-from bot.session.run_folder import new_folder
-from bot.workspace.sandbox.backends import Setting
 
 # Where a branch that is under review was left, in the order of likelihood: the remote's own word comes first.
 _BASES = (
@@ -37,23 +27,6 @@ _BASES = (
     "refs/heads/main",
     "refs/heads/master",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewOptions:
-    """Options of the command line. `base` is a branch or commit, empty for the remote's default branch. With `since`,
-    only what is new since that commit is reviewed. `target` is the pull request that the review is for."""
-
-    repo: Path
-    instruction: str = ""
-    base: str = ""
-    since: str = ""
-    model: str = ""
-    budget_usd: float | None = None
-    sandbox: Setting = "auto"
-    out: Path | None = None
-    skill: str = ""
-    target: PullTarget | None = None
 
 
 class NothingToReviewError(UsageError):
@@ -66,58 +39,25 @@ class NothingToReviewError(UsageError):
         self.review = review
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewResult:
-    """`review` is `None` if the run failed; `unseen` counts files that differ from HEAD. `notes` are on
-    posting it."""
-
-    outcome: Outcome
-    review: Review | None
-    exit_code: ExitCode
-    bundle: Path
-    unseen: int
-    notes: tuple[str, ...] = ()
-
-
-def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -> ReviewResult:
-    """Run the review and report to `view`. Raises `NothingToReviewError`, and `AgentError` for an error before the
-    first request."""
-    repo, target = repository_root(options.repo.resolve()), options.target
-    check_machine()
-    check_folder(options.out)
+def range_to_review(repo: Path, base: str, since: str, target: PullTarget | None) -> tuple[str, ReviewRange]:
+    """As `find_range`, since the last review of `target` if there was one. Raises `NothingToReviewError` as well."""
     memory = target.memory if target else NO_MEMORY
-    since = options.since
     if not since and memory.head_sha:
         with suppress(CheckoutError):  # the commit of the last review need not be here
             since = resolve(repo, memory.head_sha).sha
-    base, review_range = find_range(repo, options.base, since)
+    name, review_range = find_range(repo, base, since)
     if not pieces_of(review_range.diff, review_range.since, memory.left):
-        raise _nothing_to_review(base, review_range)
-    model = options.model or default_model(environment)
-    instruction = options.instruction.strip() or f"Review what HEAD changes since it left {base}."
-    named = {SKILL: options.skill} if options.skill else {}
-    folder, request = new_folder(environment), local_request("review", instruction, repo, named)
-    if target is not None:
-        request = replace(
-            request,
-            repository=target.repository,
-            base_ref=target.pull.base_ref,
-            clone_url=target.clone_url,
-            pull=target.pull,
-        )
-    spec = replace(
-        local_spec(request, repo, folder, model, environment, view, review_range.head_sha),
-        sandbox=options.sandbox,
-        budget_usd=options.budget_usd,
-        range=review_range,
-        out=options.out,
-        memory=memory,
+        raise _nothing_to_review(name, review_range)
+    return name, review_range
+
+
+def for_pull(request: Request, target: PullTarget | None) -> Request:
+    if target is None:
+        return request
+    repository, pull = target.repository, target.pull
+    return replace(
+        request, repository=repository, base_ref=pull.base_ref, clone_url=target.clone_url, pull=pull
     )
-    result = run(spec)
-    folder.finish()
-    outcome = result.outcome
-    code = exit_code(outcome.stop_reason, outcome.status)
-    return ReviewResult(outcome, result.review, code, result.bundle, count_uncommitted(repo))
 
 
 def _nothing_to_review(base: str, review_range: ReviewRange) -> NothingToReviewError:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -43,18 +42,15 @@ class Trial:
     tests: int | None = None
 
 
-Begin = Callable[[str, float], None]
-"""Called before the setup and before each check, with its time limit in seconds, 0 for none."""
-End = Callable[[str, float], None]
-"""Called after it, with the result and the seconds."""
+Say = Callable[[str], None]
 
 
 def try_checks(
-    repo: Path, policy_text: str, environment: Mapping[str, str], begin: Begin, end: End, limit: float
+    repo: Path, policy_text: str, environment: Mapping[str, str], say: Say, limit: float
 ) -> list[Trial]:
-    """One result for each check of the policy with the text `policy_text`; `limit` is in seconds, for each. If the
-    setup fails, no check has been run and each says why; after a signal the rest is left out. Raises an `AgentError` if
-    there is no commit or no sandbox."""
+    """One result for each check of the policy with the text `policy_text`; `limit` is in seconds, for each. `say` gets
+    a line before and after each. If the setup fails, no check has been run and each says why; after a signal the rest
+    is left out. Raises an `AgentError` if there is no commit or no sandbox."""
     stop, folder = CancelToken(), new_folder(environment)
     try:
         with cancelled_by_signals(stop), ExitStack() as stack:
@@ -65,11 +61,10 @@ def try_checks(
             )
             origin = "" if run.confinement.moves else str(repo)
             try:
-                with _prepared(run, begin, end, stack) as workspace:
-                    trials = (_try(workspace, one, stop, origin, begin, end, limit) for one in checks)
+                with _prepared(run, say, stack) as workspace:
+                    trials = (_try(workspace, one, stop, origin, say, limit) for one in checks)
                     return [trial for trial in trials if trial is not None]
             except AgentError as error:
-                end("failed", 0)
                 not_run = CheckRun(CheckState.NOT_RUN, note=str(error))
                 return [] if stop.fired else [Trial(one.name, one.command, not_run) for one in checks]
     finally:
@@ -104,29 +99,27 @@ def _run(
     )
 
 
-def _prepared(run: Run, begin: Begin, end: End, stack: ExitStack) -> AbstractContextManager[Workspace]:
+def _prepared(run: Run, say: Say, stack: ExitStack) -> AbstractContextManager[Workspace]:
     """The workspace of the checks, once the setup is done."""
     trees, policy = run_environment(run).trees, run.policy
     stack.callback(trees.wait)
     trees.begin(run.stop)
     if policy.setup or policy.bring:
-        started = time.monotonic()
-        begin("setup", sum(step.timeout for step in policy.setup))
+        say("setup ...")
         trees.environment()  # waits for it
-        end("done", time.monotonic() - started)
     return trees.for_checks("try", run.stop)
 
 
 def _try(
-    workspace: Workspace, check: Check, stop: CancelToken, origin: str, begin: Begin, end: End, limit: float
+    workspace: Workspace, check: Check, stop: CancelToken, origin: str, say: Say, limit: float
 ) -> Trial | None:
     """`None` if a signal came before its end."""
     if stop.fired:
         return None
-    begin(check.name, min(limit, check.timeout))
-    started = time.monotonic()
+    say(f"{check.name} ...")
     execution = CheckRunner(workspace, stop, origin, limit=lambda number: limit).run(0, check)
-    end("stopped" if stop.fired else _WORDS[execution.run.state], time.monotonic() - started)
+    word = "stopped" if stop.fired else _WORDS[execution.run.state]
+    say(f"{check.name}: {word}, {execution.run.duration:.0f} s")
     counts = execution.counts
     number = counts.ran + counts.skipped if counts else None
     return None if stop.fired else Trial(check.name, check.command, execution.run, number)

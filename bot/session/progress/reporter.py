@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -21,9 +20,7 @@ from bot.contracts.model import (
     Retrying,
     unreported,
 )
-from bot.contracts.plain_text import printable_name
 from bot.contracts.progress import OutputEvent, View, WaitEvent, Written
-from bot.policy.rule import patched_paths
 
 if TYPE_CHECKING:
     from bot.session.context.run import Run
@@ -54,7 +51,6 @@ class ProgressReporter:
 
 
 _WIDTH = 100
-_SUBJECTS = ("command", "pattern", "path", "title", "prompt")
 
 
 def while_read(say: Callable[[str], None]) -> Callable[[str], None]:
@@ -89,28 +85,6 @@ def text_line(turn: int, text: str) -> str:
 def waiting_line(text: str) -> str:
     """A line on a step between two turns."""
     return _cut(f"     {' '.join(text.split())}", 2 * _WIDTH)
-
-
-def subject_of(call: ToolCall | None) -> str:
-    """The subject of a call on one line: the files of a patch, else the first of these arguments."""
-    try:
-        arguments = json.loads(call.arguments if call else "")
-    except (ValueError, RecursionError):
-        return ""
-    if not isinstance(arguments, dict):
-        return ""
-    if paths := patched_paths(arguments.get("patch")):
-        return ", ".join(map(printable_name, paths))
-    values = (arguments.get(name) for name in _SUBJECTS)
-    text = next((value for value in values if isinstance(value, str)), None)
-    number = arguments.get("id")  # of a command in the background
-    return (
-        printable_name(" ".join(text.split()))
-        if text is not None
-        else str(number)
-        if type(number) is int
-        else ""
-    )
 
 
 def _cut(line: str, width: int) -> str:
