@@ -105,7 +105,7 @@ class ReportFinding:
         return tuple(f"{finding.title} ({_position(finding)}): {reason}" for finding, reason in self._refused)
 
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        proposal = _finding(arguments)
+        proposal = finding_of(arguments)
         if not proposal.title or not proposal.body:
             return ToolOutcome("title and body: expected text, got only white space", is_error=True)
         anchored = self._check(proposal, cancel)
@@ -148,7 +148,8 @@ def _is_again(refused: Finding, finding: Finding, *, accepted: bool) -> bool:
     return refused.title == finding.title or (accepted and same_place)
 
 
-def _finding(arguments: Mapping[str, Any]) -> Finding:
+def finding_of(arguments: Mapping[str, Any]) -> Finding:
+    """Return the finding that the model reports, before it is anchored."""
     suggestion = arguments.get("suggestion")
     line, start = int(arguments["line"]), int(arguments.get("start_line", 0))
     return Finding(

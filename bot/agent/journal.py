@@ -7,7 +7,6 @@ Only `close` syncs to disk, which takes milliseconds.
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import math
 import os

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol
 
+from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.handover import ANSWER
 from bot.agent.journal_file import JournalFile
 from bot.agent.transcript import transcript_text
+from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Response, ResponseFailed, Result, UserText
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult
+from bot.contracts.tools import ToolOutcome, ToolSpec
+
+
+class ResultTool(Protocol):
+    """A tool of the supervisor that keeps what the model submits."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome: ...
 
 
 class RecordedCall(NamedTuple):
@@ -32,6 +45,14 @@ def recorded_calls(journal: JournalFile) -> Iterator[RecordedCall]:
         for part in response.parts:
             if isinstance(part, ToolCall):
                 yield RecordedCall(response.turn, part, results.get((response.turn, part.id)))
+
+
+def repeat_calls(tool: ResultTool, journal: JournalFile) -> None:
+    """Give `tool` what it was given in a recorded run."""
+    for recorded in recorded_calls(journal):
+        if recorded.call.name == tool.spec.name and recorded.handed_over:
+            with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
+                tool(parse_arguments(recorded.call.arguments, tool.spec.parameters).values, CancelToken())
 
 
 def recorded_transcript(journal: JournalFile) -> str:

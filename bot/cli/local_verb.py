@@ -11,6 +11,7 @@ import os
 import shlex
 import sys
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,10 @@ from bot.cli.options import (
     add_instruction,
     add_local_run,
     add_path,
-    check_minutes,
     check_options,
     confirm,
     local_run_fields,
+    option_value,
 )
 from bot.cli.result import Result, git_at, print_end
 from bot.cli.review import add_review_options, end_without_review, finish_review, with_review_options
@@ -36,7 +37,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.journal import Note
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import EndEvent
-from bot.contracts.request import Request
+from bot.contracts.request import CHECK_MINUTES, Request
 from bot.publish.bundle.write import PATCH, PLAN
 from bot.session.context.run import FromGitHub
 from bot.session.local.fix import FixOptions, FixResult, fix
@@ -204,7 +205,7 @@ def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) 
     add_flag(checks, "--no-checks", help="run no check and no checker")
     parser.add_argument(
         "--check-minutes",
-        type=check_minutes,
+        type=partial(option_value, CHECK_MINUTES),
         metavar="N",
         help="the time for all checks (default: the policy's, or 10)",
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import re
 import select
 import stat
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,9 @@ def add_local_run(parser: argparse.ArgumentParser) -> None:
         "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
     )
     parser.add_argument("--budget", type=usd, metavar="USD", help="cost limit of the model, in USD")
-    parser.add_argument("--skill", type=_skill, metavar="NAME", help="begin with this skill")
+    parser.add_argument(
+        "--skill", type=partial(option_value, SKILL), metavar="NAME", help="begin with this skill"
+    )
     add_sandbox(parser, "default: auto; use off only for code and requests that you trust")
     add_path(parser, "--out", "DIR", _OUT)
 
@@ -100,16 +102,11 @@ def local_run_fields(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _skill(text: str) -> str:
-    if not re.fullmatch(OPTIONS[SKILL].form, text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a skill, as in: --skill write-tests")
-    return text
-
-
-def check_minutes(text: str) -> str:
-    """Minutes for checks, as `Request.options` has them."""
-    if not re.fullmatch(OPTIONS[CHECK_MINUTES].form, text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 120")
+def option_value(name: str, text: str) -> str:
+    """A value of an option that comments have too, in the same form."""
+    option = OPTIONS[name]
+    if not re.fullmatch(option.form, text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {option.needs}")
     return text
 
 
@@ -165,13 +162,7 @@ def repositories_of(text: str) -> tuple[str, ...]:
 
 def usd(text: str) -> float:
     """An amount of money above nought."""
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = math.nan
-    if not (math.isfinite(amount) and amount > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not an amount in USD, such as 2.50")
-    return amount
+    return float(option_value("budget", text).removeprefix("$"))
 
 
 def add_sandbox(parser: argparse.ArgumentParser, help: str = "default: auto", default: str = "auto") -> None:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 from urllib.parse import quote
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
-from bot.agent.findings import REPORT_FINDING
-from bot.agent.handover import ASK_USER, DESCRIBE_CHANGE, SUBMIT_PLAN, AskUser, DescribeChange, SubmitPlan
+from bot.agent.findings import REPORT_FINDING, finding_of
+from bot.agent.handover import AskUser, DescribeChange, SubmitPlan
 from bot.agent.journal_file import JournalFile
-from bot.agent.recorded_calls import RecordedCall, recorded_calls
-from bot.contracts.cancel import CancelToken
+from bot.agent.recorded_calls import recorded_calls, repeat_calls
 from bot.contracts.formatting import count_of, duration
 from bot.contracts.journal import Evidence
 from bot.contracts.outcome import ChangedFile, Description, Outcome, Status, StopReason
 from bot.contracts.plan import Plan
+from bot.contracts.review import Finding
 from bot.evidence.recorded import recorded_evidence
 from bot.evidence.view import View, view_of
 from bot.report.calls import counts
@@ -106,10 +107,13 @@ def build_first_screen(
     )
 
 
-def suggestion_diff(code: str, suggestion: str, line: int) -> str:
-    """Return a finding's suggestion as a diff that begins at `line`."""
-    old, new = code.removesuffix("\n").split("\n"), suggestion.removesuffix("\n").split("\n")
+def suggestion_diff(finding: Finding) -> str:
+    """Return a finding's suggestion as a diff that begins at its first line; empty without one."""
+    if not finding.text or finding.suggestion is None:
+        return ""
+    old, new = (text.removesuffix("\n").split("\n") for text in (finding.text, finding.suggestion))
     rows = [row for row in difflib.ndiff(old, new) if not row.startswith("?")]
+    line = finding.lines[0]
     return "\n".join([f"@@ -{line} +{line} @@", *(row[0] + row[2:] for row in rows)])
 
 
@@ -161,72 +165,26 @@ def _pulls_url(thread_url: str, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class FindingRow:
-    """`code` are the lines of the finding, `diff` is the suggested change; both may be empty."""
-
-    where: str
-    severity: str
-    title: str
-    body: str
-    path: str = ""
-    code: str = ""
-    diff: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Handover:
     """The results that the model submitted until the end of the journal; empty for other kinds of runs."""
 
     description: Description = field(default_factory=Description)
     plan: Plan | None = None
     question: str = ""
-    findings: tuple[FindingRow, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def handover_of(journal: JournalFile) -> Handover:
     submit, ask, describe = SubmitPlan(), AskUser(), DescribeChange()
-    findings: list[FindingRow] = []
-    for call in recorded_calls(journal):
-        if not call.handed_over:
-            continue
-        if call.call.name == SUBMIT_PLAN.name:
-            submit(_arguments(call, submit.spec.parameters), CancelToken())
-        elif call.call.name == DESCRIBE_CHANGE.name:
-            describe(_arguments(call, describe.spec.parameters), CancelToken())
-        elif call.call.name == ASK_USER.name:
-            ask(_arguments(call, ask.spec.parameters), CancelToken())
-        elif call.call.name == REPORT_FINDING.name:
-            findings.append(_finding(call))
-    return Handover(describe.description, submit.plan, ask.question, tuple(findings))
+    for tool in (submit, ask, describe):
+        repeat_calls(tool, journal)
+    return Handover(describe.description, submit.plan, ask.question, tuple(_findings(journal)))
 
 
-def _arguments(call: RecordedCall, schema: Any) -> dict[str, Any]:
-    """Return the arguments of a call, or fields of its result if a masked secret made the arguments invalid JSON."""
-    try:
-        return dict(parse_arguments(call.call.arguments, schema).values)
-    except BadArgumentsError:
-        noted = call.result.metadata if call.result else {}
-        title, question = str(noted.get("title", "")), str(noted.get("question", ""))
-        return {"title": title, "steps": [], "question": question, "summary": ""}
-
-
-def _finding(call: RecordedCall) -> FindingRow:
-    noted = call.result.metadata if call.result else {}
-    line = noted.get("line")
-    where = f"{noted.get('path', '')}:{line}" if line else str(noted.get("path", ""))
-    arguments = _arguments(call, REPORT_FINDING.parameters)
-    path, code, suggestion = (
-        str(noted.get("path", "")),
-        str(noted.get("code", "")),
-        arguments.get("suggestion"),
-    )
-    start = int(arguments.get("start_line") or arguments.get("line") or 0)
-    return FindingRow(
-        where,
-        str(noted.get("severity", "")),
-        str(noted.get("title", "")),
-        str(arguments.get("body", "")),
-        path,
-        code,
-        suggestion_diff(code, suggestion, start) if code and isinstance(suggestion, str) else "",
-    )
+def _findings(journal: JournalFile) -> Iterator[Finding]:
+    for recorded in recorded_calls(journal):
+        if recorded.call.name == REPORT_FINDING.name and recorded.handed_over and recorded.result:
+            with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
+                arguments = parse_arguments(recorded.call.arguments, REPORT_FINDING.parameters).values
+                code = str(recorded.result.metadata.get("code", ""))
+                yield replace(finding_of(arguments), text=code)

@@ -28,7 +28,13 @@ from bot.publish.bundle.write import PATCH, PATCH_LIMIT
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
 from bot.report.diffs import diff_of
-from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of
+from bot.report.first_screen import (
+    FirstScreen,
+    Handover,
+    build_first_screen,
+    handover_of,
+    suggestion_diff,
+)
 from bot.report.text import make_visible, safe_link
 from bot.report.timeline import Timeline
 
@@ -124,6 +130,7 @@ def _render(
         view=first_screen.view,
         points=list(zip(turns, accumulate(turn.cost for turn in turns), strict=True)),
         longest=detail.text,
+        suggestion_diff=suggestion_diff,
         diff_of=partial(diff_of, most=detail.rows),
         picture=Pictures().address,
     )

@@ -11,7 +11,7 @@ from bot.agent.conversation_context import ConversationContext
 from bot.agent.first_message import LastRun, TaskFacts, first_message
 from bot.agent.journal_file import read_journal
 from bot.agent.prompt import new_marker, system_prompt
-from bot.agent.recorded_calls import recorded_transcript
+from bot.agent.recorded_calls import recorded_transcript, repeat_calls
 from bot.agent.todo import render_list
 from bot.agent.usage import SessionUsage
 from bot.contracts import journal as lines
@@ -28,7 +28,7 @@ from bot.session.context.git_trees import pull_diff
 from bot.session.context.instructions import instructions, paths_of
 from bot.session.context.profiles import masking_of
 from bot.session.context.run import Run
-from bot.session.tools.result_tools import ResultTools, repeat_calls
+from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.subagents import RunSubagents
 from bot.session.tools.toolbox import CallTracker, RunToolbox

@@ -14,13 +14,13 @@ from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import run_loop
 from bot.agent.masking import Masking, no_mask
+from bot.agent.recorded_calls import ResultTool
 from bot.agent.toolbox import CallExecution, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import SCHEMA_VERSION, Header, Record
 from bot.contracts.messages import Image, Message, ToolCall, ToolResult
 from bot.contracts.request import Actor, Request, RunLimits, Tier
 from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.session.tools.result_tools import ResultTool
 from tests.support.scripted import INFO, ScriptedProvider, Turn
 
 Run = Callable[[Mapping[str, Any], CancelToken], ToolOutcome]

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
-from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.handover import AskUser, DescribeChange, SubmitPlan
 from bot.agent.journal_file import JournalFile
-from bot.agent.recorded_calls import recorded_calls
+from bot.agent.recorded_calls import ResultTool, repeat_calls
 from bot.agent.todo import Todo
 from bot.agent.writes import ProposeWrite
 from bot.contracts import journal as lines
-from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Description
 from bot.contracts.plan import Plan
 from bot.contracts.request import Request
 from bot.contracts.review import Review
-from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.writes import Write, Writes, describe_write, texts_of
 from bot.gate.secrets import withhold_if_secret
 from bot.maintenance.apply import allowance_of
@@ -32,15 +27,6 @@ from bot.policy.writes import refusal
 from bot.verbs.record import Profile
 
 _NOTHING = Description()
-
-
-class ResultTool(Protocol):
-    """A tool of the supervisor that keeps what the model submits."""
-
-    @property
-    def spec(self) -> ToolSpec: ...
-
-    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +75,6 @@ class ResultTools:
         """Take over the submissions of a recorded run."""
         for tool in self._tools.values():
             repeat_calls(tool, recorded)
-
-
-def repeat_calls(tool: ResultTool, recorded: JournalFile) -> None:
-    """Give `tool` what it was given in a recorded run."""
-    for call in recorded_calls(recorded):
-        if call.call.name == tool.spec.name and call.handed_over:
-            with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
-                tool(parse_arguments(call.call.arguments, tool.spec.parameters).values, CancelToken())
 
 
 class Archive:

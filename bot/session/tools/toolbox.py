@@ -10,6 +10,7 @@ from typing import Any
 
 from bot.agent.handover import ANSWER
 from bot.agent.masking import Mask
+from bot.agent.recorded_calls import ResultTool
 from bot.agent.toolbox import PERSON, CallExecution, Handler, Permission, Toolbox, skipped_call
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
@@ -23,7 +24,6 @@ from bot.policy.decide import Decision, decide
 from bot.policy.rule import Effect, patched_paths
 from bot.policy.values import Policy
 from bot.session.tools.approvals import BY_PERSON_SUFFIX, NO, Approvals
-from bot.session.tools.result_tools import ResultTool
 from bot.session.workspaces.start import AgentWorkspace, CallPosition
 from bot.verbs.record import DESCRIBE_CHANGE, TASK, Profile
 from bot.workspace.client import Answer, Question
