@@ -17,7 +17,7 @@ from dataclasses import MISSING, fields
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import RECORDS, Header, Record
@@ -149,8 +149,7 @@ def _plain(value: Any) -> Any:
 
 def _object(value: Any) -> dict[str, Any]:
     plain: dict[str, Any] = {}
-    kind: Hashable = type(value)
-    for name, default in _fields_of(kind):
+    for name, default in _fields_of(cast("Hashable", type(value))):
         item = getattr(value, name)
         if item is not default and item != default:
             plain[name] = _plain(item)

@@ -84,7 +84,7 @@ def test_a_finding_shows_its_code_and_what_it_should_become(tmp_path: Path) -> N
     assert '<div class="row del" data-old="2"><code>-    ' in findings
     assert '<div class="row add" data-new="2"><code>+    ' in findings
     assert "Fails on <code>[]</code>" in findings
-    assert "no <b>mean</b>" in findings
+    assert "no <strong>mean</strong>" in findings
     assert "How grave" not in page
 
 

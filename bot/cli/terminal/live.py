@@ -30,75 +30,21 @@ _A_SECOND = 5
 _STYLES = {"step": "bold", "agent": "cyan", "used": "dim", "completed": "dim", "in_progress": "bold"}
 
 
-class Screen:
-    """A terminal with printed lines and, from `draw` to `stop`, the live part of `board` below them. Printing is safe
-    from any thread at any time."""
-
-    def __init__(self, stream: TextIO, board: Board) -> None:
-        self.console = console_on(stream)
-        self._board = board
-        self._live: Live | None = None
-
-    @property
-    def drawn(self) -> bool:
-        return self._live is not None
-
-    def draw(self) -> None:
-        self._live = Live(
-            console=self.console,
-            get_renderable=self._lines,
-            refresh_per_second=_A_SECOND,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-            vertical_overflow="crop",
-        )
-        self._live.start(refresh=True)
-
-    def stop(self) -> None:
-        """Remove the live part; printed lines stay."""
-        if self._live is not None:
-            live, self._live = self._live, None
-            live.stop()
-
-    def print(self, text: str, style: str = "") -> None:
-        for line in lines_of(text):
-            self.console.print(Text(encodable(line, self.console.encoding), style), soft_wrap=True)
-
-    def _lines(self) -> Group:
-        size = self.console.size
-        # The last column stays free: some terminals go on to the next line when it is written to.
-        width = max(size.width - 1, 1)
-        lines = self._board.lines(width, max(size.height - 1, 1))
-        return Group(*(self._cut(line, _STYLES.get(style, ""), width) for line, style in lines))
-
-    def _cut(self, line: str, style: str, width: int) -> Text:
-        text = Text(encodable(line, self.console.encoding), style, no_wrap=True)
-        text.truncate(width, overflow="ellipsis" if speaks_unicode(self.console.encoding) else "crop")
-        return text
-
-
 class LiveViewer(Viewer):
     """Nothing else is printed during the run, since that would break the display.
 
-    Nothing is drawn before the first event, so that a refusal is fast, nor during a question, which is printed below
-    the lines. `keyboard` is the terminal that a person types into, or `None`.
+    The live part is drawn below the printed lines, but not before the first event, so that a refusal is fast, nor
+    during a question. `keyboard` is the terminal that a person types into, or `None`.
     """
 
-    def __init__(
-        self,
-        stream: TextIO,
-        keyboard: int | None = None,
-        *,
-        verbose: bool = False,
-    ) -> None:
+    def __init__(self, stream: TextIO, keyboard: int | None = None, *, verbose: bool = False) -> None:
         super().__init__(self._ask_below if keyboard is not None else None)
         self.interrupted = self._print_at_once
-        self._stream = stream
+        self._console = console_on(stream)
         self._keyboard = keyboard
         self._verbose = verbose
         self._board = Board(time.monotonic)
-        self._screen: Screen | None = None
+        self._live: Live | None = None
         self._skip: Callable[[], None] | None = None
         self._typing: threading.Thread | None = None
 
@@ -107,10 +53,11 @@ class LiveViewer(Viewer):
             return
         self._board.take(event)
         with self._turn:
-            screen = self._open_screen()
+            if self._live is None:
+                self._draw()
             for line in plain_lines(event, verbose=self._verbose):
-                for row in _rows(event, line, screen.console.width - 1):
-                    screen.print(row, _style(event, line))
+                for row in _rows(event, line, self._console.width - 1):
+                    self._print(row, _style(event, line))
 
     def on_enter(self, skip: Callable[[], None] | None) -> None:
         self._skip = skip
@@ -132,36 +79,57 @@ class LiveViewer(Viewer):
 
     def close(self) -> None:
         with self._turn:
-            if self._screen is not None:
-                self._screen.stop()
+            self._stop()
 
     def _print_last(self, text: str) -> None:
-        if self._screen is not None:
-            self._screen.stop()
+        self._stop()
         super()._print_last(text)
-
-    def _open_screen(self) -> Screen:
-        if self._screen is None:
-            self._screen = Screen(self._stream, self._board)
-            self._screen.draw()
-        return self._screen
 
     def _print_at_once(self, text: str) -> None:
         # Not in turn: while somebody is asked, this is what ends the question.
-        screen = self._screen
-        if screen is None:
-            self._stream.write(f"{text}\n")
-        else:
-            screen.print(text if screen.drawn else f"\n{text}", "yellow")
+        self._print(text if self._live is not None else f"\n{text}", "yellow")
 
     def _ask_below(self, inquiry: Inquiry, cancel: CancelToken) -> Reply:
         assert self._keyboard is not None
-        screen = self._open_screen()
-        screen.stop()
+        self._stop()
         try:
-            return ask(inquiry, cancel, screen.console, self._keyboard)
+            return ask(inquiry, cancel, self._console, self._keyboard)
         finally:
-            screen.draw()
+            self._draw()
+
+    def _draw(self) -> None:
+        self._live = Live(
+            console=self._console,
+            get_renderable=self._lines,
+            refresh_per_second=_A_SECOND,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            vertical_overflow="crop",
+        )
+        self._live.start(refresh=True)
+
+    def _stop(self) -> None:
+        """Remove the live part; printed lines stay."""
+        if self._live is not None:
+            live, self._live = self._live, None
+            live.stop()
+
+    def _print(self, text: str, style: str = "") -> None:
+        for line in lines_of(text):
+            self._console.print(Text(encodable(line, self._console.encoding), style), soft_wrap=True)
+
+    def _lines(self) -> Group:
+        size = self._console.size
+        # The last column stays free: some terminals go on to the next line when it is written to.
+        width = max(size.width - 1, 1)
+        lines = self._board.lines(width, max(size.height - 1, 1))
+        return Group(*(self._cut(line, _STYLES.get(style, ""), width) for line, style in lines))
+
+    def _cut(self, line: str, style: str, width: int) -> Text:
+        text = Text(encodable(line, self._console.encoding), style, no_wrap=True)
+        text.truncate(width, overflow="ellipsis" if speaks_unicode(self._console.encoding) else "crop")
+        return text
 
 
 def _rows(event: Event, line: str, width: int) -> list[str]:

@@ -1,7 +1,7 @@
 """Ask the person at the terminal about a call that waits for permission.
 
 Lines that quote a file, a command or a path have a gutter, wrapped rows too, so none can look like a line of the
-question. The question comes last, and the whole fits the screen.
+question. The question comes last.
 """
 
 from __future__ import annotations
@@ -20,25 +20,20 @@ from rich.text import Text
 
 from bot.cli.terminal.printer import encodable, lines_of, one_line
 from bot.contracts.cancel import CancelToken
-from bot.contracts.formatting import count_of
 from bot.contracts.progress import Inquiry, Reply
 
 Lines = list[tuple[str, str]]
 """Each line with its style."""
 
-_MOST_QUOTED = 40
-_FEWEST_QUOTED = 3
-_MOST_ROWS = 2
 _INDENT = " " * 11
 GUTTER = "  │ "
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Columns, rows and encoding of the terminal."""
+    """Columns and encoding of the terminal."""
 
     width: int = 80
-    height: int = 25
     encoding: str = "utf-8"
 
     def rows(self, text: str, width: int) -> list[str]:
@@ -54,22 +49,8 @@ class Page:
         return rows
 
 
-def short_text(inquiry: Inquiry, page: Page) -> Lines:
-    """Return the quoted lines, as many as fit, and the question."""
-    question_lines = list(_question_lines(inquiry, page))
-    available_rows = (
-        page.height - len(question_lines) - 3
-    )  # the empty line, the count of more lines, the reply
-    quoted = list(_quoted(inquiry, page))
-    limit = max(min(available_rows, _MOST_QUOTED), _FEWEST_QUOTED)
-    if len(quoted) > limit:
-        more = f"  ({count_of(len(quoted) - limit, 'more line')}; d shows all)"
-        quoted = [*quoted[:limit], (more, "bold")]
-    return [("", ""), *quoted, *question_lines]
-
-
-def full_text(inquiry: Inquiry, page: Page) -> Lines:
-    """Return all quoted lines and the question."""
+def question_text(inquiry: Inquiry, page: Page) -> Lines:
+    """Return the quoted lines and the question."""
     return [("", ""), *_quoted(inquiry, page), *_question_lines(inquiry, page)]
 
 
@@ -120,10 +101,8 @@ def _subject(inquiry: Inquiry, page: Page) -> tuple[str, str]:
 
 
 def _field(name: str, text: str, page: Page) -> Iterator[tuple[str, str]]:
-    """A label and its text, wrapped with an indent; the middle of a long text is left out."""
+    """A label and its text, wrapped with an indent."""
     rows = page.rows(text, max(page.width - 1 - len(_INDENT), 10))
-    if len(rows) > _MOST_ROWS:
-        rows = [*rows[: _MOST_ROWS - 1], f"... {rows[-1]}"[: page.width - 1 - len(_INDENT)]]
     yield f"  {name[:8]:<8} {rows[0]}", ""
     yield from ((f"{_INDENT}{row}", "") for row in rows[1:])
 
@@ -164,17 +143,13 @@ def ask(inquiry: Inquiry, cancel: CancelToken, console: Console, keyboard: int) 
         # What was typed before the question was there is no answer to it.
         with suppress(termios.error):
             termios.tcflush(keyboard, termios.TCIFLUSH)
-        page = Page(console.size.width, console.size.height, console.encoding)
-        _print(console, full_text(inquiry, page) if inquiry.question else short_text(inquiry, page))
+        _print(console, question_text(inquiry, Page(console.size.width, console.encoding)))
         for line in lines:
             if inquiry.question:
                 return Reply("words", typed) if (typed := one_line(line)) else Reply("gone")
-            if line.strip() == "d":
-                _print(console, full_text(inquiry, page))
-            elif (reply := parse_reply(line)) is not None:
+            if (reply := parse_reply(line)) is not None:
                 return reply
-            else:
-                _print(console, [(_AGAIN, "")])
+            _print(console, [(_AGAIN, "")])
     return Reply("gone")
 
 

@@ -260,7 +260,8 @@ def _deliver(
     from bot.run.result import make_branch
 
     verdict, patch, outcome = result.verdict, result.bundle / PATCH, result.outcome
-    branch, unseen, notes = "", 0, ()
+    branch, unseen = "", 0
+    notes: tuple[str, ...] = ()
     try:
         if verdict is not None and verdict.files and not options.publishes:
             if options.patch is None:

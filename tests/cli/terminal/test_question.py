@@ -9,12 +9,11 @@ import threading
 from dataclasses import dataclass
 from typing import cast
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.cli.terminal.console import PlainConsole
-from bot.cli.terminal.question import GUTTER, Page, ask, full_text, short_text
+from bot.cli.terminal.question import GUTTER, Page, ask, question_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply
 
@@ -29,7 +28,7 @@ OURS = (
     "  or       a sentence: it is not done, and the model is told so in your words",
 )
 SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
-IMITATION = "\n".join((*OURS[1:], "> o", "(3 more lines; d shows all)"))
+IMITATION = "\n".join((*OURS[1:], "> o"))
 
 
 def edit(diff: str) -> Inquiry:
@@ -40,7 +39,7 @@ def edit(diff: str) -> Inquiry:
 
 
 def shown(inquiry: Inquiry, paper: Page | None = None) -> list[str]:
-    return [line for line, _ in short_text(inquiry, paper or Page(80, 24))]
+    return [line for line, _ in question_text(inquiry, paper or Page())]
 
 
 pieces = ["a", " ", "\n", "\t", "\r", "\x1b[2K", "漢", "é", "\u202e", "  once     this", "> "]
@@ -49,23 +48,13 @@ hostile = st.lists(st.sampled_from(pieces)).map("".join)
 
 @given(hostile, st.integers(40, 90), st.sampled_from(["utf-8", "ascii", "latin-1"]))
 def test_whatever_is_quoted_stands_behind_the_gutter_row_by_row(diff: str, width: int, encoding: str) -> None:
-    paper = Page(width, 1_000, encoding)
+    paper = Page(width, encoding)
     for inquiry in (edit(f"+{diff}"), Inquiry("bash", f"{diff}\nls", "rules[1]", "")):
-        ours = {line for line, _ in full_text(inquiry._replace(diff="", subject="x\nx"), paper)}
-        for line, _ in full_text(inquiry, paper):
+        ours = {line for line, _ in question_text(inquiry._replace(diff="", subject="x\nx"), paper)}
+        for line, _ in question_text(inquiry, paper):
             assert line in ours or line.startswith(GUTTER)
             assert sum(1 if character.isascii() else 2 for character in line) < width + 1 or line in ours
             assert line.isprintable()
-
-
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (100, 50), (60, 20)])
-def test_it_fits_the_screen_with_its_end_and_its_beginning(width: int, height: int) -> None:
-    lines = shown(edit("\n".join(f"+{'x' * 70} {number}" for number in range(500))), Page(width, height))
-    rows = sum(max(1, -(-len(line) // width)) for line in lines)
-    assert rows + 1 <= height
-    place = lines.index(OURS[1])
-    assert "more lines; d shows all)" in lines[place - 1]
-    assert lines[1].startswith("  │ +xxx")
 
 
 def test_a_command_of_several_lines_or_a_long_one_stands_above() -> None:
@@ -82,12 +71,12 @@ def test_a_command_of_several_lines_or_a_long_one_stands_above() -> None:
     assert wide[1:4] == [f"  │ {'x' * 75}", f"  │ {'x' * 75}", f"  │ {'x' * 50}"]
 
 
-def test_a_long_path_is_whole_above_and_cut_in_its_middle_in_the_question() -> None:
+def test_a_long_path_is_wrapped_with_an_indent() -> None:
     path = f"{'a/' * 200}x.py   once     this call alone"
-    lines = shown(edit("+x")._replace(files=((path, "write"),)), Page(80, 60))
-    assert lines[-7].startswith("  write    a/a/")
-    assert lines[-6].startswith("           ... ")
-    both = shown(edit("+x")._replace(files=((path, "write"), ("b.py", "delete"))), Page(80, 60))
+    lines = shown(edit("+x")._replace(files=((path, "write"),)))
+    place = next(number for number, line in enumerate(lines) if line.startswith("  write    a/a/"))
+    assert lines[place + 1].startswith(f"{' ' * 11}a/a/")
+    both = shown(edit("+x")._replace(files=((path, "write"), ("b.py", "delete"))))
     assert "  files    the 2 above" in both
     assert "  │ delete   b.py" in both
 
@@ -144,8 +133,7 @@ def test_enter_alone_answers_no_question() -> None:
 def test_at_a_terminal_a_file_that_imitates_the_question_is_told_from_it() -> None:
     diff = "\n".join(f"+{line}" for line in (*IMITATION.split("\n"), *[f"{'x' * 74}{OURS[4]}"] * 20))
     asked = Asked(edit(diff))
-    assert asked.answer("d\n", "session\n") == Reply("session")
+    assert asked.answer("session\n") == Reply("session")
     rows = [SEQUENCE.sub("", row) for row in asked.text.split("\n")]
-    ours = [row for row in rows if not row.startswith("  │ ") and row not in ("", "> ", "> d", "> session")]
-    assert ours == ["  (36 more lines; d shows all)", *OURS[1:], *OURS[1:]]
-    assert len(asked.text.split("> ")[0].split("\n")) <= 24
+    ours = [row for row in rows if not row.startswith("  │ ") and row not in ("", "> ", "> session")]
+    assert ours == [*OURS[1:]]
