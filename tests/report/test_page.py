@@ -185,8 +185,8 @@ def test_a_change_with_a_failing_check_does_not_look_like_a_good_one(
 
 def test_a_diff_has_its_lines_marked(tmp_path: Path) -> None:
     page = page_of(tmp_path, *RUN)
-    assert '<div class="row add" data-new="2"><code>+    <span class="k">return' in page
-    assert '<div class="row del" data-old="2"><code>-    <span class="k">return' in page
+    assert '<div class="row add" data-new="2"><code>+    return' in page
+    assert '<div class="row del" data-old="2"><code>-    return' in page
 
 
 def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Path) -> None:
