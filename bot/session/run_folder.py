@@ -143,13 +143,13 @@ class RunFolder:
         """The run is over: begin to remove what is no longer needed, in a process that outlives this one. Of a finished
         run all folders but the bundle are removed, of another one those that `salvage` does not need, and of a run that
         had not begun everything."""
-        if not self.begun:
-            self.drop()
-            return
-        self._set_aside()
-        nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-        argv = _removal(*self.root.glob(f"{_ASIDE}*"))
         with suppress(OSError):  # then `slash-agent clean` removes it
+            if not self.begun:
+                self.drop()
+                return
+            self._set_aside()
+            nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+            argv = _removal(*map(str, self.root.glob(f"{_ASIDE}*")))
             os.posix_spawn(argv[0], argv, {}, file_actions=nowhere, setsid=True)
 
     def _set_aside(self) -> None:
@@ -256,13 +256,15 @@ _REMOVE = 'rm -rf -- "$@" 2>/dev/null || { chmod -R u+rwx -- "$@"; rm -rf -- "$@
 level."""
 
 
-def _removal(*folders: Path) -> list[str]:
-    return [find_host_program("sh") or "/bin/sh", "-c", _REMOVE, "sh", *map(str, folders)]
+def _removal(*folders: str) -> list[str]:
+    return [find_host_program("sh") or "/bin/sh", "-c", _REMOVE, "sh", *folders]
 
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder that commands wrote in. No process of the workspace may be alive. Raises `OSError`."""
-    ran = subprocess.run(_removal(folder), env={}, stderr=subprocess.PIPE, text=True, check=False)
+    # By its name there: its parent may be a descriptor of this process.
+    argv, parent = _removal(f"./{folder.name}"), folder.parent
+    ran = subprocess.run(argv, cwd=parent, env={}, stderr=subprocess.PIPE, text=True, check=False)
     if os.path.lexists(folder):
         failure = (ran.stderr.splitlines() or [""])[-1]
         raise OSError(errno.ENOTEMPTY, f"it could not be removed: {failure}", str(folder))

@@ -43,6 +43,7 @@ def ran(home: Path, *steps: Step, resume: Path | None = None, allow_deletions: b
         asked = FixOptions(repo, "fix it", MODEL, resume=resume, allow_deletions=allow_deletions)
         fix(asked, environment, View())
     [root] = set(runs.glob("*")) - before
+    assert eventually(lambda: not list(root.glob("gone-*")))
     return RunFolder(root)
 
 
