@@ -8,7 +8,6 @@ import argparse
 import os
 import signal
 import sys
-from pathlib import Path
 
 from bot.cli.options import add_flag
 from bot.cli.result import Result, print_result
@@ -42,8 +41,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _say(demo: DemoResult, printer: Printer, *, is_kept: bool) -> None:
     printer.line()
     printer.diff((demo.bundle / PATCH).read_text(encoding="utf-8"))
-    browse = demo.published.pr_url if is_kept else f"{_own_name()} demo --keep, to see it in a browser"
-    own = f'{_own_name()} fix "what to do", in a repository of yours, with ANTHROPIC_API_KEY or OPENAI_API_KEY set'
+    browse = demo.published.pr_url if is_kept else "slash-agent demo --keep, to see it in a browser"
+    own = (
+        'slash-agent fix "what to do", in a repository of yours, with ANTHROPIC_API_KEY or OPENAI_API_KEY set'
+    )
     next = [("pull", browse), ("report", str(demo.bundle / REPORT)), ("then", own)]
     print_result(Result(demo.outcome, "in a draft pull request", next), printer)
     if demo.sandbox_trouble:
@@ -52,8 +53,3 @@ def _say(demo: DemoResult, printer: Printer, *, is_kept: bool) -> None:
         printer.line(
             "With a real model it would have been refused. Install one: sudo apt-get install bubblewrap"
         )
-
-
-def _own_name() -> str:
-    """How this program was called: after `make demo` it is in no folder of PATH."""
-    return sys.argv[0] if Path(sys.argv[0]).name == "slash-agent" else "slash-agent"

@@ -59,18 +59,6 @@ DEMANDS = (
     ),
     Demand(
         "CLA",
-        "EasyCLA",
-        check=r"easy ?cla",
-        fix=f"{_EXEMPT}a CLA manager adds it to the approved list at https://easycla.lfx.linuxfoundation.org",
-    ),
-    Demand(
-        "CLA",
-        "Google's CLA",
-        check=r"cla/google|google-?cla|\bcla: ?yes\b",
-        fix=f"{_EXEMPT}owners of a Google repository ask for that; else a person pushes the branch",
-    ),
-    Demand(
-        "CLA",
         "a workflow with a CLA action",
         action=r"(?:contributor-assistant|cla-assistant)/github-action",
         check=r"\bCLA ?assistant\b",
@@ -78,10 +66,10 @@ DEMANDS = (
     ),
     Demand(
         "CLA",
-        "clabot",
+        "a CLA",
         file=r"\.clabot",
-        check=r"cla-signed|\bclabot\b",
-        fix=f"{_EXEMPT}add it to `contributors` in .clabot",
+        check=r"easy ?cla|cla/google|google-?cla|\bcla: ?yes\b|cla-signed|\bclabot\b",
+        fix=f"{_EXEMPT}have it added to the list of signers; else a person pushes the branch",
     ),
     Demand(
         "titles",

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from bot.agent.journal_file import JournalFile, JournalLine
-from bot.agent.versions import Version, Versions, changed_files, versions
+from bot.agent.versions import BASE, OUTSIDE, Version, versions
 from bot.contracts.journal import (
     AgentStarted,
     AttachedFile,
@@ -33,7 +33,7 @@ from bot.contracts.journal import (
 )
 from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.plain_text import quoted
-from bot.report.calls import changed_path, counts, fields_of, is_bytecode
+from bot.report.calls import changed_path, fields_of, is_bytecode
 from bot.report.timeline import Agent, Call, FileRow, TextEntry, Timeline, Turn, VersionRow
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
@@ -57,9 +57,10 @@ def build_timeline(journal: JournalFile) -> Timeline:
         builder.started(agent, started.turn, started.call_id)
     builder.finish()
     steps = {name: builder.steps for name, builder in builders.items()}
-    for path, rows in file_versions(versions(journal), steps).items():
-        if path in builder.timeline.files:
-            builder.timeline.files[path].versions = rows
+    places: _Places = {}
+    for path, history in versions(journal).items():
+        if not is_bytecode(path):
+            builder.timeline.files[path] = _file_row(path, history, steps, places)
     return builder.timeline
 
 
@@ -136,14 +137,10 @@ class _TimelineBuilder:
         self.timeline.entries.append(entry)
 
     def started(self, agent: Agent, turn: int, call_id: str) -> None:
-        """Add the subagent below the call that started it, and its changed files to those of the run."""
+        """Add the subagent below the call that started it."""
         self._call_of(turn, call_id, agent.timeline.seconds).agents.append(agent)
         timeline, own = self.timeline, agent.timeline
         timeline.usage, timeline.cost = timeline.usage + own.usage, timeline.cost + own.cost
-        for row in own.files.values():
-            for tool in row.tools:
-                self._touched(row.path, tool, 0, 0)
-            self._touched(row.path, row.tools[0], row.additions, row.removals)
 
     def finish(self) -> None:
         """Sum up usage and cost."""
@@ -216,29 +213,14 @@ class _TimelineBuilder:
         turn.ended = max(turn.ended, at)
         if self._current is call:
             self._current = None
-        if record.is_error:
-            return
-        for file in changed_files(record.metadata):
-            added, removed = counts(str(file.get("diff", "")))
-            self._touched(file["path"], record.name, added, removed)
 
     def _changed(self, record: FilesChanged, at: float) -> None:
         turn = self._turn(record.turn, at)
         call = self.steps.get((record.turn, record.call_id))
-        changed = [changed_path(file) for file in record.files if not is_bytecode(file.path)]
+        changed = (changed_path(file) for file in record.files if not is_bytecode(file.path))
         (call.files if call is not None else turn.files).extend(changed)
         if record.note and call is not None:
             call.notes.append(record.note)
-        for file in changed:
-            added, removed = counts(file.diff)
-            self._touched(file.path, call.name if call is not None else "command", added, removed)
-
-    def _touched(self, path: str, tool: str, additions: int, removals: int) -> None:
-        row = self.timeline.files.setdefault(path, FileRow(path))
-        if tool not in row.tools:
-            row.tools.append(tool)
-        row.additions += additions
-        row.removals += removals
 
 
 def _both(record: Response) -> str:
@@ -260,11 +242,11 @@ Steps = Mapping[str, Mapping[tuple[int, str], Call]]
 _Places = dict[str, dict[str, int]]
 
 
-def file_versions(history: Versions, steps: Steps) -> dict[str, Sequence[VersionRow]]:
-    places: _Places = {}
-    return {
-        path: [_row(version, steps, places) for version in by_agent] for path, by_agent in history.items()
-    }
+def _file_row(path: str, history: Sequence[Version], steps: Steps, places: _Places) -> FileRow:
+    tools = dict.fromkeys(one.by for one in history if one.by not in (BASE, OUTSIDE))
+    added, removed = sum(one.additions for one in history), sum(one.removals for one in history)
+    rows = [_row(version, steps, places) for version in history]
+    return FileRow(path, list(tools), added, removed, versions=rows)
 
 
 def _row(version: Version, steps: Steps, places: _Places) -> VersionRow:

@@ -171,7 +171,7 @@ class VersionRow:
 @dataclass(slots=True)
 class FileRow:
     """A file that edits or commands changed, with the tools that did, and its versions. Its counts are those of all
-    versions or, with `net`, of the published change."""
+    edits or, with `net`, of the published change."""
 
     path: str
     tools: list[str] = field(default_factory=list)

@@ -54,7 +54,7 @@ def uses(action: str, more: str = "") -> dict[str, str]:
         (uses("tim-actions/dco"), "", "DCO", WARNING, CI),
         (uses("contributor-assistant/github-action"), "", "CLA", WARNING, f"`allowlist:` in {CI}"),
         (uses("contributor-assistant/github-action", ALLOWS), "", "CLA", OK, "has bots"),
-        ({".clabot": "{}"}, "", "CLA", WARNING, "`contributors`"),
+        ({".clabot": "{}"}, "", "CLA", WARNING, "list of signers"),
         (uses("amannn/action-semantic-pull-request"), "", "titles", OK, CI),
         ({".github/semantic.yml": "types: [feat]"}, "", "titles", OK, ".github/semantic.yml"),
         ({"commitlint.config.js": "x = {extends: ['y']}"}, "", "titles", OK, "commitlint.config.js"),
@@ -88,10 +88,10 @@ def test_without_a_demand_there_is_no_row(tmp_path: Path, files: dict[str, str])
     [
         ("DCO", "DCO", "sign_off: true"),
         ("license/cla", "CLA", "cla-assistant.io"),
-        ("EasyCLA", "CLA", "easycla.lfx"),
-        ("cla/google", "CLA", "Google"),
+        ("EasyCLA", "CLA", "list of signers"),
+        ("cla/google", "CLA", "list of signers"),
         ("CLA Assistant Lite", "CLA", "`allowlist:`"),
-        ("verification/cla-signed", "CLA", ".clabot"),
+        ("verification/cla-signed", "CLA", "list of signers"),
     ],
 )
 def test_a_required_check_that_the_bot_would_fail_is_missing_its_fix(

@@ -44,6 +44,9 @@ DIFF = """--- a/calc.py
 -    return sum(xs)
 +    return sum(xs) / len(xs)
 """
+EDIT = {
+    "path": "calc.py", "diff": DIFF, "before_hash": "1" * 64, "after_hash": "2" * 64, "additions": 1, "removals": 1,
+}  # fmt: skip
 RUN: tuple[Record, ...] = (
     UserText(0, "Please fix the mean."),
     CheckRecord(
@@ -73,7 +76,7 @@ RUN: tuple[Record, ...] = (
     PermissionDecision("edit", True, "", "", "c1"),
     Question("edit", "calc.py", "change", DIFF),
     PermissionDecision("edit", True, "write-code", "", "", "calc.py"),
-    Result(1, "c1", "edit", "Edited calc.py.", metadata={"path": "calc.py", "diff": DIFF}, duration=0.01),
+    Result(1, "c1", "edit", "Edited calc.py.", metadata=EDIT, duration=0.01),
     CallStarted(1, "c2", "bash"),
     PermissionDecision("bash", False, "no-deleting", "use git instead", "c2"),
     Result(1, "c2", "bash", "Denied by rule no-deleting.", is_error=True, executed=False, denied=True),
@@ -195,7 +198,7 @@ def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Pa
     files = build_timeline(read_journal(path)).files
     assert {name: (row.additions, row.removals, row.tools) for name, row in files.items()} == {
         "calc.py": (1, 1, ["edit"]),
-        "made": (1, 0, ["bash"]),
+        "made": (0, 0, ["bash"]),
     }
 
 

@@ -19,6 +19,7 @@ from bot.contracts.journal import (
 )
 from bot.contracts.messages import Text, ToolCall, Usage
 from bot.report.build_timeline import build_timeline
+from bot.report.calls import counts
 from bot.report.page import render_page
 from tests.support.sessions import header
 
@@ -58,20 +59,9 @@ def test_each_file_of_a_patch_is_listed_with_its_lines_and_its_versions(tmp_path
     assert ("in all, by patch, bash<" in page, "in all, by patch<" in page) == (True, False)
 
 
-def test_lines_that_begin_with_signs_are_counted(tmp_path: Path) -> None:
+def test_lines_that_begin_with_signs_are_counted() -> None:
     """A line `++ x` that was added is a row of three plus signs, as a file's name is."""
-    diff = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n a\n--- gone\n+++ x\n+++ y\n"
-    path = tmp_path / "journal.jsonl"
-    with Journal(path, lambda text: text) as journal:
-        journal.write(header())
-        journal.write(Response(1, CALLS, "tool_use", ""))
-        journal.write(Result(1, "c1", "edit", "ok", metadata={"path": "a.py", "diff": diff}))
-        found = FileVersion("b", None, "1" * 64, content=b"++ x\n")
-        journal.write(FilesChanged(1, (found,), "c2"))
-    rows = {
-        row.path: (row.additions, row.removals) for row in build_timeline(read_journal(path)).files.values()
-    }
-    assert rows == {"a.py": (2, 1), "b": (1, 0)}
+    assert counts("--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n a\n--- gone\n+++ x\n+++ y\n") == (2, 1)
 
 
 def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Path) -> None:
