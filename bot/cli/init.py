@@ -24,8 +24,7 @@ from bot.doctor.finding import Finding, State
 from bot.doctor.local import checkout_policy, detect_environment
 from bot.doctor.propose import KEYS, ProposedFile, policy_text, propose
 from bot.environment.detection import Detection
-from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.problems import PolicyError
+from bot.policy.load import POLICY_FILE
 
 if TYPE_CHECKING:
     from bot.session.local.trial import Trial
@@ -60,14 +59,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         arguments.provider,
         tasks=arguments.tasks,
         reviews=arguments.reviews,
-        replies=_has_replies(root),
+        replies=checkout_policy(root)[0].replies,
     )
     missing = [file for file in proposed if not (root / file.path).exists()]
     printer = Printer(sys.stdout, os.environ)
-    if arguments.dry_run or not arguments.yes:
-        _print_steps(detected, printer)
-        for file in proposed:
-            printer.line(f"{'write' if file in missing else 'there'}  {file.path}  ({file.why})")
+    _print_steps(detected, printer)
+    for file in proposed:
+        printer.line(f"{'write' if file in missing else 'there'}     {file.path}  ({file.why})")
     if arguments.dry_run:
         for file in missing:
             print(f"\n--- {file.path}\n{file.text}", end="")
@@ -87,18 +85,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.no_try and any(file.path == POLICY_FILE for file in missing) and detected.checks:
         trials, unfit = _try(root, detected)
         notes += unfit
-    there = [file for file in proposed if file not in missing]
     demands = file_demands(root, checkout_policy(root)[0])
-    _print_result(_Result(detected, missing, there, trials, notes, demands), arguments, printer)
+    _print_result(_Result(detected, missing, trials, notes, demands), arguments, printer)
     return ExitCode.DONE
-
-
-def _has_replies(root: Path) -> bool:
-    """Whether a policy is there that takes replies as commands."""
-    try:
-        return load_policy((root / POLICY_FILE).read_text(encoding="utf-8"), POLICY_FILE).replies
-    except (OSError, ValueError, PolicyError):
-        return False
 
 
 def _print_steps(detected: Detection, printer: Printer) -> None:
@@ -154,7 +143,6 @@ def _unfit(trials: Sequence[Trial]) -> dict[str, str]:
 class _Result:
     detected: Detection
     written: Sequence[ProposedFile]
-    there: Sequence[ProposedFile]
     trials: Sequence[Trial]
     notes: Sequence[str]
     demands: Sequence[Finding]
@@ -162,15 +150,12 @@ class _Result:
 
 def _print_result(result: _Result, arguments: argparse.Namespace, printer: Printer) -> None:
     """Print the result, then the next steps, then details, as after `fix`."""
-    if result.trials or printer.is_terminal:
-        printer.line()
+    printer.line()
     printer.headline(*headline(result.detected, result.trials, len(result.written)))
     printer.line()
     _print_next(result, arguments, printer)
     printer.line()
     _print_checks(result, printer)
-    for one in (*result.detected.unread, *result.detected.omissions) if arguments.yes else ():
-        printer.field("left out", f"{one.what} (from {one.source}): {one.reason}")
     for note in result.notes:
         printer.field("note", note, "yellow")
     for finding in result.demands:
@@ -178,10 +163,6 @@ def _print_result(result: _Result, arguments: argparse.Namespace, printer: Print
         printer.field("found", f"{finding.name}: {finding.message}", style)
         for line in finding.fix.splitlines():
             printer.field("fix", line, copied=True)
-    for file in result.written:
-        printer.field("file", f"{file.path}: written, {file.why}")
-    for file in result.there:
-        printer.field("file", f"{file.path}: left as it was")
 
 
 def headline(detected: Detection, trials: Sequence[Trial], written: int) -> tuple[Mark, str]:
@@ -220,16 +201,12 @@ def _print_next(result: _Result, arguments: argparse.Namespace, printer: Printer
 
 def _print_checks(result: _Result, printer: Printer) -> None:
     """What ended alike, such as all checks behind a failed setup, in one line."""
-    sources = {check.name: check.source for check in result.detected.checks}
-    if not result.trials and result.written:
-        for check in result.detected.checks:
-            printer.field("check", f"{check.name} (from {check.source})")
     alike: dict[str, list[Trial]] = {}
     for trial in result.trials:
         alike.setdefault(result_text(trial), []).append(trial)
     for text, trials in alike.items():
         state = trials[0].run.state
-        names = ", ".join(f"{trial.name} (from {sources.get(trial.name, '?')})" for trial in trials)
+        names = ", ".join(trial.name for trial in trials)
         printer.field("check", f"{names}: {text}", "green" if state is CheckState.PASSED else "yellow")
         if state in ADVICE:
             printer.field("", ADVICE[state])
