@@ -28,6 +28,18 @@ class SandboxInfo:
     canaries: tuple[Canary, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def described(self) -> str:
+        """The back end with its tier, its canaries and the kernel."""
+        reached = [canary.name for canary in self.canaries if canary.inside]
+        stopped, reached_names = (
+            len(self.canaries) - len(reached),
+            f" (reached: {', '.join(reached)})" if reached else "",
+        )
+        canaries = f"{stopped} of {len(self.canaries)} canaries out of reach{reached_names}"
+        landlock = f"Landlock ABI {self.abi}" if self.abi else "no Landlock"
+        return f"{self.back_end}, {canaries}. Tier {self.tier}; kernel {self.kernel}, {landlock}."
+
 
 @dataclass(frozen=True, slots=True)
 class HostUse:

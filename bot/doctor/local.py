@@ -68,10 +68,7 @@ def sandbox(*, verbose: bool = False) -> list[Finding]:
     except NoSandboxError as error:
         return [missing(name, str(error), remedy())]
     wall, confinement = chosen.sandbox_probe, chosen.confinement
-    reached = sum(canary.inside for canary in wall.canaries)
-    canaries = f"{len(wall.canaries) - reached} of {len(wall.canaries)} canaries out of reach"
-    landlock = f"Landlock ABI {wall.abi}" if wall.abi else "no Landlock"
-    message = f"{wall.back_end}, {canaries}. Tier {wall.tier}; kernel {wall.kernel}, {landlock}."
+    reached, message = any(canary.inside for canary in wall.canaries), wall.described
     if confinement.moves and not confinement.severs:
         message += f" {_SOCKETS}"
     return [

@@ -110,22 +110,8 @@ def _sandbox(outcome: Outcome) -> list[tuple[str, str]]:
     probed = outcome.sandbox_probe
     if probed is None:
         return [("sandbox", plain(outcome.sandbox))]
-    landlock = f", Landlock ABI {probed.abi}" if probed.abi else ""
-    reached = [canary.name for canary in probed.canaries if canary.inside]
-    closed = [canary.name for canary in probed.canaries if not canary.outside and not canary.inside]
-    held = len(probed.canaries) - len(reached) - len(closed)
-    canaries = [
-        f"{held} out of reach: {', '.join(one.name for one in probed.canaries if one.outside and not one.inside)}"
-        if held
-        else "",
-        f"closed on this machine: {', '.join(closed)}" if closed else "",
-        f"reached: {', '.join(reached)}" if reached else "",
-    ]
-    return [
-        ("sandbox", plain(f"{probed.back_end}, tier {probed.tier}, kernel {probed.kernel}{landlock}")),
-        ("canaries", plain("; ".join(filter(None, canaries)))),
-        *(("sandbox, note", _sentence(note)) for note in probed.notes[:_MOST]),
-    ]
+    notes = (("sandbox, note", _sentence(note)) for note in probed.notes[:_MOST])
+    return [("sandbox", _sentence(probed.described)), *notes]
 
 
 def _server(server: ServerUse) -> str:
