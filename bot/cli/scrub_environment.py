@@ -1,21 +1,20 @@
 """Restart a command that has secrets in its environment without them.
 
 The initial environment of a process stays readable in `/proc/PID/environ` while it lives, even if the process deletes
-variables later. So the command executes itself once more: variables that no program needs to start go through a pipe,
-which is read once and closed, and the new process can be neither dumped nor traced. This costs one start of the
+variables later. So the command executes itself once more: variables that no program needs to start go through a file in
+memory, which is read once and closed, and the new process can be neither dumped nor traced. This costs one start of the
 interpreter (some 20 ms), imports next to nothing, and does nothing for commands and environments without secrets.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
-import fcntl
 import os
 import sys
 from collections.abc import Mapping, Sequence
 
 PIPE = "SLASH_AGENT_PIPE"
-"""Names the descriptor of the pipe between the two processes."""
+"""Names the descriptor of the file in memory that the two processes share."""
 
 _WITHOUT_SECRETS = frozenset({"restore", "clean", "report", "init", "policy", "skills", "completion"})
 """Verbs that neither use a secret nor start a workspace while they were given one."""
@@ -40,7 +39,7 @@ def may_use_secrets(verb: str) -> bool:
 
 def restart_without_secrets(arguments: Sequence[str]) -> None:
     """Remove the secrets of `os.environ` from the process's initial environment. Does not return if that takes a new
-    process; there, `os.environ` is restored from the pipe."""
+    process; there, `os.environ` is restored."""
     environment = os.environ
     if PIPE in environment:
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, {_signal.SIGINT})
@@ -82,8 +81,9 @@ def _exit_cancelled(_number: int, _frame: object) -> None:
 def environment_without_secrets(
     arguments: Sequence[str], environment: Mapping[str, str]
 ) -> dict[str, str] | None:
-    """Return the environment for the new process, with the pipe's descriptor; `None` if this process can continue."""
-    if not arguments or not may_use_secrets(arguments[0]) or not any(map(_is_secret, environment.items())):
+    """Return the environment for the new process, with the file's descriptor; `None` if this process can continue."""
+    may_hold = sys.platform == "linux" and arguments and may_use_secrets(arguments[0])
+    if not may_hold or not any(map(_is_secret, environment.items())):
         return None
     inherited = {name: value for name, value in environment.items() if _is_inherited(name, value)}
     secrets = {name: value for name, value in environment.items() if name not in inherited}
@@ -108,27 +108,19 @@ def _has_password(value: str) -> bool:
 
 
 def _send_secrets(variables: Mapping[str, str]) -> int:
-    """The end of a pipe from which `variables` can be read, by whoever is executed next. Nothing is on a disk, and
-    when the process is ended in between, nothing of it is left."""
+    """The descriptor of a file in memory with `variables`, for whoever is executed next. Nothing is on a disk, and when
+    the process is ended in between, nothing of it is left."""
     data = b"\0".join(os.fsencode(f"{name}={value}") for name, value in variables.items())
-    ours, theirs = os.pipe()
-    if len(data) > 1 << 16:
-        try:
-            fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, len(data))
-        except OSError as error:
-            raise SystemExit(
-                f"slash-agent: the environment is too large to be kept safe ({len(data)} bytes): {error.strerror}. "
-                "Give the step fewer or smaller variables."
-            ) from error
-    os.write(theirs, data)
-    os.close(theirs)
-    os.set_inheritable(ours, True)
-    return ours
+    descriptor = os.memfd_create("slash-agent", 0)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def _received(descriptor: int) -> dict[str, str]:
-    with open(descriptor, "rb") as pipe:
-        data = pipe.read()
+    with open(descriptor, "rb") as file:
+        data = file.read()
     pairs = (os.fsdecode(variable).partition("=") for variable in data.split(b"\0") if variable)
     return {name: value for name, _, value in pairs}
 
@@ -139,5 +131,5 @@ def _forbid_dumps() -> None:
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    if sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
+    if ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
         raise SystemExit("slash-agent: this kernel cannot protect the memory of a process (PR_SET_DUMPABLE).")
