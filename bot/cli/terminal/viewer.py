@@ -120,9 +120,6 @@ def _shortened(record: CompactionRecord, agent: str) -> str:
     whose = f"{agent}'s conversation" if agent else "the conversation"
     if record.failure:
         return f"{whose} does not fit the model's window, and could not be summed up: {record.failure}"
-    if record.dropped:
-        results = count_of(len(record.dropped), "old result")
-        return f"{results} left {whose} to make room: about {record.before:,} tokens are {record.after:,} now"
     return f"{whose} was summed up to fit the model's window: about {record.before:,} tokens are {record.after:,} now"
 
 
