@@ -142,7 +142,7 @@ def test_no_word_of_anybody_is_a_sequence_or_markup(verbose: bool) -> None:
     events = (
         Note(HOSTILE), STARTED, begun(HOSTILE, HOSTILE), listed((HOSTILE, "in_progress")),
         called("view", HOSTILE, HOSTILE), answered(1, HOSTILE),
-        Written(AgentStarted(1, "c1", HOSTILE, "explore", "", "")), requested(1, HOSTILE),
+        Written(AgentStarted(1, "c1", HOSTILE, "", "")), requested(1, HOSTILE),
         called("ls", "x", HOSTILE, agent=HOSTILE),
     )  # fmt: skip
     text = "\n".join(shown(screen, *events, verbose=verbose))
