@@ -51,7 +51,6 @@ _CANCEL_LIMIT = 10.0
 its subreaper (`_SWEEP_LIMIT`, 5 s)."""
 
 _MAX_QUESTIONS = 1000
-_MOST_PRINTED = 100_000
 _MAX_SCANNED = 500_000
 _MAX_SCANNED_BYTES = 128 * 1024 * 1024
 
@@ -90,7 +89,7 @@ class Workspace:
         self._ending = threading.Lock()
         self._ended = ""
         self._next = 1
-        self._limits_met: dict[tuple[str, int], str] = {}
+        self._limits_met: dict[str, str] = {}
 
     @classmethod
     def start(cls, confinement: Confinement, options: StartOptions, ask: Ask) -> Workspace:
@@ -154,7 +153,7 @@ class Workspace:
             forget = cancel.on_fire(self._channel.wake)
             try:
                 outcome = self._await_result(identity, time.monotonic() + _limit(arguments), cancel, printed)
-                self._note_limit(identity, outcome)
+                self._note_limit(outcome)
                 return outcome
             except WireError as error:
                 raise self._fail(f"during {tool}", error) from error
@@ -200,7 +199,7 @@ class Workspace:
     def _await_result(
         self, identity: int, deadline: float, cancel: CancelToken, printed: Callable[[str], None] | None
     ) -> ToolOutcome:
-        questions, cancelled, lines = 0, False, 0
+        questions, cancelled = 0, False
         while True:
             frame = self._channel.receive(deadline)
             if frame is None:
@@ -209,9 +208,6 @@ class Workspace:
                     self._send({"type": "cancel", "id": identity})
                     deadline = min(deadline, time.monotonic() + _CANCEL_LIMIT)
             elif frame.get("type") == "printed" and printed is not None:
-                lines += 1
-                if lines > _MOST_PRINTED:
-                    raise WireError("it tells what a command prints without end")
                 printed(frames.printed(frame, identity))
             elif frame.get("type") == "ask":
                 questions += 1
@@ -229,13 +225,11 @@ class Workspace:
                     )  # closed meanwhile: what it says is only that it was stopped
                 return outcome
 
-    def _note_limit(self, identity: int, outcome: ToolOutcome) -> None:
-        limit, job = outcome.metadata.get("limit"), outcome.metadata.get("background")
+    def _note_limit(self, outcome: ToolOutcome) -> None:
+        limit = outcome.metadata.get("limit")
         if isinstance(limit, str) and limit:
-            # A background command has several results.
-            self._limits_met["job" if type(job) is int else "call", job if type(job) is int else identity] = (
-                limit
-            )
+            # By the file of the command's output: a background command has several results.
+            self._limits_met[str(outcome.metadata.get("spill"))] = limit
 
     def _checked(self, outcome: ToolOutcome) -> ToolOutcome:
         """Raise `WireError` if the spill file, which is read later by name, is not in this workspace's own folder."""
