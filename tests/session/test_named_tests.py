@@ -291,8 +291,8 @@ def test_a_new_test_that_is_related_has_no_run_before(begin: Begin) -> None:
 
 @pytest.mark.slow
 def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program(begin: Begin) -> None:
-    report = '{"files": {"src/a.py": {"executed_lines": [1], "missing_lines": [2]}}}'
-    program = f"#!/bin/sh\nfor last; do :; done\nprintf '%s' '{report}' > \"$last\"\n"
+    report = r"SF:src/a.py\nDA:1,1\nDA:2,0\nend_of_record\n"
+    program = f"#!/bin/sh\nfor last; do :; done\nprintf '{report}' > \"$last\"\n"
     trial = begin(
         {"src/a.py": "one\n", "tool": program},
         "mkdir -p .venv/bin && cp tool .venv/bin/coverage && chmod +x .venv/bin/coverage && echo 1 > .coverage",

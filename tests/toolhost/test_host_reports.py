@@ -264,7 +264,6 @@ COBERTURA = """<?xml version="1.0"?><!DOCTYPE coverage SYSTEM "http://cobertura.
 <class filename="other.py"><lines><line number="1" hits="0"/></lines></class>
 </classes></package></packages></coverage>"""
 LCOV = "TN:\nSF:src/a.py\nDA:1,1\nDA:3,0\nLF:2\nend_of_record\n"
-PYTHON = json.dumps({"files": {"src/a.py": {"executed_lines": [1], "missing_lines": [3]}}})
 ISTANBUL = json.dumps(
     {
         "{root}/src/a.py": {
@@ -296,7 +295,6 @@ def covered(bench: Bench, name: str, content: str, path: str = "src/a.py") -> An
         ("coverage.xml", COBERTURA),
         ("lcov.info", LCOV),
         ("coverage/lcov.info", LCOV),
-        ("coverage.json", PYTHON),
         ("coverage/coverage-final.json", ISTANBUL),
     ],
 )
@@ -318,7 +316,7 @@ def test_a_package_without_a_folder_is_found_by_its_end(bench: Bench) -> None:
 
 def test_a_file_of_the_same_name_that_was_not_changed_is_another(bench: Bench) -> None:
     bench.write("a.py", "1\n")
-    told = covered(bench, "coverage.json", PYTHON.replace("src/a.py", "a.py"))
+    told = covered(bench, "lcov.info", LCOV.replace("src/a.py", "a.py"))
     assert told["files"] == {}
 
 
@@ -351,7 +349,7 @@ def test_coverage_that_is_none_is_named_and_not_read(bench: Bench, content: str,
 
 def test_a_database_has_to_be_converted_first(bench: Bench) -> None:
     assert covered(bench, ".coverage", "SQLite format 3\0")["database"] is True
-    (bench.context.tmp / "c.json").write_text(PYTHON)
-    told = look(bench, lines={"src/a.py": [1, 3]}, converted="c.json")["coverage"]
+    (bench.context.tmp / "c.lcov").write_text(LCOV)
+    told = look(bench, lines={"src/a.py": [1, 3]}, converted="c.lcov")["coverage"]
     assert (told["sources"], told["database"]) == ([".coverage"], False)
     assert told["files"] == {"src/a.py": {"covered": [1], "missed": [3]}}

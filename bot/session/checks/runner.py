@@ -52,12 +52,12 @@ _CONVERT_SECONDS = 120
 _LONGEST_PATH = 300
 _REPORT = ".slash-agent-tests-{}.xml"
 _NUMBERS = itertools.count()  # a report of another check in the same workspace is none of this one
-_CONVERTED = ".slash-agent-coverage.json"
+_CONVERTED = ".slash-agent-coverage.lcov"
 _WROTE_REPORT = re.compile(r"^-+ generated xml file: .*\.slash-agent-tests-\d+\.xml -+\n?", re.MULTILINE)
 # Only coverage.py reads its database, and it is not known which of these is the repository's.
 _CONVERT = f"""
 for one in coverage .venv/bin/coverage venv/bin/coverage "python3 -m coverage"; do
-  $one json -q -o "$TMPDIR/{_CONVERTED}" >/dev/null 2>&1
+  $one lcov -q -o "$TMPDIR/{_CONVERTED}" >/dev/null 2>&1
   if [ -s "$TMPDIR/{_CONVERTED}" ]; then exit 0; fi
 done
 exit 1"""

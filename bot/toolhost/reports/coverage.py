@@ -15,7 +15,7 @@ from bot.toolhost.reports.files import ReportError
 
 PLACES = tuple(
     """
-    coverage.xml coverage.json lcov.info coverage.lcov coverage/lcov.info coverage/coverage-final.json
+    coverage.xml lcov.info coverage.lcov coverage/lcov.info coverage/coverage-final.json
     coverage/cobertura-coverage.xml cobertura.xml coverage.out cover.out coverage.txt cover.txt c.out
     profile.cov target/site/jacoco/jacoco.xml build/reports/jacoco/test/jacocoTestReport.xml
     """.split()  # noqa: SIM905
@@ -110,7 +110,7 @@ def parse(content: bytes) -> Report:
     if start.startswith((b"<", b"\xff\xfe", b"\xfe\xff")):
         return _from_xml(content)
     if start.startswith(b"{"):
-        return _from_json(content)
+        return _istanbul(content)
     text = content.decode("utf-8", "replace")
     if start.startswith(b"mode: "):
         return _go(text)
@@ -170,33 +170,19 @@ class _Xml:
             self.folders[-1] += text[:4096]
 
 
-def _from_json(content: bytes) -> Report:
+def _istanbul(content: bytes) -> Report:
     try:
         loaded = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ReportError("is no JSON") from error
-    report: Report = []
-    of_python = loaded.get("files")
-    entries = of_python if isinstance(of_python, dict) else loaded
-    for name, entry in entries.items():
-        if not isinstance(entry, dict):
-            continue
-        if isinstance(entry.get("executed_lines"), list):
-            report.append((name, _of_coverage_py(entry)))
-        elif isinstance(entry.get("statementMap"), dict):
-            report.append((name, _of_istanbul(entry)))
-    if not report and not isinstance(of_python, dict):
+    entries = ((name, entry) for name, entry in loaded.items() if isinstance(entry, dict))
+    report = [(name, _lines(entry)) for name, entry in entries if isinstance(entry.get("statementMap"), dict)]
+    if not report:
         raise ReportError("is no coverage report that is read here")
     return report
 
 
-def _of_coverage_py(entry: Mapping[str, Any]) -> Lines:
-    missing = entry.get("missing_lines")
-    lines = {line: False for line in (missing if isinstance(missing, list) else []) if _number(line)}
-    return lines | {line: True for line in entry["executed_lines"] if _number(line)}
-
-
-def _of_istanbul(entry: Mapping[str, Any]) -> Lines:
+def _lines(entry: Mapping[str, Any]) -> Lines:
     """A line by the statements that begin on it, as istanbul's own line figures are made."""
     counts, lines = entry.get("s"), Lines()
     for key, span in entry["statementMap"].items():
