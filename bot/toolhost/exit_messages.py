@@ -15,9 +15,8 @@ _SILENT = 30.0
 """Seconds without output from which on a command may hang."""
 
 _MAX_COMMAND = 60
-_LONGER = f"Give a longer timeout (at most {MAX_TIMEOUT} s), do less in one call, or start it with background"
-_LONGER_THERE = (
-    f"Start it again with a longer timeout (at most {MAX_TIMEOUT} s), or with none: nothing limits it then"
+_LONGER = (
+    f"Give a longer timeout (at most {MAX_TIMEOUT} s), do less in one call, or use background without one"
 )
 
 
@@ -31,8 +30,7 @@ def ending(ended: CommandResult, timeout: float, output: str = "") -> list[str]:
         notes.append(
             f"timed out after {timeout:g} s: the command and all its processes were killed{_while_running(ended)}; "
             f"what it printed is {where}"
-            f"{silence(ended.quiet, ', and it printed nothing')}. "
-            f"{_LONGER_THERE if output else _LONGER}"
+            f"{silence(ended.quiet, ', and it printed nothing')}. {_LONGER}"
         )
     elif ended.limit is not None:
         notes.append(
