@@ -35,6 +35,16 @@ def resolve_readable(context: Context, path: str) -> Path:
     return _resolve(context, path, (context.root, context.spill, context.tmp, *context.readable))
 
 
+def readable_folder(context: Context, path: str) -> Path:
+    """As `resolve_readable`, for a folder that exists."""
+    folder = resolve_readable(context, path)
+    if not folder.exists():
+        raise missing(context, folder, path)
+    if not folder.is_dir():
+        raise ToolFailure(f"{display_name(path)} is not a folder. Show it with view.")
+    return folder
+
+
 def _resolve(context: Context, path: str, folders: tuple[Path, ...]) -> Path:
     if not path:
         raise ToolFailure('"path" is empty. Give a path relative to the root of the repository.')

@@ -10,19 +10,16 @@ from typing import Any
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_FILES
 from bot.toolhost.context import Context, text_argument
-from bot.toolhost.files import display_name, inside, missing, relative, resolve_readable, search_location
+from bot.toolhost.files import inside, readable_folder, relative, search_location
 from bot.toolhost.globs import matcher
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     pattern = text_argument(arguments, "pattern")
     raw_path = text_argument(arguments, "path", ".")
-    folder = resolve_readable(context, raw_path)
-    if not folder.is_dir():
-        if folder.exists():
-            raise ToolFailure(f"{display_name(raw_path)} is a file. Give a folder, or leave path out.")
-        raise missing(context, folder, raw_path)
-    matches = _matching(context, folder, _from_folder(context, pattern, folder))
+    folder = readable_folder(context, raw_path)
+    matches_pattern = matcher(_from_folder(context, pattern, folder))
+    matches = list(filter(matches_pattern, search_location(context, folder).names))
     if not matches:
         where = "" if raw_path == "." else f" in {relative(context, folder)}"
         return ToolOutcome(
@@ -46,11 +43,6 @@ def _from_folder(context: Context, pattern: str, folder: Path) -> str:
         if inside(pattern, start) and folder == Path(os.path.realpath(start)):
             return "./" + pattern[len(start) :].lstrip("/")
     return pattern
-
-
-def _matching(context: Context, folder: Path, pattern: str) -> list[str]:
-    """Files in the folder that match, relative to it."""
-    return list(filter(matcher(pattern), search_location(context, folder).names))
 
 
 def _newest_first(folder: Path, names: list[str]) -> list[str]:

@@ -8,20 +8,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bot.contracts.formatting import count_of
-from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import MAX_ENTRIES
 from bot.toolhost.context import Context, text_argument
-from bot.toolhost.files import display_name, failure, missing, relative, resolve_readable, search_location
+from bot.toolhost.files import display_name, failure, readable_folder, relative, search_location
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     raw_path = text_argument(arguments, "path", ".")
-    path = resolve_readable(context, raw_path)
+    path = readable_folder(context, raw_path)
     name = relative(context, path)
-    if not path.is_dir():
-        if path.exists():
-            raise ToolFailure(f"{display_name(raw_path)} is not a folder. Show it with view.")
-        raise missing(context, path, raw_path)
     files = search_location(context, path).names
     folders = Counter(parent for file in files for parent in _parents(file))
     entries = sorted({*files, *folders}, key=lambda entry: (entry.count("/"), entry))
