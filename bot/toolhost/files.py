@@ -175,12 +175,14 @@ def read(context: Context, path: Path, raw_path: str) -> bytes:
 
 
 def load(context: Context, path: Path, raw_path: str) -> LoadedFile:
-    """The text file `path`, for a change. Raises `ToolFailure` for anything that cannot be changed as text."""
+    """The text file `path`. Raises `ToolFailure` for anything else."""
     name, data = relative(context, path), read(context, path, raw_path)
     try:
         text = decode(data)
     except NotTextError as error:
-        raise ToolFailure(f"{name} cannot be changed as text: {error}. Use bash.") from None
+        raise ToolFailure(
+            f"{name} ({len(data)} bytes) is not text: {error}. Use bash: file, xxd, strings."
+        ) from None
     return LoadedFile(path, name, data, sha256(data), text, to_lf(text.content))
 
 

@@ -50,7 +50,7 @@ def test_what_applies_and_parses_is_taken(
         ("a.py", "x = 1\n", "x = 1", "x = " + "-" * 200_000 + "1", "a.py is no valid Python any more"),
         ("a.py", "x = 1\n", "x = 2", "x = 3", "The lines 1-1 of a.py say something else"),
         ("a.py", "x = 1\n", "x = 1\n", "x = 3", "The lines 1-1 of a.py say something else"),
-        ("a.bin", b"\0\1", "x", "y", "cannot be changed as text"),
+        ("a.bin", b"\0\1", "x", "y", "is not text: it is a binary file"),
     ],
 )
 def test_what_does_not_is_refused_with_the_reason(

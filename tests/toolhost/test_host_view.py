@@ -127,7 +127,7 @@ def test_a_named_pipe_does_not_hang(bench: Bench) -> None:
         ("loop", "loop"),
         ("here.sock", "is a socket"),
         ("src", "src is a folder. List it with ls, or name a file in it."),
-        ("a.bin", "(10 bytes) cannot be shown: it is a binary file"),
+        ("a.bin", "(10 bytes) is not text: it is a binary file"),
         ("huge.log", "huge.log has over 64 MiB: show a part with bash"),
         ("cafe.txt", "caf\\xe9.txt"),
         ("src/config.yml", "does not exist. Did you mean src/config.yaml, other/config.yml?"),

@@ -57,7 +57,7 @@ def test_a_folder_is_not_written(bench: Bench) -> None:
 
 def test_writing_leaves_a_binary_file_alone(bench: Bench) -> None:
     path = bench.write("a.bin", b"\0\1\2")
-    assert "cannot be changed as text" in bench.refusal("write", path="a.bin", content="x")
+    assert "is not text: it is a binary file" in bench.refusal("write", path="a.bin", content="x")
     assert path.read_bytes() == b"\0\1\2"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
@@ -12,17 +12,8 @@ from bot.contracts.workspace_tools import MAX_LINES
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.file_excerpt import MAX_LINE, Window, window_of
-from bot.toolhost.files import inside, read, relative, resolve_readable, view_call
-from bot.toolhost.text import (
-    NotTextError,
-    Text,
-    count_lines,
-    decode,
-    line_ends,
-    sha256,
-    split_lines,
-    to_lf,
-)
+from bot.toolhost.files import LoadedFile, inside, load, resolve_readable, view_call
+from bot.toolhost.text import count_lines, line_ends, split_lines
 
 LONG = 600
 """Lines: a view of a longer file shows the outline, unless it asks for a range."""
@@ -41,53 +32,43 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     raw_path = text_argument(arguments, "path")
     first = integer_argument(arguments, "offset", 1, 1, 1 << 40)
     limit = integer_argument(arguments, "limit", MAX_LINES, 1, MAX_LINES)
-    path = resolve_readable(context, raw_path)
-    name = relative(context, path)
-    data = read(context, path, raw_path)
-    try:
-        text = decode(data)
-    except NotTextError as error:
-        raise _not_text(name, len(data), str(error)) from None
+    file = load(context, resolve_readable(context, raw_path), raw_path)
     no_range = arguments.get("offset") is None and arguments.get("limit") is None
-    if no_range and inside(str(path), context.real_root) and count_lines(to_lf(text.content)) > LONG:
-        return _long(context, path, name, data, text)
-    return _whole(context, path, name, data, text, first=first, limit=limit)
+    if no_range and inside(str(file.path), context.real_root) and count_lines(file.lf) > LONG:
+        return _long(context, file)
+    return _whole(context, file, first=first, limit=limit)
 
 
-def _long(context: Context, path: Path, name: str, data: bytes, text: Text) -> ToolOutcome:
+def _long(context: Context, file: LoadedFile) -> ToolOutcome:
     """The outline, else the first lines: the whole text would stay in the conversation and be sent with each turn."""
 
-    lf = to_lf(text.content)
-    lines = split_lines(lf)
-    entries = outline(name, lines)
+    lines = split_lines(file.lf)
+    entries = outline(file.name, lines)
     if len(entries) < _FEWEST:
-        return _whole(context, path, name, data, text, first=1, limit=_HEAD)
+        return _whole(context, file, first=1, limit=_HEAD)
     top = min(int(entries[0].partition("-")[0]) - 1, _MOST_ABOVE)
     above = [f"{number}|{line[:MAX_LINE]}" for number, line in enumerate(lines[:top], start=1)]
-    context.records.show(path, sha256(data))
-    part = f'{view_call(name)[:-1]}, "offset": LINE, "limit": COUNT}}'
+    context.records.show(file.path, file.sha256)
+    part = f'{view_call(file.name)[:-1]}, "offset": LINE, "limit": COUNT}}'
     head = (
-        f"{name}: {len(lines)} lines. This is only its outline (first and last line of each definition), after what "
-        f"stands above it; view the parts you need: {part}"
+        f"{file.name}: {len(lines)} lines. This is only its outline (first and last line of each definition), after "
+        f"what stands above it; view the parts you need: {part}"
     )
     content = "\n".join([head, *above, *entries])
-    return ToolOutcome(content, metadata={"path": name})
+    return ToolOutcome(content, metadata={"path": file.name})
 
 
-def _whole(
-    context: Context, path: Path, name: str, data: bytes, text: Text, *, first: int, limit: int
-) -> ToolOutcome:
-    lf = to_lf(text.content)
-    window = window_of(lf, first, limit)
+def _whole(context: Context, file: LoadedFile, *, first: int, limit: int) -> ToolOutcome:
+    window = window_of(file.lf, first, limit)
     if first > max(window.total, 1):
         raise ToolFailure(
-            f"{name} has only {window.total} lines. Use an offset from 1 to {max(window.total, 1)}."
+            f"{file.name} has only {window.total} lines. Use an offset from 1 to {max(window.total, 1)}."
         )
-    context.records.show(path, sha256(data))
-    notes = [text.encoding.label, line_ends(text.content).label]
-    if data and not lf.endswith("\n"):
+    context.records.show(file.path, file.sha256)
+    notes = [file.text.encoding.label, line_ends(file.text.content).label]
+    if file.data and not file.lf.endswith("\n"):
         notes.append("no line end after the last line")
-    return _outcome(name, window, [note for note in notes if note], limit)
+    return _outcome(file.name, window, [note for note in notes if note], limit)
 
 
 def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOutcome:
@@ -109,12 +90,6 @@ def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOut
     head = count if count.startswith("lines") else f"{name}: {count}"
     content = f"{', '.join([head, *notes])}\n{window.numbered()}{tail}"
     return ToolOutcome(content.removesuffix("\n"), metadata={"path": name})
-
-
-def _not_text(name: str, size: int, reason: str) -> ToolFailure:
-    return ToolFailure(
-        f"{name} ({size} bytes) cannot be shown: {reason}. Look at it with bash: file, xxd, strings."
-    )
 
 
 _MOST = 200
