@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.file_excerpt import changed_part, excerpt
-from bot.toolhost.files import (
-    LoadedFile,
-    load,
-    relative,
-    require_shown,
-    resolve,
-    view_call,
-    why_not_current,
-)
+from bot.toolhost.files import LoadedFile, load, require_shown, resolve, view_call, why_not_current
 from bot.toolhost.text import Text, split_lines, to_lf
 from bot.toolhost.text_replacement import Span, find, find_near_miss, line_of, replace
+from bot.toolhost.tools.write import write_file
 from bot.toolhost.write_changes import Change, commit
 
 _LISTED = 20
@@ -33,7 +25,12 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     everywhere = arguments.get("replace_all") is True
     path = resolve(context, raw_path)
     if not old:
-        return _fill(context, path, raw_path, new)
+        if path.exists() and (file := load(context, path, raw_path)).data:
+            raise ToolFailure(
+                f'{file.name} exists and is not empty. Give the text to replace as "old", or use write to replace the '
+                "whole file."
+            )
+        return write_file(context, "edit", raw_path, new)
     file = load(context, path, raw_path)
     if old == new:
         return _unchanged(file.name, '"old" and "new" are the same')
@@ -56,24 +53,6 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     excerpt = changed_part(to_lf(after.content), *lines)
     head = f"Edited {file.name} ({counts}). {f'({stale}.)' if stale else ''}".rstrip()
     return ToolOutcome(f"{head}\n{excerpt}", metadata=metadata)
-
-
-def _fill(context: Context, path: Path, raw_path: str, new: str) -> ToolOutcome:
-    """Handle an empty `old`: create a file, or fill an empty one."""
-    before = None
-    if path.exists():
-        before = load(context, path, raw_path)
-        if before.lf:
-            raise ToolFailure(
-                f'{before.name} exists and is not empty. Give the text to replace as "old", or use write to '
-                "replace the whole file."
-            )
-        if not new:
-            return _unchanged(before.name, "it is empty already")
-    after = Text(new, before.text.encoding) if before else Text(new)
-    [metadata] = commit(context, "edit", [Change(path, before, after)])
-    verb = "Filled" if before else "Created"
-    return ToolOutcome(f"{verb} {relative(context, path)} (+{metadata['additions']} -0).", metadata=metadata)
 
 
 def _unchanged(name: str, reason: str) -> ToolOutcome:

@@ -14,8 +14,12 @@ from bot.toolhost.write_changes import Change, commit
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    raw_path = text_argument(arguments, "path")
-    content = text_argument(arguments, "content")
+    path, content = text_argument(arguments, "path"), text_argument(arguments, "content")
+    return write_file(context, "write", path, content)
+
+
+def write_file(context: Context, tool: str, raw_path: str, content: str) -> ToolOutcome:
+    """Make `content` all of a file, for a call of `tool`."""
     if raw_path.endswith("/"):
         raise ToolFailure(
             f"{display_name(raw_path)} names a folder. Give a file in it; folders are made as needed."
@@ -29,9 +33,9 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
             f"{name} has this content already; nothing was written.",
             metadata={"path": name, "additions": 0, "removals": 0},
         )
-    if before:
+    if before and before.data:
         require_shown(context, before)
-    [metadata] = commit(context, "write", [Change(path, before, after)])
+    [metadata] = commit(context, tool, [Change(path, before, after)])
     counts = f"+{metadata['additions']} -{metadata['removals']}"
     return ToolOutcome(f"{'Wrote' if before else 'Created'} {name} ({counts}).", metadata=metadata)
 
