@@ -106,7 +106,7 @@ def run_environment(run: Run) -> RunEnvironment:
     workspaces = Workspaces(run=run, network=network, tools=tools, has_setup=bool(setup or archive))
     trees = Trees(
         run,
-        workspaces.start_commands,
+        partial(workspaces.start, checks=True),
         setup,
         bring,
         restrict=network.restrict,

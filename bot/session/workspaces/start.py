@@ -205,10 +205,6 @@ class Workspaces:
         self._started.append(workspace)
         return workspace
 
-    def start_commands(self, name: str, tree: Path, environment: TreeEnvironment) -> Workspace:
-        """Start a workspace for checks or setup."""
-        return self.start(name, tree, environment, checks=True)
-
     def limit_hits(self) -> list[str]:
         """The names of sandbox limits that commands hit so far, one for each command."""
         return [limit for workspace in self._started for limit in workspace.limits_met]
