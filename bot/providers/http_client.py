@@ -25,46 +25,6 @@ _CONNECT, _SEND, _KEEPALIVE = 10.0, 60.0, 90.0
 _PASSED = frozenset({"connection", "accept", "content-type", "content-length"})
 
 
-class ActiveConnection:
-    """The connection in use. Another thread can cut it, which ends a blocked read at once.
-
-    Holds a duplicate of the socket: the original moves into the TLS layer during the handshake.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._socket = socket.socket()
-        self._is_cut = False
-
-    def trace(self, name: str, info: Mapping[str, Any]) -> None:
-        """The HTTP client's trace callback."""
-        if name.endswith("connect_tcp.complete"):
-            with self._lock:
-                self._socket.close()
-                self._socket = info["return_value"].get_extra_info("socket").dup()
-                if self._is_cut:
-                    self._shut()
-
-    def arm(self) -> None:
-        """Reset an earlier cut for a new stream."""
-        with self._lock:
-            self._is_cut = False
-
-    def cut(self) -> None:
-        """End the current read, and later connections, until `arm`."""
-        with self._lock:
-            self._is_cut = True
-            self._shut()
-
-    def close(self) -> None:
-        with self._lock:
-            self._socket.close()
-
-    def _shut(self) -> None:
-        with suppress(OSError):  # there is no connection any more
-            self._socket.shutdown(socket.SHUT_RDWR)
-
-
 class _Limited(httpx2.SyncByteStream):
     """A response's bytes, up to `MAX_RESPONSE`, and the beginning of an error's."""
 
@@ -86,51 +46,88 @@ class _Limited(httpx2.SyncByteStream):
         self._stream.close()
 
 
-def open_client(
-    endpoint: Endpoint,
-    connection: ActiveConnection,
-    headers: Mapping[str, str] | None,
-    *,
-    patience: Callable[[], float],
-    idle: float,
-) -> httpx2.Client:
-    """Return a client for this endpoint only, with one connection.
+class HttpClient(httpx2.Client):
+    """A client for one endpoint, with one connection. Another thread can cut it, which ends a blocked read at once.
 
-    `headers` replace all others but those of the content; `None` leaves a request's headers as a cloud signed them.
-    `patience()` is the timeout in seconds until the response begins, `idle` the longest pause after that. Redirects are
-    not followed, since they would send the key to an unknown host.
+    Holds a duplicate of the connection's socket: the original moves into the TLS layer during the handshake.
     """
 
-    def before(request: httpx2.Request) -> None:
-        if headers is not None:
-            passed = {name: value for name, value in request.headers.items() if name in _PASSED}
-            own = {"User-Agent": "slash-agent", "Accept-Encoding": "identity", **headers}
-            request.headers = httpx2.Headers({"Host": request.url.netloc.decode(), **passed, **own})
-        request.extensions["trace"] = connection.trace
-        request.extensions["timeout"]["read"] = patience()
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        headers: Mapping[str, str] | None,
+        *,
+        patience: Callable[[], float],
+        idle: float,
+    ) -> None:
+        """`headers` replace all others but those of the content; `None` leaves a request's headers as a cloud signed
+        them. `patience()` is the timeout in seconds until the response begins, `idle` the longest pause after that.
+        Redirects are not followed, since they would send the key to an unknown host.
+        """
+        self._sent_headers = headers
+        self._patience = patience
+        self._idle = idle
+        self._cut_lock = threading.Lock()
+        self._connected = socket.socket()
+        self._is_cut = False
+        transport = httpx2.HTTPTransport(
+            verify=_tls(endpoint),
+            trust_env=False,
+            limits=httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEEPALIVE),
+            proxy=endpoint.proxy or None,
+            socket_options=[(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)],
+        )
+        super().__init__(
+            transport=transport,
+            trust_env=False,
+            follow_redirects=False,
+            timeout=httpx2.Timeout(patience(), connect=_CONNECT, write=_SEND, pool=_CONNECT),
+            event_hooks={"request": [self._before], "response": [self._after]},
+        )
 
-    def after(response: httpx2.Response) -> None:
+    def arm(self) -> None:
+        """Reset an earlier cut for a new stream."""
+        with self._cut_lock:
+            self._is_cut = False
+
+    def cut(self) -> None:
+        """End the current read, and later connections, until `arm`."""
+        with self._cut_lock:
+            self._is_cut = True
+            self._shut()
+
+    def close(self) -> None:
+        super().close()
+        with self._cut_lock:
+            self._connected.close()
+
+    def _before(self, request: httpx2.Request) -> None:
+        if self._sent_headers is not None:
+            passed = {name: value for name, value in request.headers.items() if name in _PASSED}
+            own = {"User-Agent": "slash-agent", "Accept-Encoding": "identity", **self._sent_headers}
+            request.headers = httpx2.Headers({"Host": request.url.netloc.decode(), **passed, **own})
+        request.extensions["trace"] = self._trace
+        request.extensions["timeout"]["read"] = self._patience()
+
+    def _after(self, response: httpx2.Response) -> None:
         # Read by the transport when the body's first byte is awaited, so it governs the stream alone.
-        response.request.extensions["timeout"]["read"] = idle
+        response.request.extensions["timeout"]["read"] = self._idle
         # None was asked for, and a megabyte may unpack to any number.
         response.headers.pop("content-encoding", None)
         assert isinstance(response.stream, httpx2.SyncByteStream)
         response.stream = _Limited(response.stream, is_error=not response.is_success)
 
-    transport = httpx2.HTTPTransport(
-        verify=_tls(endpoint),
-        trust_env=False,
-        limits=httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEEPALIVE),
-        proxy=endpoint.proxy or None,
-        socket_options=[(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)],
-    )
-    return httpx2.Client(
-        transport=transport,
-        trust_env=False,
-        follow_redirects=False,
-        timeout=httpx2.Timeout(patience(), connect=_CONNECT, write=_SEND, pool=_CONNECT),
-        event_hooks={"request": [before], "response": [after]},
-    )
+    def _trace(self, name: str, info: Mapping[str, Any]) -> None:
+        if name.endswith("connect_tcp.complete"):
+            with self._cut_lock:
+                self._connected.close()
+                self._connected = info["return_value"].get_extra_info("socket").dup()
+                if self._is_cut:
+                    self._shut()
+
+    def _shut(self) -> None:
+        with suppress(OSError):  # there is no connection any more
+            self._connected.shutdown(socket.SHUT_RDWR)
 
 
 def _tls(endpoint: Endpoint) -> ssl.SSLContext:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.model import Provider
 from bot.providers.endpoint import Endpoint, key_headers, messages_headers
 from bot.providers.failures import AnswerTooLong
-from bot.providers.http_client import ActiveConnection, open_client
+from bot.providers.http_client import HttpClient
 from bot.providers.presets import VENDORS, endpoint_of
 from bot.providers.streaming import StreamingProvider
 
@@ -62,12 +63,10 @@ def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult
     vendor = VENDORS[provider]
     try:
         endpoint = endpoint_of(vendor, environment)
-        connection = ActiveConnection()
         headers = messages_headers(endpoint) if provider == "anthropic" else key_headers(endpoint)
-        with open_client(endpoint, connection, headers, patience=lambda: _PATIENCE, idle=_PATIENCE) as client:
+        with closing(HttpClient(endpoint, headers, patience=lambda: _PATIENCE, idle=_PATIENCE)) as client:
             response = client.get(_models_url(provider, endpoint))
         status = response.status_code
-        connection.close()
     except UsageError as error:
         return ProbeResult(False, False, str(error))
     except httpx2.HTTPError as error:
@@ -138,16 +137,12 @@ def with_served_window(provider: Provider) -> Provider:
 def served_window(endpoint: Endpoint, model: str, vendor: str = "") -> int:
     """Return the context window of `model` in tokens as the server reports it; 0 if it does not within 5
     seconds."""
-    connection = ActiveConnection()
+    headers = key_headers(endpoint)
     try:
-        with open_client(
-            endpoint, connection, key_headers(endpoint), patience=lambda: PATIENCE, idle=PATIENCE
-        ) as client:
+        with closing(HttpClient(endpoint, headers, patience=lambda: PATIENCE, idle=PATIENCE)) as client:
             return _READERS.get(vendor, _listed_window)(client, endpoint, model)
     except (httpx2.HTTPError, httpx2.StreamError, AnswerTooLong, ValueError, RecursionError):
         return 0
-    finally:
-        connection.close()
 
 
 def _listed_window(client: httpx2.Client, endpoint: Endpoint, model: str) -> int:

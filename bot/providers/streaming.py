@@ -87,7 +87,7 @@ class StreamingProvider:
         self, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
     ) -> Complete | Failed:
         params = self._wire.params(request)
-        forget = cancel.on_fire(self._wire.connection.cut)
+        forget = cancel.on_fire(self._wire.http.cut)
         try:
             return self._attempts(request, params, cancel, retrying)
         finally:
@@ -135,7 +135,7 @@ class StreamingProvider:
         self, params: Params, reader: Reader, cancel: CancelToken, deadline: float
     ) -> Complete | None:
         """Send one request and return its response; `None` only when the token fired."""
-        self._wire.connection.arm()
+        self._wire.http.arm()
         if cancel.wait(0):
             return None
         stream = self._wire.send(params)

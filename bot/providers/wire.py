@@ -15,7 +15,7 @@ from bot.contracts.messages import Message
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.assembly import Reader
 from bot.providers.endpoint import Endpoint
-from bot.providers.http_client import ActiveConnection, open_client
+from bot.providers.http_client import HttpClient
 
 NO_KEY = "none"
 """For the packages, which look for a key in the process environment without one. The HTTP client does not send it."""
@@ -43,13 +43,8 @@ class Wire(ABC):
         self.endpoint = endpoint
         self.info = info
         self.writer = f"{self.format}/{info.name}"
-        self.connection = ActiveConnection()
-        self.http = open_client(
-            endpoint,
-            self.connection,
-            self.headers(endpoint),
-            patience=lambda: self.info.timeout,
-            idle=self.idle,
+        self.http = HttpClient(
+            endpoint, self.headers(endpoint), patience=lambda: self.info.timeout, idle=self.idle
         )
         try:
             self.client = self.open(client_options(endpoint, self.http))
@@ -58,7 +53,7 @@ class Wire(ABC):
 
     @abstractmethod
     def headers(self, endpoint: Endpoint) -> Mapping[str, str] | None:
-        """Return the headers of `open_client`."""
+        """Return the headers of `HttpClient`."""
 
     @abstractmethod
     def open(self, options: dict[str, Any]) -> Any:
@@ -82,7 +77,6 @@ class Wire(ABC):
 
     def close(self) -> None:
         self.http.close()
-        self.connection.close()
 
 
 def client_options(endpoint: Endpoint, http: httpx2.Client) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from bot.contracts.messages import Usage
 from bot.providers import http_client
 from bot.providers.connect import connect, default_model
 from bot.providers.endpoint import read_endpoint
-from bot.providers.http_client import ActiveConnection, open_client
+from bot.providers.http_client import HttpClient
 from bot.providers.models import DEFAULTS, model_info
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Say, Turn
@@ -234,7 +234,7 @@ def test_a_plain_http_endpoint_trusts_no_certificate_at_all(authority: tuple[Pat
     """The context made for http has no authorities in it: should TLS be spoken after all, it fails closed."""
     with ModelServer([Say("secret")], certificate=authority[1]) as server:
         endpoint = read_endpoint({}, "U", "K", "http://127.0.0.1:1")
-        client = open_client(endpoint, ActiveConnection(), {}, patience=lambda: 1.0, idle=1.0)
+        client = HttpClient(endpoint, {}, patience=lambda: 1.0, idle=1.0)
         with pytest.raises(httpx2.ConnectError, match="certificate verify failed"):
             client.get(f"https://localhost:{server.port}/")
         client.close()
