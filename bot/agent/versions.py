@@ -93,11 +93,7 @@ def versions(journal: JournalFile) -> Versions:
             for file in sorted(hashed, key=lambda file: "moved_to" not in file):
                 history.add_edit(file, _origin(line, record, record.name))
         elif isinstance(record, FilesChanged):
-            by = (
-                tools.get((line.agent, record.turn, record.call_id), "a command")
-                if record.turn
-                else "the run before"
-            )
+            by = tools.get((line.agent, record.turn, record.call_id), "a command")
             for changed in record.files:
                 history.add_scanned(changed, _origin(line, record, by))
     return history.versions

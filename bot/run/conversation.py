@@ -22,7 +22,6 @@ from bot.contracts.workspace_tools import SHELL
 from bot.publish.bundle.write import JOURNAL
 from bot.run.loop_hooks import loop_hooks
 from bot.run.parts import Parts
-from bot.run.resume import Resumed
 from bot.session.context.attachments import Attachments, has_attachments
 from bot.session.context.git_trees import pull_diff
 from bot.session.context.instructions import instructions, paths_of
@@ -39,7 +38,7 @@ _MIB = 1024 * 1024
 
 
 def new_conversation(
-    run: Run, parts: Parts, models: RunModels, model: ConversationModel, resumed: Resumed | None
+    run: Run, parts: Parts, models: RunModels, model: ConversationModel
 ) -> tuple[ConversationContext, ResultTools]:
     """What the conversation with `model` needs, and its result tools. Writes the journal's first lines."""
     provider, profile = model.provider, run.profile
@@ -75,9 +74,6 @@ def new_conversation(
     _begin_journal(run, parts, conversation)
     for note in (*parts.skills.notes, *models.notes):
         run.journal.write(lines.Note(note))
-    if resumed and resumed.files:
-        change = lines.FilesChanged(0, resumed.files, note="the change of the run before this one")
-        run.journal.write(change)
     base = run.checkout.base_sha[:12]
     run.say(f"at commit {base}, with {provider.info.name}, sandbox {run.confinement.name}")
     return conversation, results

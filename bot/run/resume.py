@@ -6,10 +6,8 @@ of it is written.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,11 +16,9 @@ from bot.checkout import remote
 from bot.checkout.clone import Checkout, Source
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import GitError
-from bot.checkout.objects import blobs_at
-from bot.contracts import journal as lines
 from bot.contracts.errors import GateError, UsageError
 from bot.contracts.formatting import sentence
-from bot.contracts.outcome import ChangedFile, Outcome
+from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request
 from bot.gate.judge import judge_patch, refuse_bombs
 from bot.gate.objects import scratch
@@ -32,17 +28,6 @@ from bot.maintenance.due_tasks import TaskPull
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
 from bot.session.context.run import Run
-
-_LINK = "120000"
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """The state that the new run starts with. `files` are those of the last run's change in its tree, for the
-    journal."""
-
-    last: LastRun
-    files: tuple[lines.FileVersion, ...] = ()
 
 
 def last_bundle(folder: Path, request: Request) -> Bundle:
@@ -58,7 +43,7 @@ def last_bundle(folder: Path, request: Request) -> Bundle:
     return bundle
 
 
-def put_earlier_change(run: Run, may_write: MayWrite) -> Resumed | None:
+def put_earlier_change(run: Run, may_write: MayWrite) -> LastRun | None:
     """Put the change of the run that `run` continues into the work tree, or that of its task's pull request."""
     if run.last is not None:
         return resume(run.last, run.checkout, run.source, may_write)
@@ -67,7 +52,7 @@ def put_earlier_change(run: Run, may_write: MayWrite) -> Resumed | None:
     return None
 
 
-def resume(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWrite) -> Resumed:
+def resume(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWrite) -> LastRun:
     """Put the bundle's change into the work tree of `checkout`, which no workspace must have opened yet.
 
     Raises `UsageError` where it does not apply to the commit at hand.
@@ -93,7 +78,7 @@ _TO_UPDATE = (
 _DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
 
 
-def resume_pull(pull: TaskPull, checkout: Checkout, source: Source, may_write: MayWrite) -> Resumed:
+def resume_pull(pull: TaskPull, checkout: Checkout, source: Source, may_write: MayWrite) -> LastRun:
     """Put the change of a task's open pull request into the work tree. Where it does not apply any more, the task
     begins at the base, and the model is told why."""
     asked = f"the pull request #{pull.number} of this task, which is open"
@@ -105,24 +90,21 @@ def resume_pull(pull: TaskPull, checkout: Checkout, source: Source, may_write: M
         change = EarlierChange(checkout.git.run(*_DIFF, parent, pull.head_sha), parent)
         verdict = _verdict(change, checkout, source, may_write)
     except (GitError, CheckoutError, UsageError) as error:
-        return Resumed(LastRun(asked, f"The last run's change cannot be used: {error}."))
+        return LastRun(asked, f"The last run's change cannot be used: {error}.")
     ending = _TO_UPDATE if verdict and verdict.files else "The base has all of its change by now."
     return _put(verdict, checkout, LastRun(asked, ending))
 
 
-def _put(verdict: Verdict | None, checkout: Checkout, last: LastRun) -> Resumed:
+def _put(verdict: Verdict | None, checkout: Checkout, last: LastRun) -> LastRun:
     """Put a change into the work tree, if there is one."""
     if verdict is None or not verdict.files:
-        return Resumed(last)
+        return last
     base = f"{checkout.base_sha}^{{tree}}"
     index = checkout.tree / ".git" / "index"
     checkout.git.run("read-tree", "-m", "-u", base, verdict.tree_sha, work_tree=checkout.tree, index=index)
     # The index goes back to the base: `git diff` in the work tree shows the change.
     checkout.git.run("read-tree", base, index=index)
-    files = tuple(file.path for file in verdict.files)
-    before, after = (blobs_at(checkout.git, tree, files) for tree in (checkout.base_sha, verdict.tree_sha))
-    versions = tuple(_version(file, before.get(file.path), after.get(file.path)) for file in verdict.files)
-    return Resumed(last._replace(files=files), versions)
+    return last._replace(files=tuple(file.path for file in verdict.files))
 
 
 def _verdict(
@@ -174,23 +156,6 @@ def _merged(change: EarlierChange, checkout: Checkout, source: Source) -> bytes:
             f"The last run's change was made on commit {old[:12]} and does not apply to {checkout.base_sha[:12]}: "
             f"{names} changed meanwhile. Ask for it anew with `/agent fix`."
         ) from error
-
-
-def _version(file: ChangedFile, before: bytes | None, after: bytes | None) -> lines.FileVersion:
-    link = after.decode(errors="surrogateescape") if after is not None and file.mode == _LINK else None
-    return lines.FileVersion(
-        path=file.path,
-        before=None if before is None else _sha256(before),
-        after=None if after is None else _sha256(after),
-        mode=int(file.mode, 8) & 0o777 or 0o644,
-        before_content=before,
-        content=None if link is not None else after,
-        link=link,
-    )
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def _last_run(outcome: Outcome) -> LastRun:

@@ -171,7 +171,7 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     stack.callback(trees.wait)
     stack.callback(parts.rounds.settle)
     stack.callback(parts.workspace.kill)
-    resumed = put_earlier_change(run, parts.gate.may_write)  # before a workspace opens
+    last = put_earlier_change(run, parts.gate.may_write)  # before a workspace opens
     is_preparing = trees.begin(run.stop)
     run.say(*trees.left_out())
     if not is_preparing:
@@ -181,14 +181,13 @@ def _work(run: Run, connecting: Background[Provider], stack: ExitStack) -> RunRe
     model = ConversationModel(models, lambda one: WatchedProvider(one, run.say), provider)
     run.say(*models.notes)
     parts.rounds.stop_reruns_after(run.budget.minutes)
-    conversation, results = new_conversation(run, parts, models, model, resumed)
+    conversation, results = new_conversation(run, parts, models, model)
     forget = run.stop.on_fire(lambda: run.cancel.fire("signal"))
     try:
         with cancelled_after(run.cancel, run.budget.minutes):
             if nothing := _nothing_to_do(run, parts):
                 end = LoopEnd(StopReason.END_TURN, nothing, 0, Usage(), 0.0, nothing)
             else:
-                last = resumed.last if resumed else None
                 end = run_loop(conversation, *opening(run, parts, conversation, results, last))
             end = _with_title(run, conversation, lambda: model.small() or model.provider, results, end)
     finally:
