@@ -28,7 +28,6 @@ class ResultTool(Protocol):
 class RecordedCall(NamedTuple):
     """One recorded call; `result` is `None` if the run died in it."""
 
-    turn: int
     call: ToolCall
     result: Result | None
 
@@ -44,7 +43,7 @@ def recorded_calls(journal: JournalFile) -> Iterator[RecordedCall]:
     for response in journal.records(Response):
         for part in response.parts:
             if isinstance(part, ToolCall):
-                yield RecordedCall(response.turn, part, results.get((response.turn, part.id)))
+                yield RecordedCall(part, results.get((response.turn, part.id)))
 
 
 def repeat_calls(tool: ResultTool, journal: JournalFile) -> None:

@@ -76,6 +76,5 @@ class Subagents:
             "tokens": end.usage.total,
             "cost": end.cost,
             "stop_reason": end.stop.value,
-            "read": list(end.files.read),
         }
         return ToolOutcome(f"{text}\n\n({summary})", is_error=not finished, metadata=metadata)
