@@ -1,4 +1,4 @@
-"""List the skills that are available to the agent, or check skills against the Agent Skills specification."""
+"""List the skills that are available to the agent, or check which folders are skills."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     else:
         for one in results:
             Actions(os.environ, sys.stdout).print(_in_words(one))
-    return ExitCode.DONE if not notes and all(one.conforms for one in results) else ExitCode.USAGE
+    return ExitCode.DONE if not notes and all(one.skill for one in results) else ExitCode.USAGE
 
 
 def _example(line: int) -> str:
@@ -114,22 +114,17 @@ def _in_json(skill: Skill) -> dict[str, object]:
 
 
 def _verdict(result: CheckedSkill) -> dict[str, object]:
-    findings = [{**one._asdict(), "level": one.level.name.lower()} for one in result.findings]
     return {
         "folder": result.folder,
-        "conforms": result.conforms,
         "loads": result.skill is not None,
-        "findings": findings,
+        "findings": [one._asdict() for one in result.findings],
     }
 
 
 def _in_words(result: CheckedSkill) -> str:
-    if result.skill is None:
-        verdict = "refused"
-    elif result.conforms:
+    verdict = "refused"
+    if result.skill is not None:
         files = f", {count_of(result.skill.files, 'file')} besides" if result.skill.files else ""
         verdict = f"a skill{files}"
-    else:
-        verdict = "loads here, but is against the specification"
     lines = [f"{result.folder}: {verdict}", *(f"  {finding}" for finding in result.findings)]
     return "\n".join(lines)

@@ -168,7 +168,7 @@ def _locked(root: Path, workflows: Mapping[str, str]) -> Iterator[Finding]:
         return
     fix = "gh extension install github/gh-actions-lock\ngh actions-lock"
     try:
-        locked = _entries(read_yaml(text).root)
+        locked = _entries(read_yaml(text))
     except YamlError as error:
         yield warning("actions.lock", f"{LOCK}:{error.line}: {error.message}; so it was not compared.", fix)
         return

@@ -39,11 +39,11 @@ def compose(text: str) -> dict[str, object]:
     """Compose the nodes of `text`, as values of JSON. Runs in the child."""
     import yaml
 
-    answer: dict[str, object] = {"problem": None, "nodes": [], "uses": []}
+    answer: dict[str, object] = {"problem": None, "nodes": []}
     try:
         if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
             raise YamlError(1, 1, f"the file is over {MAX_BYTES // 1024} kB")
-        answer["uses"] = _checked_events(text)
+        _check_events(text)
         root: Any = yaml.compose(text, _loader())
         if root is not None and root.tag != f"{_STANDARD_TAG}null":
             answer["nodes"] = _Entries(root).entries
@@ -66,38 +66,23 @@ def _loader() -> Any:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _checked_events(text: str) -> list[tuple[str, int]]:
+def _check_events(text: str) -> None:
     """Check depth and number of documents without recursion: composing a file of brackets alone would overflow the
-    stack. Return the features beyond plain YAML, each with the line of its first use."""
+    stack."""
     import yaml
 
     depth = documents = 0
-    uses: dict[str, int] = {}
     for event in yaml.parse(text, _loader()):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
-            if event.flow_style:
-                kind = (
-                    "a mapping in braces"
-                    if isinstance(event, yaml.MappingStartEvent)
-                    else "a list in brackets"
-                )
-                uses.setdefault(kind, _position(event)[0])
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         elif isinstance(event, yaml.DocumentStartEvent):
             documents += 1
-        if isinstance(event, yaml.NodeEvent) and event.anchor:
-            uses.setdefault(
-                "an alias" if isinstance(event, yaml.AliasEvent) else "an anchor", _position(event)[0]
-            )
-        if getattr(event, "tag", None):
-            uses.setdefault("a tag", _position(event)[0])
         if depth > MAX_DEPTH:
             raise YamlError(*_position(event), f"nested over {MAX_DEPTH} levels deep")
         if documents > 1:
             raise YamlError(*_position(event), "a second document begins here; there may be one")
-    return list(uses.items())
 
 
 class _Entries:

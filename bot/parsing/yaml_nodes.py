@@ -7,7 +7,7 @@ creates an object. The child's answer is untrusted too, and checked against the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from bot.parsing.compose_yaml import MAX_DEPTH, MAX_NODES, STANDARD_TYPES, YamlError, compose, size_of
 from bot.parsing.parser import ParseError, Parser
@@ -32,16 +32,9 @@ class Node:
         return list(zip(self.items[::2], self.items[1::2], strict=True))
 
 
-class Document(NamedTuple):
-    """`root` is `None` for an empty document. `uses` are features beyond plain YAML, each with the line of its first
-    use."""
-
-    root: Node | None = None
-    uses: tuple[tuple[str, int], ...] = ()
-
-
-def read_yaml(text: str, parser: Parser | None = None) -> Document:
-    """Return the one document in `text`, read by a child of its own without `parser`. Raises `YamlError`."""
+def read_yaml(text: str, parser: Parser | None = None) -> Node | None:
+    """Return the root of the one document in `text`, `None` for an empty one, read by a child of its own without
+    `parser`. Raises `YamlError`."""
     if parser is None:
         with Parser() as own:
             return read_yaml(text, own)
@@ -53,9 +46,7 @@ def read_yaml(text: str, parser: Parser | None = None) -> Document:
         if answer["problem"]:
             line, column, message = answer["problem"]
             raise YamlError(int(line), int(column), str(message))
-        return Document(
-            _joined(answer["nodes"]), tuple((str(name), int(line)) for name, line in answer["uses"])
-        )
+        return _joined(answer["nodes"])
     except (TypeError, ValueError, KeyError) as error:
         raise YamlError(1, 1, "not read: its parser answered with no document") from error
 

@@ -34,7 +34,7 @@ def read_document(
     """Return the model of the document in `text`, with the fields `given`, which no document has. An empty document has
     the defaults. Raises `PolicyError` with all problems."""
     try:
-        root = read_yaml(text, parser).root
+        root = read_yaml(text, parser)
     except YamlError as error:
         raise PolicyError(source, [Problem(error.line, error.column, error.message)]) from error
     if root is None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bot.contracts.errors import UsageError
 from bot.parsing.parser import Parser
 from bot.skills.rules import MAX_DOCUMENT, check_document
-from bot.skills.skill import CheckedSkill, Discovered, Finding, Level, Origin
+from bot.skills.skill import CheckedSkill, Discovered, Finding, Origin
 from bot.skills.sources import MAX_ENTRIES, Entry, Kind, SkillSource, folder_source
 
 DOCUMENTS = ("SKILL.md", "skill.md")
@@ -100,7 +100,7 @@ def _unsafe(source: str, one: _Candidate) -> Iterator[Finding]:
     """Return the findings that forbid reading or copying a folder."""
 
     def refused(rule: str, path: str, message: str) -> Finding:
-        return Finding(rule, Level.REFUSED, f"{source}/{path}", 0, message)
+        return Finding(rule, f"{source}/{path}", 0, message)
 
     for entry in one.entries:
         if entry.kind not in (Kind.FILE, Kind.PROGRAM):

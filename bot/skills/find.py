@@ -20,7 +20,7 @@ from bot.contracts.errors import UsageError
 from bot.ecosystems.suite_files import role_of
 from bot.skills.discover import discover, documents
 from bot.skills.rules import MAX_DOCUMENT
-from bot.skills.skill import Discovered, Level, Skill
+from bot.skills.skill import Discovered, Skill
 from bot.skills.sources import SkillSource, commit_folders, folder_source, is_ignored
 
 REPOSITORY_FOLDERS = (".agents/skills", ".claude/skills", ".github/skills")
@@ -143,7 +143,7 @@ def choose_skills(sources: Iterable[Discovered], wanted: Wanted | None = NOTHING
     for source, checked, source_notes in sources:
         notes += source_notes
         for one in checked:
-            notes += [str(finding) for finding in one.findings if finding.level is not Level.AGAINST]
+            notes += map(str, one.findings)
             if one.skill is not None:
                 notes += _add(skills, one.skill._replace(source=source), wanted)
     if len(skills) > MAX_SKILLS:

@@ -1,7 +1,7 @@
 """The front matter of a SKILL.md as fields of text, each with its line.
 
 As in the reference implementation, every scalar is text: `name: 123` is a name. What only other readers accept
-(a colon in an unquoted value, flow style, a byte order mark) is read too, with a flaw.
+(a colon in an unquoted value, flow style, a byte order mark) is read too.
 """
 
 from __future__ import annotations
@@ -12,27 +12,19 @@ from typing import Any, NamedTuple
 from bot.parsing.compose_yaml import YamlError
 from bot.parsing.front_matter import split_front_matter
 from bot.parsing.parser import Parser
-from bot.parsing.yaml_nodes import Document, Node, read_yaml
+from bot.parsing.yaml_nodes import Node, read_yaml
 
 MAX_FRONT_MATTER = 32 * 1024
 
 _PLAIN_FIELD = re.compile(r"([A-Za-z][\w-]*):[ \t]+(?![|>&*!%@`'\"\[{#])(.*\S)[ \t]*")
 
 
-class Flaw(NamedTuple):
-    """What is wrong with the front matter itself: the rule, the line, and a clause."""
-
-    rule: str
-    line: int
-    message: str
-
-
-class UnreadableError(Exception):
-    """The front matter cannot be read, for the reason in `flaw`."""
+class InvalidSkillError(Exception):
+    """Why a SKILL.md is no skill, with the rule and the line."""
 
     def __init__(self, line: int, message: str, rule: str = "front-matter") -> None:
         super().__init__(message)
-        self.flaw = Flaw(rule, line, message)
+        self.line, self.rule = line, rule
 
 
 class Field(NamedTuple):
@@ -42,55 +34,46 @@ class Field(NamedTuple):
     line: int = 1
 
 
-def read_fields(data: bytes, parser: Parser | None = None) -> tuple[dict[str, Field], list[Flaw]]:
-    """Return the fields of a SKILL.md, and the flaws in spite of which they were read. Raises `UnreadableError`."""
+def read_fields(data: bytes, parser: Parser | None = None) -> dict[str, Field]:
+    """Return the fields of a SKILL.md. Raises `InvalidSkillError`."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise UnreadableError(
-            data[: error.start].count(b"\n") + 1, "this is not UTF-8", "encoding"
-        ) from error
+        line = data[: error.start].count(b"\n") + 1
+        raise InvalidSkillError(line, "this is not UTF-8", "encoding") from error
     front, _, is_open = split_front_matter(text)
     if is_open:
-        raise UnreadableError(1, "the front matter has no closing line `---`")
+        raise InvalidSkillError(1, "the front matter has no closing line `---`")
     if front is None:
-        raise UnreadableError(1, "the first line must be `---`, before YAML")
+        raise InvalidSkillError(1, "the first line must be `---`, before YAML")
     if len(front) > MAX_FRONT_MATTER:
-        raise UnreadableError(1, f"the front matter is over {MAX_FRONT_MATTER // 1024} kB")
+        raise InvalidSkillError(1, f"the front matter is over {MAX_FRONT_MATTER // 1024} kB")
     try:
-        document, flaws = _read_yaml(front, parser)
+        root = _read_yaml(front, parser)
     except YamlError as error:
-        raise UnreadableError(error.line, error.message) from error
-    if text.startswith("\ufeff"):
-        flaws.append(Flaw("front-matter", 1, "a byte order mark comes before the `---`"))
-    if document.root is None or document.root.kind != "mapping":
-        raise UnreadableError(2, "the front matter must be fields, as in `name: ...`")
-    flaws += [
-        Flaw("plain-yaml", line, f"{feature} is not read everywhere; write it out")
-        for feature, line in document.uses
-    ]
+        raise InvalidSkillError(error.line, error.message) from error
+    if root is None or root.kind != "mapping":
+        raise InvalidSkillError(2, "the front matter must be fields, as in `name: ...`")
     fields: dict[str, Field] = {}
-    for key, value in document.root.pairs:
+    for key, value in root.pairs:
         if key.text in fields:
-            raise UnreadableError(key.line, f"`{key.text[:40]}` is given twice", "duplicate-field")
+            raise InvalidSkillError(key.line, f"`{key.text[:40]}` is given twice", "duplicate-field")
         fields[key.text] = Field(_plain(value), key.line)
-    return fields, flaws
+    return fields
 
 
-def _read_yaml(front: str, parser: Parser | None) -> tuple[Document, list[Flaw]]:
+def _read_yaml(front: str, parser: Parser | None) -> Node | None:
     """Return the document, if necessary with each unquoted one-line value quoted."""
     try:
-        return read_yaml(front, parser), []
+        return read_yaml(front, parser)
     except YamlError as error:
         repaired = "\n".join(map(_with_quotes, front.split("\n")))
         if repaired == front:
             raise
         try:
-            document = read_yaml(repaired, parser)
+            return read_yaml(repaired, parser)
         except YamlError:
             raise error from None
-        message = f"{error.message}; quote a value that holds a colon followed by a blank"
-        return document, [Flaw("front-matter", error.line, message)]
 
 
 def _with_quotes(line: str) -> str:

@@ -1,9 +1,8 @@
-"""A skill as a value, and the findings of its validation, each with rule and line."""
+"""A skill as a value, and the reasons why a folder is none, each with rule and line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from bot.skills.sources import NO_SOURCE, Entry, SkillSource
@@ -11,20 +10,10 @@ from bot.skills.sources import NO_SOURCE, Entry, SkillSource
 Origin = Literal["bundled", "repository", "user"]
 
 
-class Level(StrEnum):
-    """`refused`: the skill is not loaded. `against`: it is loaded, although it violates the specification.
-    `note`: a hint for its author."""
-
-    REFUSED = "refused"
-    AGAINST = "against the specification"
-    NOTE = "note"
-
-
 class Finding(NamedTuple):
     """`file` is the name for people, `line` counts from 1, 0 for the file as a whole."""
 
     rule: str
-    level: Level
     file: str
     line: int
     message: str
@@ -59,16 +48,11 @@ class Skill(NamedTuple):
 
 
 class CheckedSkill(NamedTuple):
-    """The result of one folder's validation: a skill, unless a finding refuses it."""
+    """A folder with a SKILL.md: a skill, or the findings that refuse it."""
 
     folder: str
     skill: Skill | None
     findings: tuple[Finding, ...] = ()
-
-    @property
-    def conforms(self) -> bool:
-        """Whether it strictly conforms to the specification."""
-        return all(finding.level is Level.NOTE for finding in self.findings)
 
 
 class Discovered(NamedTuple):

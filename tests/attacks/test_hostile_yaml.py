@@ -77,32 +77,28 @@ ANSWERS: dict[str, Any] = {
     "nothing": None,
     "text": "nodes",
     "no nodes": {"problem": None},
-    "an entry that is too short": {"problem": None, "nodes": [["scalar"]], "uses": []},
-    "a circle": {"problem": None, "nodes": [["sequence", "seq", 1, 1, "", [0]]], "uses": []},
+    "an entry that is too short": {"problem": None, "nodes": [["scalar"]]},
+    "a circle": {"problem": None, "nodes": [["sequence", "seq", 1, 1, "", [0]]]},
     "a child that comes later": {
         "problem": None,
         "nodes": [["sequence", "seq", 1, 1, "", [1]], SCALAR],
-        "uses": [],
     },
     "a child before the first": {
         "problem": None,
         "nodes": [SCALAR, ["sequence", "seq", 1, 1, "", [-1]]],
-        "uses": [],
     },
-    "half a pair": {"problem": None, "nodes": [SCALAR, ["mapping", "map", 1, 1, "", [0]]], "uses": []},
-    "a kind of its own": {"problem": None, "nodes": [["scalars", "str", 1, 1, "", []]], "uses": []},
+    "half a pair": {"problem": None, "nodes": [SCALAR, ["mapping", "map", 1, 1, "", [0]]]},
+    "a kind of its own": {"problem": None, "nodes": [["scalars", "str", 1, 1, "", []]]},
     "nodes that multiply": {
         "problem": None,
         "nodes": [SCALAR, *(["sequence", "seq", 1, 1, "", [n] * 9] for n in range(9))],
-        "uses": [],
     },
     "nodes that nest": {
         "problem": None,
         "nodes": [SCALAR, *(["sequence", "seq", 1, 1, "", [n]] for n in range(5_000))],
-        "uses": [],
     },
-    "a line that is none": {"problem": None, "nodes": [["scalar", "str", "x", 1, "", "x"]], "uses": []},
-    "a problem that is none": {"problem": ["x"], "nodes": [], "uses": []},
+    "a line that is none": {"problem": None, "nodes": [["scalar", "str", "x", 1, "", "x"]]},
+    "a problem that is none": {"problem": ["x"], "nodes": []},
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import skills_ref
 
 from bot.skills.find import BUNDLED, bundled, choose_skills
 
@@ -35,3 +36,10 @@ def test_each_is_short_and_grants_itself_nothing(name: str) -> None:
         for word in line.split():
             if word.startswith("scripts/"):
                 assert (ROOT / "skills" / name / word).is_file()
+
+
+def test_the_bundled_skills_are_good_by_the_specifications_own_reference() -> None:
+    folders = sorted(path.parent for path in Path("skills").resolve().glob("*/SKILL.md"))
+    assert {folder.name: skills_ref.validate(folder) for folder in folders} == {
+        one.name: [] for one in folders
+    }

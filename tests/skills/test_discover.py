@@ -13,7 +13,7 @@ from bot.contracts.errors import UsageError
 from bot.skills import discover as limits
 from bot.skills.discover import discover
 from bot.skills.find import SkillSet, Wanted, checkout_skills, choose_skills, commit_skills
-from bot.skills.skill import Level, Skill
+from bot.skills.skill import Skill
 from bot.skills.sources import SkillSource, commit_folders, folder_source
 from bot.skills.tool import catalogue
 from tests.skills.corpus import skill, text, write
@@ -217,4 +217,3 @@ def test_a_huge_skill_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: 
     found = discover(folder_source(tmp_path, "skills"), "repository")
     assert [judged.skill for judged in found.checked] == [None, None]
     assert {finding.rule for judged in found.checked for finding in judged.findings} == {"size"}
-    assert all(finding.level is Level.REFUSED for judged in found.checked for finding in judged.findings)

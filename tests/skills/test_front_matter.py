@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.parsing.front_matter import split_front_matter
-from bot.skills.front_matter import MAX_FRONT_MATTER, UnreadableError, read_fields
+from bot.skills.front_matter import MAX_FRONT_MATTER, InvalidSkillError, read_fields
 
 PLAIN = "---\nname: a\ndescription: b\n---\n"
 
@@ -28,7 +28,7 @@ PLAIN = "---\nname: a\ndescription: b\n---\n"
     ids=["plain", "CRLF", "CR", "BOM", "no line end after the closing", "blanks after the dashes"],
 )
 def test_every_line_end_and_a_byte_order_mark_are_read(text: str) -> None:
-    assert read_fields(text.encode())[0] == {"name": ("a", 2), "description": ("b", 3)}
+    assert read_fields(text.encode()) == {"name": ("a", 2), "description": ("b", 3)}
 
 
 def test_three_dashes_in_the_body_stay_in_the_body() -> None:
@@ -38,20 +38,18 @@ def test_three_dashes_in_the_body_stay_in_the_body() -> None:
     )
 
 
-def test_a_colon_in_an_unquoted_value_is_read_and_said() -> None:
-    fields, [flaw] = read_fields(b"---\nname: a\ndescription: Use when: it's time\n---\nBody\n")
+def test_a_colon_in_an_unquoted_value_is_read() -> None:
+    fields = read_fields(b"---\nname: a\ndescription: Use when: it's time\n---\nBody\n")
     assert fields["description"].value == "Use when: it's time"
-    assert (flaw.rule, flaw.line) == ("front-matter", 3)
 
 
 def test_a_tag_makes_no_object() -> None:
-    fields, flaws = read_fields(b"---\na: !!python/object/apply:os.system ['true']\n---\n")
+    fields = read_fields(b"---\na: !!python/object/apply:os.system ['true']\n---\n")
     assert fields["a"].value == ["true"]
-    assert {(flaw.rule, flaw.line) for flaw in flaws} == {("plain-yaml", 2)}
 
 
 def test_scalars_are_the_text_they_are_written_as() -> None:
-    fields, _ = read_fields(b"---\nname: 0123\na: yes\nb: null\nc: 1.10\nd:\n---\n")
+    fields = read_fields(b"---\nname: 0123\na: yes\nb: null\nc: 1.10\nd:\n---\n")
     assert [field.value for field in fields.values()] == ["0123", "yes", "null", "1.10", ""]
 
 
@@ -70,10 +68,10 @@ def test_scalars_are_the_text_they_are_written_as() -> None:
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_line(text: str, line: int) -> None:
-    with pytest.raises(UnreadableError) as raised:
+    with pytest.raises(InvalidSkillError) as raised:
         read_fields(text.encode())
-    assert raised.value.flaw.line == line
-    assert raised.value.flaw.message
+    assert raised.value.line == line
+    assert str(raised.value)
 
 
 def test_aliases_do_not_multiply() -> None:
@@ -81,7 +79,7 @@ def test_aliases_do_not_multiply() -> None:
         f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 10)}]\n" for n in range(8)
     )
     begun = time.monotonic()
-    with pytest.raises(UnreadableError):
+    with pytest.raises(InvalidSkillError):
         read_fields(f"---\n{bomb}---\n".encode())
     assert time.monotonic() - begun < 20
 
@@ -89,5 +87,5 @@ def test_aliases_do_not_multiply() -> None:
 @given(st.text(alphabet=st.sampled_from("-\n\r: ab'\"[]{}&*!|>#\t\ufeff\x00é"), max_size=60))
 def test_whatever_is_written_is_read_or_unreadable(text: str) -> None:
     for document in (text, f"---\n{text}\n---\n"):
-        with suppress(UnreadableError):
-            assert read_fields(document.encode())[0] is not None
+        with suppress(InvalidSkillError):
+            assert read_fields(document.encode()) is not None

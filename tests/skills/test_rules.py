@@ -1,11 +1,11 @@
-"""What is refused, what is loaded though against the specification, and that each finding names rule, file and line."""
+"""What is refused, by rule, file and line, and what is loaded though against the specification."""
 
 from __future__ import annotations
 
 import pytest
 
 from bot.skills.rules import check_document
-from bot.skills.skill import CheckedSkill, Level
+from bot.skills.skill import CheckedSkill
 
 USE = "description: Says hello.\n"
 
@@ -33,32 +33,22 @@ def judged(front: str, folder: str = "it", body: str = "Do it.\n") -> CheckedSki
 def test_a_skill_is_refused_by_name_of_the_rule_and_line(front: str, rule: str, line: int) -> None:
     found = judged(front)
     assert found.skill is None
-    assert (rule, line) in [(one.rule, one.line) for one in found.findings if one.level is Level.REFUSED]
+    assert (rule, line) in [(one.rule, one.line) for one in found.findings]
     assert str(found.findings[0]).startswith(".agents/skills/it/SKILL.md:")
 
 
 @pytest.mark.parametrize(
-    ("front", "rule", "line"),
+    "front",
     [
-        (f"name: other\n{USE}", "name-folder", 2),
-        (f"name: It\n{USE}", "name-characters", 2),
-        (f"name: i_t\n{USE}", "name-characters", 2),
-        (f"name: I T\n{USE}", "name-characters", 2),
-        (f"name: -it\n{USE}", "name-hyphens", 2),
-        (f"name: i--t\n{USE}", "name-hyphens", 2),
-        (f"name: {'n' * 65}\n{USE}", "name-length", 2),
-        (f"name: it\ndescription: {'d' * 1025}\n", "description-length", 3),
-        (f"name: it\n{USE}compatibility: {'c' * 501}\n", "compatibility", 4),
-        (f"name: it\n{USE}when_to_use: always\n", "unknown-field", 4),
-        (f"name: it\n{USE}model: inherit\n", "unknown-field", 4),
-        (f"name: it\n{USE}allowed-tools: [Read]\n", "plain-yaml", 4),
+        f"name: other\n{USE}", f"name: It\n{USE}", f"name: i_t\n{USE}", f"name: -it\n{USE}",
+        f"name: {'n' * 65}\n{USE}", f"name: it\ndescription: {'d' * 1025}\n", f"name: it\n{USE}when_to_use: always\n",
+        f"name: it\n{USE}allowed-tools: [Read]\n",
     ],
-)
-def test_a_skill_against_the_letter_is_loaded_and_that_is_said(front: str, rule: str, line: int) -> None:
+)  # fmt: skip
+def test_a_skill_against_the_letter_is_loaded(front: str) -> None:
     found = judged(front)
     assert found.skill is not None
-    assert not found.conforms
-    assert (rule, line) in [(one.rule, one.line) for one in found.findings if one.level is Level.AGAINST]
+    assert found.findings == ()
 
 
 def test_blanks_in_a_name_become_hyphens() -> None:
