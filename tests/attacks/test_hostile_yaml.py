@@ -118,7 +118,7 @@ def test_a104_no_process_with_secrets_parses_yaml() -> None:
         "from bot.skills.front_matter import read_fields;"
         "assert load_policy('on_deny: stop').on_deny == 'stop';"
         "assert read_task('---\\npaths: [a]\\n---\\nDo it.', 'a.md').paths == ('a',);"
-        "assert read_fields('---\\nname: \"a\"\\n---\\n')[0]['name'].value == 'a';"
+        "assert read_fields(b'---\\nname: \"a\"\\n---\\n')['name'].value == 'a';"
         "print([name for name in sys.modules if name.split('.')[0] in ('yaml', '_yaml')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
