@@ -131,7 +131,6 @@ class _Detector:
     read: Read
     workflows: Workflows
     checks: list[DetectedCheck] = field(default_factory=list)
-    omissions: list[Omission] = field(default_factory=list)
     prepare: list[CIStep] = field(default_factory=list)
 
     def detected(self) -> Detection:
@@ -162,9 +161,7 @@ class _Detector:
         return Detection(
             tuple(setup),
             tuple(self.checks),
-            tuple(
-                {(one.what, one.reason): one for one in (*self.omissions, *self.workflows.omissions)}.values()
-            ),
+            tuple({(one.what, one.reason): one for one in self.workflows.omissions}.values()),
             tuple(self.read.unread.values()),
             tuple(self.prepare),
             tuple(services.values()),
@@ -188,7 +185,9 @@ class _Detector:
             else:
                 self._check(step, builds, begun)
                 for part in step.installs:
-                    self.omissions.append(Omission(source_of(part.text), _INSTALLS, step.step.source))
+                    self.workflows.omissions.append(
+                        Omission(source_of(part.text), _INSTALLS, step.step.source)
+                    )
         if len(self.checks) > begun:
             self._prepare(prepare[:last])
 
@@ -230,7 +229,7 @@ class _Detector:
         return found
 
     def _leave_out(self, step: CIStep, reason: str) -> None:
-        self.omissions.append(Omission(source_of(step.name), reason, step.source))
+        self.workflows.omissions.append(Omission(source_of(step.name), reason, step.source))
 
     def _check(self, check: _Classified, builds: Sequence[str], begun: int, *, part: bool = False) -> None:
         """Add a check. Those from `begun` on are of its own job: a `part` is compared with them word for word."""

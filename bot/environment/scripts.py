@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
+from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.ecosystems.registry import ecosystem_of, named, use_of
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 8 * 1024
 _SECONDS = 0.2
-_PLAIN = re.compile(r"[^$`\\(){}<>|&;!\"'\s]+")
-_SUBSTITUTED = re.compile(r"[$`\\]")
+_EXPANDED = re.compile(r"[$`\\]|[<>]\(|<<<")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 class Statement(NamedTuple):
@@ -48,7 +50,8 @@ def _parts(node: Node, script: str) -> Iterator[Statement]:
         for child in node.named_children:
             yield from _parts(child, script)
     elif node.is_named and node.type != "comment":
-        yield _statement(script[node.start_byte : node.end_byte], _words(node, script))
+        text = script[node.start_byte : node.end_byte]
+        yield _statement(text, _words(node, text))
 
 
 def _statement(text: str, words: tuple[str, ...] | None) -> Statement:
@@ -56,33 +59,16 @@ def _statement(text: str, words: tuple[str, ...] | None) -> Statement:
     return Statement(text, words, frozenset(use for one in seen if (use := use_of(one)) is not None))
 
 
-def _words(node: Node, script: str) -> tuple[str, ...] | None:
-    """Return the words of a command of plain words and quoted strings, `None` for any other. Leading assignments are
-    left out."""
-    if node.type != "command":
+def _words(node: Node, text: str) -> tuple[str, ...] | None:
+    """Return the words of a command in which nothing is expanded, `None` for any other. Leading assignments are left
+    out."""
+    if node.type != "command" or _EXPANDED.search(text):
         return None
-    words: list[str] = []
-    for child in node.children:
-        text = script[child.start_byte : child.end_byte]
-        if child.type == "variable_assignment" and not words and not _SUBSTITUTED.search(text):
-            continue
-        word = _word(child.children[0] if child.type == "command_name" and child.children else child, script)
-        if word is None:
-            return None
-        words.append(word)
-    return tuple(words) or None
-
-
-def _word(node: Node, script: str) -> str | None:
-    text = script[node.start_byte : node.end_byte]
-    if node.type == "raw_string":
-        return text[1:-1]
-    if node.type == "string":
-        return None if _SUBSTITUTED.search(text) else text[1:-1]
-    if node.type == "concatenation":
-        parts = [_word(child, script) for child in node.children]
-        return None if None in parts else "".join(part for part in parts if part is not None)
-    return text if _PLAIN.fullmatch(text) else None
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return None
+    return tuple(dropwhile(_ASSIGNMENT.match, words)) or None
 
 
 def reports_of(command: str) -> list[str]:
