@@ -198,8 +198,7 @@ class Scanner:
 
 def changed_files(metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """What the metadata of a result says of each file that the tool changed."""
-    several = metadata.get("files")  # of a search it is their number
-    return [one for one in (several if isinstance(several, list) else [metadata]) if "after_hash" in one]
+    return [one for one in metadata.get("files", [metadata]) if "after_hash" in one]
 
 
 def _entry(

@@ -198,7 +198,7 @@ def _from_exception(name: str, error: Exception) -> ToolOutcome:
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     where = "; ".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
     content = f"The tool {name} failed: {type(error).__name__}: {error} ({where})"
-    return ToolOutcome(content, is_error=True, metadata={"exception": type(error).__name__})
+    return ToolOutcome(content, is_error=True)
 
 
 def _result(identity: int, outcome: ToolOutcome) -> bytes:

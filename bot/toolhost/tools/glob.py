@@ -22,15 +22,12 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     matches = list(filter(matches_pattern, search_location(context, folder).names))
     if not matches:
         where = "" if raw_path == "." else f" in {relative(context, folder)}"
-        return ToolOutcome(
-            f"No file matches {pattern}{where}. Try a wider pattern such as **/*name*, or ls.",
-            metadata={"matches": 0},
-        )
+        return ToolOutcome(f"No file matches {pattern}{where}. Try a wider pattern such as **/*name*, or ls.")
     newest = _newest_first(folder, matches)[:MAX_FILES]
     lines = [relative(context, folder / name) for name in newest]
     if len(matches) > MAX_FILES:
         lines.append(f"[the newest {MAX_FILES} of {len(matches)} files; narrow the pattern to see others]")
-    return ToolOutcome("\n".join(lines), metadata={"matches": len(matches)})
+    return ToolOutcome("\n".join(lines))
 
 
 def _from_folder(context: Context, pattern: str, folder: Path) -> str:

@@ -63,11 +63,10 @@ def _read(arguments: Mapping[str, Any], context: Context) -> _GrepRequest:
 def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> ToolOutcome:
     found = counts(git, request.query, _searched(request))
     total, count = sum(found.values()), len(found)
-    metadata = {"matches": total, "files": count}
     if not found:
         where = f" in {display_name(request.location.below)}" if request.location.below else ""
         only = f" in files like {request.glob}" if request.glob else ""
-        return ToolOutcome(f"No line matches {request.query.pattern}{where}{only}.", metadata=metadata)
+        return ToolOutcome(f"No line matches {request.query.pattern}{where}{only}.")
     paths = sorted(found)
     if request.mode == "lines":
         shown = _first_hits(git, request, found)
@@ -86,7 +85,7 @@ def _answer(git: ScratchRepository, request: _GrepRequest, context: Context) -> 
         note = f"; the first {MAX_MATCHES} files are shown, narrow with path or glob"
     if cut:
         lines.append(f"[{count_of(total, 'matching line')} in {count_of(count, 'file')}{note}]")
-    return ToolOutcome("\n".join(lines), metadata=metadata)
+    return ToolOutcome("\n".join(lines))
 
 
 def _searched(request: _GrepRequest) -> list[str]:

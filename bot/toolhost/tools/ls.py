@@ -36,7 +36,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     if left_out := sorted(entry + "/" * os.path.isdir(path / entry) for entry in there):
         some = ", ".join(map(display_name, left_out[:8])) + (", ..." if len(left_out) > 8 else "")
         lines.append(f"[{len(left_out)} skipped here, ignored or empty: {some}]")
-    return ToolOutcome("\n".join(lines), metadata={"path": name})
+    return ToolOutcome("\n".join(lines))
 
 
 def _parents(file: str) -> Iterator[str]:
