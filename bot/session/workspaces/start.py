@@ -7,7 +7,6 @@ checkpoint that a dead run is salvaged from.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -53,7 +52,7 @@ class CallPosition(NamedTuple):
 
 
 class AgentWorkspace:
-    """One live workspace at a time. Calls from the loop's thread and from subagents run one after another."""
+    """One live workspace at a time, used by one thread."""
 
     def __init__(
         self,
@@ -75,7 +74,6 @@ class AgentWorkspace:
         self._in_background = False
         self._failed_starts = 0
         self._started_again = False
-        self._turn = threading.RLock()
         self.starts = 0
 
     def open(self) -> Workspace:
@@ -94,15 +92,14 @@ class AgentWorkspace:
         time: while there are some, each call is scanned after, and an edit before as well. A tool host that ended is
         started again, once in a run.
         """
-        with self._turn:
-            try:
-                return self._call(tool, arguments, cancel, position)
-            except HostEndedError as error:
-                if self._started_again:
-                    raise
-                self._started_again = True
-                self.kill()
-                return ToolOutcome(_STARTED_AGAIN.format(self._mask(str(error))), is_error=True)
+        try:
+            return self._call(tool, arguments, cancel, position)
+        except HostEndedError as error:
+            if self._started_again:
+                raise
+            self._started_again = True
+            self.kill()
+            return ToolOutcome(_STARTED_AGAIN.format(self._mask(str(error))), is_error=True)
 
     def _call(
         self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, position: CallPosition | None
