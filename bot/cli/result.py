@@ -233,7 +233,8 @@ def _print_description(outcome: Outcome, printer: Printer) -> None:
     described = outcome.description
     for title, text in ((described.title, described.summary), ("For the reviewer", described.notes)):
         if text.strip():
-            printer.title(title or "What the model says of it")
+            printer.line()
+            printer.line(title or "What the model says of it", "bold")
             printer.markdown(text)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
-from urllib.parse import quote
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.findings import REPORT_FINDING, finding_of
@@ -30,7 +29,6 @@ _SECTION = re.compile(r"^diff --git ", re.MULTILINE)
 _NAME = re.compile(r"^(?:\+\+\+ \"?b/|rename to \"?)([^\n\t]+?)\"?\t?$", re.MULTILINE)
 _OLD_NAME = re.compile(r"^--- \"?a/([^\n\t]+?)\"?\t?$", re.MULTILINE)
 _BOTH_NAMES = re.compile(r"\"?a/(.+?)\"? \"?b/(.+?)\"?$", re.MULTILINE)
-_THREAD = re.compile(r"(https?://[^/\s]+/[\w.-]+/[\w.-]+)/(?:issues|pull)/\d+")
 _STATUS: Mapping[str, tuple[str, str]] = {
     "changed": ("Changed", "good"),
     "reviewed": ("Reviewed", "good"),
@@ -70,7 +68,6 @@ class FirstScreen:
     figures: str
     files: Sequence[NetFile] = ()
     answer: str = ""
-    pulls_url: str = ""
 
     @property
     def changed(self) -> str:
@@ -103,7 +100,6 @@ def build_first_screen(
         figures=", ".join((duration(timeline.seconds), usd(timeline.cost), count_of(timeline.turns, "turn"))),
         files=files,
         answer="\n\n".join(last) if ended and ended.status == "answered" else "",
-        pulls_url=_pulls_url(thread.url, thread.number) if thread and not thread.is_pull_request else "",
     )
 
 
@@ -155,13 +151,6 @@ def _outcome(
         coverage=evidence.coverage,
         files=tuple(ChangedFile(path, "M", "", "", 0, 0) for path in paths),
     )
-
-
-def _pulls_url(thread_url: str, number: int) -> str:
-    """Return the address of a search for pull requests from the issue's branch, since the page is made before there is
-    one. By GitHub's "Searching issues and pull requests", `head:` accepts the beginning of a branch's name."""
-    site = _THREAD.fullmatch(thread_url)
-    return f"{site[1]}/pulls?q={quote(f'is:pr head:agent/issue-{number}-')}" if site else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,12 +50,6 @@ def test_a_change_that_nothing_verifies_is_called_so_beside_its_status(tmp_path:
     assert "No test was run" in text
 
 
-def test_the_pull_request_is_searched_by_its_branch(tmp_path: Path) -> None:
-    page = read(render_page(sample(tmp_path / "journal.jsonl")))
-    links = [attributes.get("href") for tag, attributes in page.tags if tag == "a"]
-    assert "https://github.com/octo/tidytime/pulls?q=is%3Apr%20head%3Aagent/issue-12-" in links
-
-
 def test_a_patch_that_the_journal_does_not_name_is_not_shown(tmp_path: Path) -> None:
     journal = sample(tmp_path / "journal.jsonl")
     journal.with_name("changes.patch").write_bytes(PATCH + b"\n")

@@ -37,21 +37,19 @@ def open_viewer(arguments: argparse.Namespace, verb: str, log: TextIO | None = N
     viewer.tell(BeginEvent(SCHEMA, __version__, verb))
     try:
         yield viewer
-    except AgentError as error:
-        viewer.tell(
-            EndEvent(int(error.exit_code), error="\n".join((str(error), *getattr(error, "__notes__", ()))))
-        )
-        raise
-    except KeyboardInterrupt:
-        viewer.tell(EndEvent(int(ExitCode.CANCELLED), error="cancelled"))
-        raise
-    except Exception as error:
-        viewer.tell(
-            EndEvent(int(ExitCode.INTERNAL), error=f"internal error: {type(error).__name__}: {error}")
-        )
+    except BaseException as error:
+        viewer.tell(_end_of(error))
         raise
     finally:
         viewer.close()
+
+
+def _end_of(error: BaseException) -> EndEvent:
+    if isinstance(error, AgentError):
+        return EndEvent(int(error.exit_code), error="\n".join((str(error), *getattr(error, "__notes__", ()))))
+    if isinstance(error, KeyboardInterrupt):
+        return EndEvent(int(ExitCode.CANCELLED), error="cancelled")
+    return EndEvent(int(ExitCode.INTERNAL), error=f"internal error: {type(error).__name__}: {error}")
 
 
 def _choose_viewer(

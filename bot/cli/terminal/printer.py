@@ -97,10 +97,6 @@ class Printer:
             is_header = line.startswith(("+++", "---", "diff "))
             self.line(line, "bold" if is_header else styles.get(line[:1], ""))
 
-    def title(self, text: str) -> None:
-        self.line()
-        self.line(text, "bold")
-
     def markdown(self, text: str) -> None:
         """Rendered in colour on a terminal, else as it was written."""
         plain_text = "\n".join(lines_of(text.strip("\n")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,7 +76,7 @@ def run_tool(
         with Workspace.start(confinement, options, gatekeeper.answer) as workspace:
             todo = Todo()
             handlers: dict[str, Handler] = {
-                **{spec.name: _workspace_handler(workspace, spec.name) for spec in TOOL_SPECS},
+                **{spec.name: partial(workspace.call, spec.name) for spec in TOOL_SPECS},
                 todo.spec.name: todo,
                 skill.spec.name: skill,
             }
@@ -97,10 +98,6 @@ def as_json(result: ToolRunResult, environment: Mapping[str, str]) -> str:
     if result.follows:
         fields["follows"] = list(map(mask, result.follows))
     return json.dumps(fields, ensure_ascii=False)
-
-
-def _workspace_handler(workspace: Workspace, tool: str) -> Handler:
-    return lambda arguments, cancel: workspace.call(tool, arguments, cancel)
 
 
 def _skill(root: Path, folder: Path, confinement: Confinement, environment: Mapping[str, str]) -> SkillTool:

@@ -53,7 +53,13 @@ def cancelled_by_signals(
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     ending = threading.Event()
-    arguments = (woken, ending, cancel, say or to_standard_error, cut_off or _only_cancelled)
+    arguments = (
+        woken,
+        ending,
+        cancel,
+        say or to_standard_error,
+        cut_off or partial(to_standard_error, CANCELLED),
+    )
     thread = threading.Thread(target=_listen, args=arguments, name="signals", daemon=True)
     thread.start()
     # The numbers first: a handler without its pipe would make nothing of a signal.
@@ -71,10 +77,6 @@ def cancelled_by_signals(
         os.close(wake)
         if ending.is_set():
             thread.join()  # the process is about to end
-
-
-def _only_cancelled() -> None:
-    to_standard_error(CANCELLED)
 
 
 def _listen(
