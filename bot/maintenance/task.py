@@ -1,7 +1,7 @@
 """A maintenance task: the model of its front matter, and its schedule: five cron fields in UTC, or one of four words.
 
 GitHub drops scheduled runs at the full hour, so a word such as `daily` maps to a fixed time of day that is derived from
-repository and task. cronsim is imported when a time is computed: every run imports this module.
+repository and task.
 """
 
 from __future__ import annotations
