@@ -18,7 +18,7 @@ from bot.github.actions import Actions
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.maintenance.dashboard import LastResult, RepositoryPlan
-from bot.maintenance.due_tasks import MOST_JOBS, matrix
+from bot.maintenance.due_tasks import MOST_JOBS, Decision, matrix
 from bot.report.summary import dashboards_summary, plan_summary
 from bot.session.context.github_env import read_github_environment, signed_in
 from bot.session.event.event_context import client_for
@@ -82,12 +82,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         actions.annotate("warning", text)
 
     plans = plan_repositories(run, host_of, warn)
-    for entry in plans:
-        for decision in entry.decisions:
-            actions.print(
-                f"{entry.repository} {decision.task.name}: "
-                f"{'runs' if decision.run else 'waits'}. {decision.why}"
-            )
+    decided = [(entry, decision) for entry in plans for decision in entry.decisions]
+    for entry, decision in decided:
+        word = "runs" if decision.run else "waits"
+        actions.print(f"{entry.repository} {decision.task.name}: {word}. {decision.why}")
     if arguments.dashboard:
         done: list[str] = []
 
@@ -106,28 +104,25 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         put_dashboards(plans, host_of, results, say, warn, home)
         actions.add_summary(dashboards_summary(done, notes))
     if arguments.plan:
-        jobs = _print_plan(plans, actions, everything=arguments.json)
-        decisions = ((entry.repository, decision) for entry in plans for decision in entry.decisions)
-        actions.add_summary(
-            plan_summary(decisions, {(job["repository"], job["task"]) for job in jobs}, notes)
-        )
+        jobs = {(job["repository"], job["task"]) for job in _print_plan(decided, actions, arguments.json)}
+        actions.add_summary(plan_summary([(entry.repository, one) for entry, one in decided], jobs, notes))
         if any(entry.broken for entry in plans):
             return ExitCode.USAGE
     return ExitCode.DONE
 
 
-def _print_plan(plans: Sequence[RepositoryPlan], actions: Actions, *, everything: bool) -> list[Any]:
+def _print_plan(
+    decided: Sequence[tuple[RepositoryPlan, Decision]], actions: Actions, everything: bool
+) -> list[Any]:
     """Returns the jobs of the matrix."""
-    plan = matrix(
-        (entry.repository, entry.minutes, decision) for entry in plans for decision in entry.decisions
-    )
+    plan = matrix((entry.repository, entry.minutes, decision) for entry, decision in decided)
     if remaining := plan["left"]:
         actions.annotate(
             "warning",
             f"A matrix holds {MOST_JOBS} jobs, and {remaining} more were to be in it: those that were due last "
             "wait for the next plan by the schedule. Tasks that are started by hand have to be started again.",
         )
-    decided = [
+    rows = [
         {
             "repository": entry.repository,
             "task": decision.task.name,
@@ -135,10 +130,9 @@ def _print_plan(plans: Sequence[RepositoryPlan], actions: Actions, *, everything
             "why": decision.why,
             "pull": decision.pull,
         }
-        for entry in plans
-        for decision in entry.decisions
+        for entry, decision in decided
     ]
-    print(json.dumps({**plan, "decided": decided} if everything else plan, separators=(",", ":")))
+    print(json.dumps({**plan, "decided": rows} if everything else plan, separators=(",", ":")))
     for name in ("count", "left"):
         actions.set_output(name, str(plan[name]))
     actions.set_output("matrix", json.dumps(plan["matrix"]))

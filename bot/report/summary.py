@@ -134,21 +134,16 @@ def plan_summary(
 ) -> str:
     """Return the summary of a maintenance plan as Markdown. `decisions` are pairs of repository and decision, `jobs`
     the repositories and tasks in the matrix, `notes` the warnings. The job's log has every decision."""
-    runs: list[str] = []
-    left: list[str] = []
-    waits: list[str] = []
+    told: dict[str, list[str]] = {"**runs**": [], "left": [], "waits": []}
     for repository, one in decisions:
         name = (repository, one.task.name)
-        if not one.run:
-            waits.append(_row(*name, "waits", one.why))
-        elif name in jobs:
-            runs.append(_row(*name, "**runs**", one.why))
-        else:
-            left.append(_row(*name, "left", _LEFT))
-    counts = [f"{count_of(len(runs), 'task')} to run now" if runs else "Nothing to run now"]
-    counts += [f"{len(left)} left for the next plan"] if left else []
-    counts += [f"{len(waits)} waiting"] if waits else []
-    rows = [*runs, *left, *waits]
+        what = "waits" if not one.run else "**runs**" if name in jobs else "left"
+        told[what].append(_row(*name, what, _LEFT if what == "left" else one.why))
+    runs, left, waits = map(len, told.values())
+    counts = [f"{count_of(runs, 'task')} to run now" if runs else "Nothing to run now"]
+    counts += [f"{left} left for the next plan"] if left else []
+    counts += [f"{waits} waiting"] if waits else []
+    rows = [row for kind in told.values() for row in kind]
     lines = ["## Slash Agent: maintenance plan", "", f"{', '.join(counts)}.", *_notes(notes)]
     if rows:
         lines += ["", "| Repository | Task | | Why |", "| --- | --- | --- | --- |", *rows[:MOST_ROWS]]
