@@ -10,7 +10,7 @@ import argparse
 import os
 import shlex
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from bot.cli.options import (
     add_path,
     check_options,
     confirm,
-    local_run_fields,
+    instruction_of,
     option_value,
 )
 from bot.cli.result import Result, git_at, print_end
@@ -94,24 +94,17 @@ class LocalVerb:
 
     def _options(self, arguments: argparse.Namespace) -> tuple[CheckoutOnGitHub | None, FixOptions]:
         """Return the options of the run, and the repository on GitHub if it takes a thread from there or publishes."""
-        if self.verb.reviews:
-            options = FixOptions(verb=self.verb.name, **local_run_fields(arguments))
-            return None, with_review_options(options, arguments)
         thread = parse_thread_name(arguments.instruction) if self.verb.earlier is None else None
-        if thread is not None:
+        if thread is not None and not self.verb.reviews:
             arguments.instruction = f"{self.verb.name.capitalize()} #{thread.number}"
-        dirty = {"dirty": arguments.dirty, "include": arguments.include}
-        options = FixOptions(verb=self.verb.name, **dirty, **local_run_fields(arguments))
-        if self.verb.changes:
-            options = replace(
-                options,
-                patch=arguments.patch,
-                resume=arguments.resume,
-                plan=arguments.plan,
-                allow_deletions=arguments.allow_deletions,
-                checks=check_options(arguments),
-                publishes=arguments.pr,
-            )
+        names = {one.name for one in fields(FixOptions)} - {"instruction"}
+        given = {name: value for name, value in vars(arguments).items() if name in names}
+        checks = check_options(arguments) if self.verb.changes else {}
+        options = FixOptions(
+            instruction=instruction_of(arguments), verb=self.verb.name, checks=checks, **given
+        )
+        if self.verb.reviews:
+            return None, with_review_options(options, arguments)
         if options.include and not options.dirty:
             raise UsageError("--include names untracked files for --dirty: give --dirty too.")
         if options.dirty and options.publishes:
@@ -187,7 +180,12 @@ def _add_dirty_options(parser: argparse.ArgumentParser) -> None:
 def _add_change_options(parser: argparse.ArgumentParser, *, with_earlier: bool) -> None:
     result = parser.add_mutually_exclusive_group()
     add_path(result, "--patch", "FILE", "write a patch instead of making a branch")
-    add_flag(result, "--pr", help="open a draft pull request on the remote's default branch instead")
+    add_flag(
+        result,
+        "--pr",
+        dest="publishes",
+        help="open a draft pull request on the remote's default branch instead",
+    )
     if with_earlier:
         earlier = parser.add_mutually_exclusive_group()
         plan = "carry out this plan: the plan.json of a run of `plan`, or its folder"

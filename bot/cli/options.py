@@ -81,25 +81,14 @@ def add_local_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", default="", metavar="PROVIDER/NAME", help="default: by the key that is set"
     )
-    parser.add_argument("--budget", type=usd, metavar="USD", help="cost limit of the model, in USD")
+    parser.add_argument(
+        "--budget", dest="budget_usd", type=usd, metavar="USD", help="cost limit of the model, in USD"
+    )
     parser.add_argument(
         "--skill", type=partial(option_value, SKILL), metavar="NAME", help="begin with this skill"
     )
     add_sandbox(parser, "default: auto; use off only for code and requests that you trust")
     add_path(parser, "--out", "DIR", _OUT)
-
-
-def local_run_fields(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The fields that the options of every run on a local checkout have."""
-    return {
-        "repo": arguments.repo,
-        "instruction": instruction_of(arguments),
-        "model": arguments.model,
-        "budget_usd": arguments.budget,
-        "sandbox": arguments.sandbox,
-        "out": arguments.out,
-        "skill": arguments.skill or "",
-    }
 
 
 def option_value(name: str, text: str) -> str:
@@ -117,8 +106,8 @@ def check_options(arguments: argparse.Namespace) -> dict[str, str]:
     return {key: value for key, value in values.items() if value}
 
 
-def add_flag(parser: argparse._ActionsContainer, *names: str, help: str) -> None:
-    parser.add_argument(*names, action="store_true", help=help)
+def add_flag(parser: argparse._ActionsContainer, *names: str, help: str, **more: Any) -> None:
+    parser.add_argument(*names, action="store_true", help=help, **more)
 
 
 def add_path(parser: argparse._ActionsContainer, name: str, metavar: str, help: str, **more: Any) -> None:

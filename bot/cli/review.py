@@ -45,7 +45,7 @@ def with_review_options(options: FixOptions, arguments: argparse.Namespace) -> F
         from bot.session.event.publish_bundle import find_target  # with PyGithub
 
         target = find_target(repository_root(arguments.repo.resolve()), os.environ)
-    return replace(options, base=arguments.base, since=arguments.since, target=target)
+    return replace(options, target=target)
 
 
 def finish_review(

@@ -80,7 +80,7 @@ class FixOptions:
     checks: Mapping[str, str] = field(default_factory=dict)
     verb: str = DEFAULT
     plan: Path | None = None
-    skill: str = ""
+    skill: str | None = None
     from_github: Callable[[Request], FromGitHub] | None = None
     publishes: bool = False
     dirty: bool = False
