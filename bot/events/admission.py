@@ -130,7 +130,7 @@ def command_problem(event_request: EventRequest) -> str:
 def refused_fields(event_request: EventRequest) -> dict[str, str]:
     """Return fields for the mark of a refusal: no model was asked, and a `retry` by the same person does not reach past
     a refused request."""
-    command, actor, fields = event_request.command, event_request.actor, {"usd": "0.0000"}
+    command, actor, fields = event_request.command, event_request.actor, {"asked": "no"}
     if command is None or command.problem or actor is None or command.verb in INSTANT:
         return fields
     return fields if VERBS[command.verb].earlier is Earlier.REQUEST else {**fields, "refused": str(actor.id)}

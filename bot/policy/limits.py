@@ -42,7 +42,7 @@ _SomeTokens = Annotated[int, whole(1, 1_000_000_000)]
 
 @dataclass(frozen=True, slots=True)
 class TierPolicy:
-    """Limits of one run; those with `_a_day` of one person within a day. `None` is no limit. `egress` are names of
+    """Limits of one run; `runs_a_day` of one person within a day. `None` is no limit. `egress` are names of
     presets, whose hosts the workspace may reach."""
 
     verbs: Annotated[Verbs, about("The verbs that the tier may use.")]
@@ -50,7 +50,6 @@ class TierPolicy:
     turns: Annotated[Turns, about("Model requests of one run at most.")]
     minutes: Annotated[Minutes, about("The longest duration of one run.")]
     runs_a_day: Annotated[Runs, about("Runs of one person within a day at most.")]
-    usd_a_day: Usd | None = key(None, "Cost of one person's runs within a day at most, in USD.")
     tokens: Tokens | None = key(None, "Tokens of one run at most: input, cache and output together.")
     commands: Commands | None = key(None, "Commands of the agent in one run at most.")
     output: Output | None = key(None, "Output of the agent's commands in one run at most, in MiB.")

@@ -168,7 +168,7 @@ def test_a_maintainers_slip_is_answered_at_once_with_the_right_form(
     assert (result.code, result.goes_on) == (0, False)
     [comment] = stage.bot_comments()
     assert words in comment.partition("\n")[0]
-    assert "usd=0.0000" in comment
+    assert "asked=no" in comment
     reactions = stage.get(f"issues/comments/{event['comment']['id']}/reactions")
     assert [one["content"] for one in reactions] == ["confused"]
 

@@ -280,13 +280,6 @@ def test_a_run_gets_the_least_of_all_limits() -> None:
     assert (own.turns, own.minutes, own.commands) == (80, 30, 500)
 
 
-def test_what_a_person_may_spend_within_a_day_is_their_tiers() -> None:
-    policy = load_policy("tiers: {contributor: {usd_a_day: 4.5, tokens: 70000}}")
-    contributor, maintainer = (run_budget(policy, Tier.CONTRIBUTOR), run_budget(policy, Tier.MAINTAINER))
-    assert (contributor.usd_a_day, contributor.tokens) == (4.5, 70000)
-    assert (maintainer.usd_a_day, maintainer.tokens) == (None, None)
-
-
 def test_egress_is_named_by_tier_and_by_step() -> None:
     policy = load_policy(
         "tiers: {maintainer: {egress: [python, node]}, schedule: {egress: none}}\n"

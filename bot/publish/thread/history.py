@@ -1,22 +1,18 @@
-"""What our own comments record: the requests of a thread and the run of each, the cost of an account's runs today, and
-when somebody else last changed a thread.
-
-The mark of a run has the account, the day it began and its cost or, until it ends, its maximum cost, so that a second
-run at the same time has less. Only people who may write can delete our comments. Runs without a thread (a schedule, a
-review on a push) have no such comment and count for nobody.
+"""What our own comments record: the requests of a thread and the run of each, whether that asked a model, and when
+somebody else last changed a thread.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
 from github.WorkflowRun import WorkflowRun
 
-from bot.contracts.request import Actor, Thread, ThreadState
+from bot.contracts.request import Thread, ThreadState
 from bot.contracts.threads import Account, CommentData, IssueData
 from bot.github.client import GitHub
 from bot.publish.markdown import unescaped
@@ -142,54 +138,10 @@ def is_own_run(run: WorkflowRun, repository: str, workflow: str) -> bool:
     return not foreign and workflow in ("", (run.path or "").partition("@")[0])
 
 
-_BY, _ON, _USD = "by", "on", "usd"
-ASKED = {"asked": "yes"}
-"""The field of a run's mark from its first request to the model on. Until then its maximum cost is only reserved."""
-# Comments that are read: with more, the account's spending counts as unknown.
+ASKED, UNASKED = {"asked": "yes"}, {"asked": "no"}
+"""Fields of a run's mark: from its first request to the model on, and if it ended without one."""
 MOST = 2000
-_MORE_THAN_ANY = 1e6
-
-
-def spending(actor: Actor, now: str, usd: float) -> Mapping[str, str]:
-    """Return fields for a run's mark: its maximum or actual cost. `now` is its start, RFC 3339."""
-    return {_BY: str(actor.id), _ON: now[:10], _USD: f"{usd:.4f}"}
-
-
-def cost(usd: float) -> Mapping[str, str]:
-    """Return the field that changes when the run has ended."""
-    return {_USD: f"{usd:.4f}"}
-
-
-def cost_today(
-    github: GitHub,
-    repository: str,
-    actor: Actor,
-    now: str,
-    run: str = "",
-    *,
-    runs: Mapping[str, bool] | None = None,
-    most: float = _MORE_THAN_ANY,
-) -> float | None:
-    """Return the cost in USD of the runs that `actor` began on the day of `now`, except the run `run`; `None` if there
-    are more comments than are read. One call for 100 comments that changed today. Raises `GitHubError`.
-
-    Marks are not fully trusted: a run counts once, with at most `most`, and only if it is in `runs`, if given. The
-    value there is whether the run is over: then one that asked no model counts nothing."""
-    costs: dict[str, float] = {}
-    for number, comment in enumerate(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z")):
-        if number >= MOST:
-            return None
-        fields = read_mark(comment.body, PROGRESS)
-        if fields is None or fields.get(_BY) != str(actor.id) or fields.get(_ON) != now[:10]:
-            continue
-        of = fields.get("run", "")
-        if (run and of == run) or (runs is not None and of not in runs):
-            continue
-        if runs is not None and runs[of] and fields.get("state") == "on" and not _was_asked(fields):
-            continue
-        if is_ours(comment.author, github.me(), PROGRESS):
-            costs[of] = max(costs.get(of, 0.0), min(_amount(fields.get(_USD, "")), most))
-    return sum(costs.values())
+"""Comments that are read."""
 
 
 def unasked_runs(github: GitHub, repository: str, now: str) -> frozenset[str]:
@@ -202,22 +154,9 @@ def unasked_runs(github: GitHub, repository: str, now: str) -> frozenset[str]:
             fields = own_fields(comment.body, comment.author, kind, me)
             if fields is None or not fields.get("run"):
                 continue
-            free = kind in (ANSWER, REFUSED) or (_USD in fields and not _amount(fields[_USD]))
-            requested[fields["run"]] = requested.get(fields["run"], False) or _was_asked(fields) or not free
+            free = kind in (ANSWER, REFUSED) or UNASKED.items() <= fields.items()
+            requested[fields["run"]] = requested.get(fields["run"], False) or not free
     return frozenset(run for run, was_asked in requested.items() if not was_asked)
-
-
-def _was_asked(fields: Mapping[str, str]) -> bool:
-    return ASKED.items() <= fields.items()
-
-
-def _amount(text: str) -> float:
-    try:
-        amount = float(text)
-    except ValueError:
-        return 0.0
-    # Capped, so that a sum stays finite.
-    return min(amount, _MORE_THAN_ANY) if amount >= 0 else 0.0
 
 
 OUR_WRITES_TAKE = timedelta(hours=1)

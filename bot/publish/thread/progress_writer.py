@@ -64,7 +64,7 @@ def close_progress(
 
 class ProgressWriter:
     """Writes the progress comment. `connect` is called on the writing thread, so that importing PyGithub does not delay
-    others. `comment` is the id of an existing progress comment, 0 to search for it. `fields` go into its mark.
+    others. `comment` is the id of an existing progress comment, 0 to search for it.
 
     `update` and `close` may be called from any thread. `problem` is the reason why writing stopped, or empty.
     """
@@ -76,13 +76,11 @@ class ProgressWriter:
         *,
         interval: float = INTERVAL,
         comment: int = 0,
-        fields: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._connect = connect
         self._thread_ref = replace(thread_ref, lines=0)
         self._interval = interval
         self._comment = comment
-        self._fields = fields
         self._changed = threading.Condition()
         self._pending: ProgressState | None = None
         self._closed = False
@@ -150,7 +148,7 @@ class ProgressWriter:
             return state
 
     def _write(self, github: GitHub, comment_id: int | None, state: ProgressState) -> int:
-        fields = {**self._fields, **(OVER if state.over else ON), **state.fields}
+        fields = {**(OVER if state.over else ON), **state.fields}
         body = with_mark(self._thread_ref, PROGRESS, state.text(), fields)
         if comment_id is None:
             return self._only_one(

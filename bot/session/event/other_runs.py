@@ -7,7 +7,7 @@ from bot.contracts.request import Request
 from bot.github.client import GitHub
 from bot.publish.own_pulls import own_pull
 from bot.publish.thread.comments import is_own
-from bot.publish.thread.history import ASKED, cost
+from bot.publish.thread.history import ASKED, UNASKED
 from bot.publish.thread.markers import (
     ANSWER,
     FINISHED,
@@ -44,7 +44,7 @@ def close_dead_progress(context: EventContext) -> None:
                 f"**This run ended without a result** ([log]({run.html_url}), {ended}). "
                 "Write the command again if you still want it."
             )
-            fields |= OVER if ASKED.items() <= fields.items() else {**OVER, **cost(0)}
+            fields |= OVER if ASKED.items() <= fields.items() else {**OVER, **UNASKED}
             body = marked(text, mark(PROGRESS, **fields))
             host.edit_comment(thread_ref.repository, thread_ref.number, comment_id, body)
 

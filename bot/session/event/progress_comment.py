@@ -18,7 +18,7 @@ from bot.publish.body.title_and_footer import Links
 from bot.publish.markdown import safe_line
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import comments_at, post, put_comment, with_mark
-from bot.publish.thread.history import ASKED, cost
+from bot.publish.thread.history import ASKED, UNASKED
 from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, notice_recipient
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter, close_progress
 from bot.session.event.event_context import EventContext, client_for
@@ -32,19 +32,15 @@ _NOTHING_FOLLOWS = (Status.NO_CHANGE, Status.PARTIAL, Status.REFUSED, Status.FAI
 class ProgressComment:
     """The comment in `thread_ref` that is edited during the run; writes nothing without a thread.
 
-    `comment` is the id of the comment that the action began before installation, or 0. `fields` go into its mark.
-    Errors of GitHub go to the log at the end: no run fails because of its comment.
+    `comment` is the id of the comment that the action began before installation, or 0. Errors of GitHub go to the log
+    at the end: no run fails because of its comment.
     """
 
-    def __init__(
-        self, context: EventContext, thread_ref: ThreadRef | None, comment: int, fields: Mapping[str, str]
-    ) -> None:
+    def __init__(self, context: EventContext, thread_ref: ThreadRef | None, comment: int) -> None:
         self._context = context
         self._run_url = context.where.run_url
         self._fields: Mapping[str, str] = {}
-        self._writer = (
-            ProgressWriter(self._client, thread_ref, comment=comment, fields=fields) if thread_ref else None
-        )
+        self._writer = ProgressWriter(self._client, thread_ref, comment=comment) if thread_ref else None
 
     def _client(self) -> GitHub:
         """A client of its own: it is used on the comment's thread, and a client is not for two."""
@@ -59,7 +55,7 @@ class ProgressComment:
             self._writer.update(state)
 
     def asking(self) -> None:
-        """Note in the mark that a model is asked: from now on what was reserved may be spent."""
+        """Note in the mark that a model is asked: from now on the run counts as one of the day."""
         if not self._fields:
             self._fields = ASKED
             self.show()
@@ -72,16 +68,16 @@ class ProgressComment:
             text = f"**Dry run, nothing was published.** What would have been is in the log of {run}."
         elif not outcome.files and outcome.status in _NOTHING_FOLLOWS:
             text = end_text(outcome, Links(run=self._run_url))
-        self._close(text, cost(outcome.cost))
+        self._close(text)
 
     def fail(self, error_message: str = "") -> None:
         """Write that there is no outcome. `error_message` is one sentence."""
-        self._close(error_text(error_message, self._run_url), {} if self._fields else cost(0))
+        self._close(error_text(error_message, self._run_url))
 
-    def _close(self, text: str, fields: Mapping[str, str]) -> None:
+    def _close(self, text: str) -> None:
         if self._writer is None:
             return
-        self._writer.close(ProgressState("", over=True, fields={**self._fields, **fields}, body=text))
+        self._writer.close(ProgressState("", over=True, fields=self._fields or UNASKED, body=text))
         if problem := self._writer.problem:
             self._context.say(f"note: the progress comment could not be updated: {problem}")
 

@@ -1,4 +1,4 @@
-"""The limits of an actor's day: how many runs, counted from GitHub's list of workflow runs, and how much money.
+"""The limit of an actor's day: how many runs, counted from GitHub's list of workflow runs.
 
 A run counts if this workflow started it for an event of the actor since midnight UTC and it was not skipped, unless our
 comments show that it asked no model. Runs cannot be deleted without write access. `help`, `status` and `stop` are never
@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from itertools import islice
 
-from bot.contracts.formatting import count_of, money
+from bot.contracts.formatting import count_of
 from bot.contracts.request import Request, Tier
 from bot.events.event_request import RefusedError
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.publish.thread.history import cost_today, unasked_runs
+from bot.publish.thread.history import unasked_runs
 
 _NOT_COUNTED = ("skipped",)
 _MOST = 200
 """Runs that are looked at; whoever has more today is over the limit."""
 
-_AGAIN = "The count starts again at 00:00 UTC."
 _UNCOUNTED = "today's runs cannot be counted without the permission `actions: read`; add it to the job"
 
 
@@ -58,46 +57,5 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
         raise RefusedError(f"Nothing was started, since {_UNCOUNTED}.") from error
     if len(used) >= limit:
         words = f"{actor.login} has used today's {count_of(limit, 'run')} of the tier {actor.tier}."
-        raise RefusedError(f"{words} {_AGAIN}")
+        raise RefusedError(f"{words} The count starts again at 00:00 UTC.")
     return ""
-
-
-def usd_left(
-    github: GitHub, request: Request, limit: float, now: str, run: str, *, has_progress: bool, most: float
-) -> float:
-    """Return what the actor may still spend today of `limit`, in USD. Raises `RefusedError`. `run` is this run, `most`
-    the limit of one run. `has_progress` says whether the workflow writes progress comments, which hold the cost."""
-    actor = request.actor
-    if not has_progress:
-        raise RefusedError(
-            "The policy limits what a person can spend in a day (`usd_a_day`). The cost is counted from the progress "
-            "comments, which this workflow turns off. Turn on `progress`, or remove `usd_a_day` from the policy."
-        )
-    try:
-        runs = _runs_today(github, request, now) if run else None
-        cost = cost_today(github, request.repository, actor, now, run, runs=runs, most=most)
-    except GitHubError as error:
-        if error.status not in (403, 404):
-            raise
-        cost = None
-    if cost is None:
-        raise RefusedError(
-            f"The cost of {actor.login}'s runs today cannot be counted, and the policy allows the tier {actor.tier} "
-            f"at most {money(limit)} a day."
-        )
-    if cost >= limit:
-        words = f"{actor.login} has spent today's {money(limit)} of the tier {actor.tier}."
-        raise RefusedError(f"{words} {_AGAIN}")
-    return limit - cost
-
-
-def _runs_today(github: GitHub, request: Request, now: str) -> dict[str, bool] | None:
-    """Ids of the runs that the request's actor started today, by GitHub's list, and whether each is over; `None` if the
-    token may not see it."""
-    try:
-        runs = github.workflow_runs(request.repository, created=f">={now[:10]}", actor=request.actor.login)
-        return {str(one.id): one.status == "completed" for one in runs if one.conclusion not in _NOT_COUNTED}
-    except GitHubError as error:
-        if error.status not in (403, 404):
-            raise
-        return None

@@ -14,13 +14,12 @@ from bot.contracts.request import Request, Tier
 from bot.events.event_request import RefusedError, UsageRefusedError
 from bot.github.client import GitHub
 from bot.maintenance.due_tasks import Start
-from bot.policy.tiers import run_budget
+from bot.policy.tiers import least
 from bot.providers.connect import MissingKeyError, check_model, default_model
 from bot.providers.replay import RECORDED
 from bot.publish.convention.read import newest_subjects
 from bot.publish.remote import PREFIX, Remote, no_room
 from bot.publish.review.posted_reviews import read_history, read_memory
-from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory
 from bot.run.run import run
@@ -38,7 +37,7 @@ from bot.session.event.other_runs import (
     resolve_progress_comment,
 )
 from bot.session.event.progress_comment import CommentedView, ProgressComment
-from bot.session.event.quota import check_quota, usd_left
+from bot.session.event.quota import check_quota
 from bot.session.event.triage import gather
 from bot.session.run_folder import new_folder
 from bot.verbs.record import Earlier
@@ -61,10 +60,10 @@ def run_request(context: EventContext, request: Request) -> EventResult:
     if waits := _task_waits(context, request):
         return EventResult(ExitCode.DONE, waits)
     model = _usable_model(context, request)
-    usd_today = _usd_today(context, request)
+    _check_quota(context, request)
     close_dead_progress(context)
     comment = resolve_progress_comment(context, begun_comment)
-    return _run(context, request, model, usd_today=usd_today, comment=comment)
+    return _run(context, request, model, comment)
 
 
 def _already_done(context: EventContext, url: str, begun_comment: int) -> EventResult:
@@ -113,34 +112,23 @@ def _task_waits(context: EventContext, request: Request) -> str:
     return "" if decision.run else f"The task {request.task} does not run. {decision.why}"
 
 
-def _usd_today(context: EventContext, request: Request) -> float | None:
-    """What the actor may still spend today, in USD, `None` for no limit. Raises `RefusedError` if the day's runs or
-    money are used up."""
-    tier, where, github = context.policy.tiers[request.actor.tier], context.where, context.github
-    # An entry of a maintenance plan was counted when the plan was made.
-    if not (where.target and request.task):
-        limit = tier.runs_a_day
-        note = check_quota(github, request, limit, context.now, run=where.run, workflow=where.workflow)
-        if note:
-            context.say(note)
-    if tier.usd_a_day is None or not context.thread_ref.number:
-        return None
-    run, has_progress = context.thread_ref.run, context.environment.get("SLASH_AGENT_PROGRESS") != "false"
-    return usd_left(
-        github, request, tier.usd_a_day, context.now, run, has_progress=has_progress, most=tier.usd
-    )
+def _check_quota(context: EventContext, request: Request) -> None:
+    """Raise `RefusedError` if the actor's runs of the day are used up. An entry of a maintenance plan was counted when
+    the plan was made."""
+    where, limit = context.where, context.policy.tiers[request.actor.tier].runs_a_day
+    if where.target and request.task:
+        return
+    if note := check_quota(
+        context.github, request, limit, context.now, run=where.run, workflow=where.workflow
+    ):
+        context.say(note)
 
 
-def _run(
-    context: EventContext, request: Request, model: str, *, usd_today: float | None, comment: int
-) -> EventResult:
-    budget = _budget(request, context.options.budget_usd, usd_today)
-    limit = run_budget(context.policy, request.actor.tier, budget).usd
-    fields = spending(request.actor, context.now, limit)
-    progress = ProgressComment(context, _progress_thread_ref(context, request), comment, fields)
+def _run(context: EventContext, request: Request, model: str, comment: int) -> EventResult:
+    progress = ProgressComment(context, _progress_thread_ref(context, request), comment)
     progress.show()
     try:
-        spec = _spec(context, request, progress, model, budget)
+        spec = _spec(context, request, progress, model)
         ended = run(spec)
         if not ended.needs_tree:
             spec.folder.finish()
@@ -158,9 +146,7 @@ def _run(
     )
 
 
-def _spec(
-    context: EventContext, request: Request, progress: ProgressComment, model: str, budget: float | None
-) -> RunSpec:
+def _spec(context: EventContext, request: Request, progress: ProgressComment, model: str) -> RunSpec:
     options, environment, github = context.options, context.environment, context.github
     check_machine()
     check_folder(options.out)
@@ -180,7 +166,7 @@ def _spec(
         sandbox=options.sandbox,
         origin=options.workspace,
         out=options.out,
-        budget_usd=budget,
+        budget_usd=_budget(request, options.budget_usd),
         resume=resume,
         open_pull=open_pull,
         notes=notes,
@@ -241,7 +227,6 @@ def _usable_model(context: EventContext, request: Request) -> str:
     return model
 
 
-def _budget(request: Request, *limits: float | None) -> float | None:
-    """The least of the limits, in USD; `None` without any."""
-    own = float(request.options["budget"]) if "budget" in request.options else None
-    return min((limit for limit in (own, *limits) if limit is not None), default=None)
+def _budget(request: Request, limit: float | None) -> float | None:
+    """The lower one of the command's own limit and `limit`, in USD; `None` without any."""
+    return least(float(request.options["budget"]) if "budget" in request.options else None, limit)
