@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.plan import Plan
@@ -12,9 +12,9 @@ from bot.events.command import PLAN as APPROVED
 from bot.events.command import parse_command
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.publish.plan_comment import find_plan, own_comments
-from bot.publish.thread.comments import rewrite, with_mark
-from bot.publish.thread.history import newest_requests, traces
+from bot.publish.plan_comment import as_posted, find_plan, plan_comments
+from bot.publish.thread.comments import rewrite
+from bot.publish.thread.history import answers_in, newest_requests
 from bot.publish.thread.markers import ThreadRef, asking_comment
 from bot.verbs.record import Earlier
 from bot.verbs.registry import VERBS, needs
@@ -81,13 +81,11 @@ def mark_executed(
 ) -> None:
     """Add to the plan's comment that the request at `thread_ref` executed it; `result` is our Markdown. It replaces a
     request that it continues. Raises `GitHubError`."""
-    for one in own_comments(github, thread_ref):
-        by = one.carried_out_by
-        if one.hash != plan.hash or (by and by not in continued):
-            continue
-        text = f"**Carried out:** {result}\n\n{one.as_posted.rstrip()}"
-        body = with_mark(thread_ref, one.kind, text, {**one.fields, "carried": thread_ref.key})
-        rewrite(github, replace(thread_ref, lines=one.comment.lines), one.comment.id, body)
+    for one in plan_comments(github, thread_ref):
+        by = one.fields.get("carried")
+        if one.fields["plan"] == plan.hash and (not by or by in continued):
+            text = f"**Carried out:** {result}\n\n{as_posted(one)}"
+            rewrite(github, thread_ref, one, text, {"carried": thread_ref.key})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +99,11 @@ class _ApprovalRef:
 def _approval_behind(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> _ApprovalRef | None:
     keys: set[str] = set()
     ours = True
-    for trace in newest_requests(traces(github, thread_ref.repository, thread), thread_ref.key):
-        keys |= {trace.key, trace.request_key}
+    for answer in newest_requests(answers_in(github, thread_ref.repository, thread), thread_ref.key):
+        keys |= {answer.key, answer.request_key}
         # Another workflow may have written the first answer of a run; what the app has signed since is ours.
-        ours = ours and trace.ours
-        body, edited = _asking(github, thread_ref, trace.request_key)
+        ours = ours and answer.ours
+        body, edited = _asking(github, thread_ref, answer.request_key)
         command = parse_command(body)
         earlier = None if command is None or command.problem else VERBS[command.verb].earlier
         if command is None or earlier not in (Earlier.PLAN, Earlier.RUN):
@@ -133,7 +131,6 @@ def _asking(github: GitHub, thread_ref: ThreadRef, key: str) -> tuple[str, bool]
 
 
 def _url(github: GitHub, thread_ref: ThreadRef, plan: Plan, thread: Thread | None) -> str:
-    comment = next((one for one in own_comments(github, thread_ref) if one.hash == plan.hash), None)
-    if comment is None or thread is None:
-        return ""
-    return f"{thread.url}#{comment.comment.anchor}"
+    own = (one for one in plan_comments(github, thread_ref) if one.fields["plan"] == plan.hash)
+    comment = next(own, None)
+    return f"{thread.url}#{comment.data.anchor}" if comment and thread else ""

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
-from bot.contracts.threads import CommentData
 from bot.gate.secrets import withhold_if_secret
 from bot.github.client import GitHub
 from bot.publish.body.title_and_footer import Links, footer
@@ -26,12 +23,12 @@ from bot.publish.bundle.read import parse_plan
 from bot.publish.context import PublishContext
 from bot.publish.markdown import safe_code, safe_line
 from bot.publish.thread.comments import put_result
-from bot.publish.thread.markers import PROGRESS, ThreadRef, acts_as_itself, is_ours, read_mark
+from bot.publish.thread.markers import ThreadRef, acts_as_itself
+from bot.publish.thread.own_comments import OwnComment, own_comments
 
 PLAN = "plan"
 """The kind of the mark of a plan in a comment of its own; a progress comment with a plan keeps its kind. Additional
-fields: `plan`, the hash, `text`, a hash of the text above the mark, and `carried`, the key of the request that carried
-it out."""
+fields: `plan`, the hash, and `carried`, the key of the request that carried it out."""
 
 _DATA = "<!-- slash-agent-plan-data "
 _DATA_PATTERN = re.compile(re.escape(_DATA) + r"([A-Za-z0-9+/=]{1,60000}) -->")
@@ -42,38 +39,9 @@ _NO_APPROVALS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PlanComment:
-    """One comment of ours. It has a plan if its `hash` is not empty."""
-
-    comment: CommentData
-
-    @property
-    def body(self) -> str:
-        return self.comment.body
-
-    @property
-    def kind(self) -> str:
-        return PLAN if read_mark(self.body, PLAN) else PROGRESS
-
-    @property
-    def fields(self) -> dict[str, str]:
-        return dict(read_mark(self.body, self.kind) or {})
-
-    @property
-    def hash(self) -> str:
-        return self.fields.get("plan", "")
-
-    @property
-    def carried_out_by(self) -> str:
-        """The key of a request, empty for none."""
-        return self.fields.get("carried", "")
-
-    @property
-    def as_posted(self) -> str:
-        """The text above the mark, without the line that names the result of the plan."""
-        text = self.body.rpartition("<!--")[0].replace("\r\n", "\n")
-        return text.partition("\n\n")[2] if self.carried_out_by else text
+def as_posted(comment: OwnComment) -> str:
+    """Return the text above the mark, without the line that names the result of the plan."""
+    return comment.text.partition("\n\n")[2] if comment.fields.get("carried") else comment.text
 
 
 def plan_text(plan: Plan, outcome: Outcome, links: Links, *, approvable: bool = True) -> str:
@@ -139,13 +107,10 @@ def read_plan(body: str) -> Plan | None:
         return None
 
 
-def text_hash(text: str) -> str:
-    return hashlib.sha256(lines_of(text).encode()).hexdigest()[:32]
-
-
-def lines_of(text: str) -> str:
-    """Normalise `text` for comparison: GitHub may change line ends."""
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+def _shows(comment: OwnComment, plan: Plan) -> bool:
+    """Whether the text begins with the plan, whose data may be of another one. GitHub may change line ends."""
+    shown, wanted = as_posted(comment).splitlines(), plan_markdown(plan).splitlines()
+    return [line.rstrip() for line in shown[: len(wanted)]] == [line.rstrip() for line in wanted]
 
 
 def short_hash(plan_hash: str) -> str:
@@ -163,48 +128,37 @@ def find_plan(
     """
     if not acts_as_itself(github.me()):
         raise UsageError(_NO_APPROVALS)
-    own = [one for one in own_comments(github, thread_ref) if one.hash]
-    named = [one for one in own if prefix and one.hash.startswith(prefix.lower())]
+    own = list(plan_comments(github, thread_ref))
+    named = [one for one in own if prefix and one.fields["plan"].startswith(prefix.lower())]
     if not named:
         which = f" {safe_code(prefix)}" if prefix else ""
-        newest = f" The newest here is {short_hash(own[-1].hash)}." if own else ""
+        newest = f" The newest here is {short_hash(own[-1].fields['plan'])}." if own else ""
         raise UsageError(
             f"There is no plan{which} of this bot's in this thread.{newest} `/agent plan` makes one."
         )
-    if len({one.hash for one in named}) > 1:
+    if len({one.fields["plan"] for one in named}) > 1:
         raise UsageError(f"More than one plan begins with {safe_code(prefix)}: write more of its hash.")
-    short = short_hash(named[0].hash)
-    by = named[0].carried_out_by
+    stated = named[0].fields["plan"]
+    short, by = short_hash(stated), named[0].fields.get("carried")
     if by and by not in {thread_ref.key, *continued}:
         raise UsageError(f"The plan {short} was carried out already: `/agent plan` makes a new one.")
-    plan = read_plan(named[0].body)
-    if plan is None or plan.hash != named[0].hash or _is_changed(named[0], plan):
+    plan = read_plan(named[0].data.body)
+    if plan is None or plan.hash != stated or not _shows(named[0], plan):
         raise UsageError(
             f"The plan {short} was edited after it was posted, so it is not carried out: `/agent plan` makes a new one."
         )
     return plan
 
 
-def own_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[PlanComment]:
-    """Yield our comments in the whole thread, oldest first, those on the lines of `thread_ref` last."""
+def plan_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]:
+    """Yield our comments with a plan in the whole thread, oldest first, those on the lines of `thread_ref` last."""
     comments = list(github.comments(thread_ref.repository, thread_ref.number))
     if thread_ref.lines:
         remarks = github.review_comments(thread_ref.repository, thread_ref.number)
         comments += [remark for remark in remarks if remark.lines == thread_ref.lines]
-    me = github.me()
-    for comment in map(PlanComment, comments):
-        if is_ours(comment.comment.author, me, comment.kind):
-            yield comment
-
-
-def _is_changed(comment: PlanComment, plan: Plan) -> bool:
-    """Whether the comment was edited by others: its text differs from the hash in the mark, does not begin with the
-    plan, or GitHub reports an edit where we made none."""
-    original = comment.as_posted
-    begins = lines_of(original).startswith(lines_of(plan_markdown(plan)))
-    if not begins or comment.fields.get("text") != text_hash(original):
-        return True
-    return comment.comment.edited and comment.kind == PLAN and not comment.carried_out_by
+    for one in own_comments(comments, github.me()):
+        if one.ours and one.fields.get("plan"):
+            yield one
 
 
 def publish_plan(context: PublishContext) -> tuple[str, ...]:
@@ -220,19 +174,14 @@ def publish_plan(context: PublishContext) -> tuple[str, ...]:
     if thread_ref is None:
         context.say(f"the request came from no thread, so this is not posted:\n{text}")
         return ()
-    if any(_is_of(one, thread_ref.key, plan.hash) for one in own_comments(github, thread_ref)):
+    posted = {(one.key, one.fields["plan"]) for one in plan_comments(github, thread_ref)}
+    if (thread_ref.key, plan.hash) in posted:
         return ()
     # An earlier plan is never edited, since somebody may be about to approve it.
-    fields = {"plan": plan.hash, "text": text_hash(text)}
-    return put_result(github, thread_ref, PLAN, text, "Planned", fields=fields)
+    return put_result(github, thread_ref, PLAN, text, "Planned", fields={"plan": plan.hash})
 
 
 def _texts(plan: Plan) -> Iterator[str]:
     yield from (plan.title, plan.risks)
     for step in plan.steps:
         yield from (step.text, *step.paths)
-
-
-def _is_of(comment: PlanComment, key: str, plan_hash: str) -> bool:
-    fields = comment.fields
-    return (fields.get("request"), fields.get("plan")) == (key, plan_hash)

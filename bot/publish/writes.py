@@ -50,7 +50,8 @@ from bot.publish.context import PublishContext, make_bare
 from bot.publish.markdown import safe_markdown
 from bot.publish.remote import read_base_file
 from bot.publish.thread.history import opened_by_us, thread_state
-from bot.publish.thread.markers import WRITE, mark, marked, own_fields
+from bot.publish.thread.markers import WRITE, mark, marked
+from bot.publish.thread.own_comments import own_comments
 
 _ORDER = (AddComment, AddReply, EditThread, AddLabel, RemoveLabel, CloseThread)
 """The order of writes on a thread: after a comment, a second publishing recognises later changes as ours."""
@@ -116,12 +117,12 @@ def _is_done(write: Write, thread: _Thread, proposed: ValidatedWrites, github: G
     labels = {label.casefold() for label in thread.issue.labels}
     match write:
         case AddComment():
-            return any(_is_of(one, thread.me, _id(write, proposed)) for one in thread.comments)
+            return _is_among(thread.comments, thread.me, _id(write, proposed))
         case AddReply():
             remarks = github.review_comments(
                 proposed.outcome.request.repository, write.number, proposed.since
             )
-            return any(_is_of(one, thread.me, _id(write, proposed)) for one in remarks)
+            return _is_among(remarks, thread.me, _id(write, proposed))
         case AddLabel():
             return write.label.casefold() in labels
         case RemoveLabel():
@@ -190,8 +191,9 @@ def _id(write: Write, proposed: ValidatedWrites) -> str:
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:20]
 
 
-def _is_of(comment: CommentData, me: Account | None, write_id: str) -> bool:
-    return (own_fields(comment.body, comment.author, WRITE, me) or {}).get("id") == write_id
+def _is_among(comments: Iterable[CommentData], me: Account | None, write_id: str) -> bool:
+    own = (one for one in own_comments(comments, me) if one.ours and one.kind == WRITE)
+    return any(one.fields.get("id") == write_id for one in own)
 
 
 def _now() -> str:

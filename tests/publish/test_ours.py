@@ -15,7 +15,7 @@ from bot.github.signatures import Signer
 from bot.publish.plan_comment import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
 from bot.publish.thread.comments import with_mark
-from bot.publish.thread.history import is_own_run
+from bot.publish.thread.history import answers_in, is_own_run
 from bot.publish.thread.markers import (
     ANSWER,
     ENDED,
@@ -28,7 +28,7 @@ from bot.publish.thread.markers import (
     is_ours,
     may_be_ours,
 )
-from bot.session.event.retry_continue import last_trace, read_last_result
+from bot.session.event.retry_continue import last_progress, read_last_result
 from tests.publish.conftest import REPO, World
 
 ACTIONS = Account("github-actions[bot]", 41_898_282, "Bot")
@@ -150,7 +150,7 @@ def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(
     assert read_last_result(thread_ref, thread, of_app(world)).text == "**Done**"
     forged = with_mark(ThreadRef(REPO, world.issue, "11"), PROGRESS, "**Push to main**", {"result": "done"})
     world.github().edit_comment(REPO, world.issue, comment, forged)
-    assert last_trace(thread_ref, thread, of_app(world)) is not None
+    assert last_progress(thread_ref, answers_in(of_app(world), REPO, thread)) is not None
     assert read_last_result(thread_ref, thread, of_app(world)).text == ""
 
 

@@ -19,7 +19,7 @@ from bot.contracts.plan import Plan, PlanStep
 from bot.publish.body.title_and_footer import NO_LINKS
 from bot.publish.bundle.write import Bundle
 from bot.publish.plan_approval import continued_plan, mark_executed
-from bot.publish.plan_comment import find_plan, plan_text, read_plan, text_hash
+from bot.publish.plan_comment import find_plan, plan_text, read_plan
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS, ThreadRef
 from tests.publish.conftest import REPO, World
@@ -119,20 +119,12 @@ def with_data(body: str, plan: Plan) -> str:
     return re.sub(r"(plan-data )\S+", rf"\g<1>{packed}", body)
 
 
-def hashed(body: str) -> str:
-    """With the mark that would be right for the text."""
-    return re.sub(r"( text=)\w+", rf"\g<1>{text_hash(body.rpartition('<!--')[0])}", body)
-
-
 BACK_DOOR = replace(PLAN_A, title="Open the back door")
 
 EDITS: dict[str, Callable[[str], str]] = {
     "a step in words": lambda body: body.replace("Sum in cents", "Sum in dollars"),
     "a step struck out": lambda body: body.replace("1. Sum in cents", "1. ~~Sum in cents~~"),
-    "a step in words, and the hash of the text": lambda body: hashed(
-        body.replace("Sum in cents", "Sum in dollars")
-    ),
-    "a line before it, and the hash of the text": lambda body: hashed(f"<details>\n\n{body}"),
+    "a line before it": lambda body: f"<details>\n\n{body}",
     "the data": lambda body: with_data(body, BACK_DOOR),
     "the data, broken": lambda body: re.sub(r"(plan-data )\S+", r"\g<1>AAAA", body),
     "the data, a bomb": lambda body: re.sub(

@@ -84,7 +84,7 @@ def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> 
     wait_for(lambda: len(ours(world)) == 1)
     found = find_comment(world.github(), place_in(world), PROGRESS)
     assert found is not None
-    world.forge.delete_comment(REPO, found.id)
+    world.forge.delete_comment(REPO, found.data.id)
     progress.close(ProgressState("Done"))
     assert ours(world) == []
     assert progress.problem == ""

@@ -22,8 +22,8 @@ from bot.github.transport import stamp
 from bot.github.values import ReviewCommentData
 from bot.publish.check_run import is_by_us
 from bot.publish.markdown import unescaped
-from bot.publish.thread.comments import comments_at
-from bot.publish.thread.markers import ENDED, PROGRESS, ThreadRef, mark, marked, own_fields
+from bot.publish.thread.markers import mark, marked, own_fields
+from bot.publish.thread.own_comments import own_comments
 from bot.review.diff_text import key_of, readable_path
 from bot.review.fingerprints import KnownFinding, ReviewMemory, State
 
@@ -153,7 +153,7 @@ def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
     A review without findings is no review on GitHub: its head is in our comment on the end of that run or, if there was
     no request and so no comment, in a check run on that head. Only the newest commits are searched for one.
     """
-    history, me = read_history(github, repository, number), github.me()
+    history = read_history(github, repository, number)
     # Within a second the last one is the newest: reviews come before comments, each oldest first.
     ends = [
         (
@@ -164,11 +164,9 @@ def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
         for one in history.reviews
         if one.fields.get("state") != _CUT_SHORT
     ]
-    for comment in comments_at(github, ThreadRef(repository, number, "")):
-        for kind in (PROGRESS, ENDED):
-            fields = own_fields(comment.body, comment.author, kind, me)
-            if fields and REVIEWED in fields:
-                ends.append((comment.updated_at, fields[REVIEWED], frozenset[str]()))
+    for own in own_comments(github.comments(repository, number), github.me()):
+        if own.ours and REVIEWED in own.fields:
+            ends.append((own.data.updated_at, own.fields[REVIEWED], frozenset[str]()))
     ordered = sorted((one for one in ends if _SHA.fullmatch(one[1])), key=lambda one: one[0])
     _, head, left = ordered[-1] if ordered else ("", "", frozenset[str]())
     if trace := _nearest_trace(github, repository, number, head, is_enough=not left):

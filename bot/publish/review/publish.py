@@ -45,7 +45,7 @@ from bot.publish.review.text import (
     nothing_text,
 )
 from bot.publish.thread.comments import created, edit_comments, finish, put_result
-from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS, marked
+from bot.publish.thread.markers import ENDED, FINISHED, OVER, marked
 from bot.review.anchors import anchor
 from bot.review.diff import Diff, parse_diff
 from bot.review.fingerprints import KnownFinding, NewFindings, find_new, fingerprint
@@ -201,7 +201,7 @@ def report_no_findings(
     trigger = context.outcome.request.trigger
     if trigger is not None and trigger.comment_id:
         return put_result(github, thread_ref, ENDED, text, "Reviewed", fields=fields)
-    if edit_comments(github, thread_ref, {PROGRESS: text, ENDED: text}, fields):
+    if edit_comments(github, thread_ref, text, fields):
         return ()
     return _post_empty_review(context)
 

@@ -1,4 +1,4 @@
-"""Find our comments in a thread by mark and author, create and edit them.
+"""Create and edit our comments on a request.
 
 A request in the conversation is answered there. One on lines of a diff is answered in the thread on these lines if the
 token may write to pull requests and the thread still exists, else in the conversation. The progress comment is always
@@ -7,27 +7,14 @@ in the conversation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TypeVar
 
 from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.publish.thread.markers import (
-    ANSWER,
-    ENDED,
-    FINISHED,
-    OVER,
-    PROGRESS,
-    PUSHED,
-    ThreadRef,
-    mark,
-    marked,
-    may_be_ours,
-    own_fields,
-    read_mark,
-)
+from bot.publish.thread.markers import ENDED, OVER, PROGRESS, ThreadRef, mark, marked
+from bot.publish.thread.own_comments import OwnComment, own_comments_at
 
 Text = TypeVar("Text")
 
@@ -44,29 +31,17 @@ def created(create: Callable[[], Text], find: Callable[[], Text | None]) -> Text
         return existing
 
 
-def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[CommentData]:
-    """Yield the comments at `thread_ref`: first those of the thread on lines, each oldest first."""
-    if thread_ref.lines:
-        for remark in github.review_comments(thread_ref.repository, thread_ref.number, thread_ref.since):
-            if remark.lines == thread_ref.lines:
-                yield remark
-    yield from github.comments(thread_ref.repository, thread_ref.number, thread_ref.since)
+def _written(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]:
+    """Yield our comments on this request that may be overwritten. One with a plan may not: somebody may be about to
+    approve it."""
+    for one in own_comments_at(github, thread_ref):
+        if one.key == thread_ref.key and "plan" not in one.fields:
+            yield one
 
 
-def find_comment(github: GitHub, thread_ref: ThreadRef, kind: str) -> CommentData | None:
+def find_comment(github: GitHub, thread_ref: ThreadRef, kind: str) -> OwnComment | None:
     """Return our comment of this kind for this request, or `None`."""
-    return next(
-        (one for one in comments_at(github, thread_ref) if is_own(github, thread_ref, one, kind)), None
-    )
-
-
-def is_own(github: GitHub, thread_ref: ThreadRef, comment: CommentData, kind: str) -> bool:
-    """Whether it is our comment of this kind for this request and may be overwritten."""
-    fields = read_mark(comment.body, kind)
-    # A comment with a plan is never overwritten: somebody may be about to approve it.
-    if fields is None or fields.get("request") != thread_ref.key or "plan" in fields:
-        return False
-    return may_be_ours(comment.author, github.me(), kind)
+    return next((one for one in _written(github, thread_ref) if one.kind == kind), None)
 
 
 def with_mark(thread_ref: ThreadRef, kind: str, text: str, fields: Mapping[str, str] | None = None) -> str:
@@ -83,7 +58,7 @@ def put_comment(
     if existing is None:
         _create(github, thread_ref, kind, with_mark(thread_ref, kind, text, fields))
     else:
-        _edit(github, thread_ref, existing, kind, text, fields=fields or {})
+        rewrite(github, thread_ref, existing, text, fields or {})
 
 
 def put_result(
@@ -102,67 +77,57 @@ def put_result(
 
     Returns soft failures, a sentence each. Raises `GitHubError` if the result could not be written.
     """
-    own: dict[str, CommentData] = {}
-    for comment in comments_at(github, thread_ref):
-        for name in (PROGRESS, ENDED, ANSWER, PUSHED, kind):
-            if is_own(github, thread_ref, comment, name):
-                own.setdefault(name, comment)
-    if if_open and any(_has_result(github, comment, name) for name, comment in own.items()):
+    own: dict[str, OwnComment] = {}
+    for one in _written(github, thread_ref):
+        own.setdefault(one.kind, one)
+    if if_open and any(one.has_result for one in own.values()):
         return ()
-    progress, result = own.get(PROGRESS), own.get(kind)
-    if result is None and progress is not None and not thread_ref.lines:
+    progress, written = own.get(PROGRESS), own.get(kind)
+    result = written.data if written else None
+    if written is None and progress is not None and not thread_ref.lines:
         try:
-            _edit(github, thread_ref, progress, PROGRESS, text, fields={**OVER, **(fields or {})})
+            rewrite(github, thread_ref, progress, text, {**OVER, **(fields or {})})
         except GitHubError as error:
             if error.status not in (403, 404) or error.failure.rate_limited:
                 raise
         else:
-            result, progress = progress, None
-    elif result is not None:
-        _edit(github, thread_ref, result, kind, text, fields=fields or {})
+            result, progress = progress.data, None
+    elif written is not None:
+        rewrite(github, thread_ref, written, text, fields or {})
     if result is None:
         result = _create(github, thread_ref, kind, with_mark(thread_ref, kind, text, fields))
-    stale = [(PROGRESS, progress), (ENDED, None if kind == ENDED else own.get(ENDED))]
     link = f"**{headline}** [here]({thread_ref.url}#{result.anchor})."
     try:
-        for name, old in stale:
-            if old is not None:
-                _edit(github, thread_ref, old, name, link, fields=OVER)
+        for stale in (progress, own.get(ENDED) if kind != ENDED else None):
+            if stale is not None:
+                rewrite(github, thread_ref, stale, link, OVER)
     except GitHubError as error:
         return (f"The progress comment could not be finished: {error}",)
     return ()
 
 
-def _has_result(github: GitHub, comment: CommentData, kind: str) -> bool:
-    fields = own_fields(comment.body, comment.author, kind, github.me()) or {}
-    return fields.get("result") == FINISHED["result"]
-
-
 def edit_comments(
     github: GitHub,
     thread_ref: ThreadRef,
-    texts: Mapping[str, str],
-    fields: Mapping[str, str] | None = None,
+    text: str,
+    fields: Mapping[str, str],
     *,
+    kinds: Collection[str] = (PROGRESS, ENDED),
     if_open: bool = False,
-) -> frozenset[str]:
-    """Edit our existing comments to the text of their kind; the thread is read once. Each mark keeps its fields and
-    gets `fields`. `if_open`: not those that have the result. Returns the kinds that exist."""
-    kinds = set()
-    for comment in list(comments_at(github, thread_ref)):
-        for kind, text in texts.items():
-            if is_own(github, thread_ref, comment, kind):
-                kinds.add(kind)
-                if if_open and _has_result(github, comment, kind):
-                    continue
-                _edit(github, thread_ref, comment, kind, text, fields=fields or {})
-    return frozenset(kinds)
+) -> bool:
+    """Set our existing comments of these kinds to `text`. Each mark keeps its fields and gets `fields`. `if_open`: not
+    those that have the result. Returns whether there is one."""
+    own = [one for one in _written(github, thread_ref) if one.kind in kinds]
+    for one in own:
+        if not (if_open and one.has_result):
+            rewrite(github, thread_ref, one, text, fields)
+    return bool(own)
 
 
 def finish(github: GitHub, thread_ref: ThreadRef, line: str, fields: Mapping[str, str]) -> tuple[str, ...]:
     """Set the progress comment, and the comment on an earlier failure, to `line`. Returns soft failures."""
     try:
-        edit_comments(github, thread_ref, {PROGRESS: line, ENDED: line}, fields)
+        edit_comments(github, thread_ref, line, fields)
     except GitHubError as error:
         return (f"The progress comment could not be finished: {error}",)
     return ()
@@ -181,26 +146,23 @@ def post(github: GitHub, thread_ref: ThreadRef, body: str) -> CommentData:
     return github.create_comment(thread_ref.repository, thread_ref.number, body)
 
 
-def rewrite(github: GitHub, thread_ref: ThreadRef, comment_id: int, body: str) -> None:
-    if thread_ref.lines:
-        github.edit_review_comment(thread_ref.repository, comment_id, body)
-    else:
-        github.edit_comment(thread_ref.repository, thread_ref.number, comment_id, body)
-
-
-def _edit(
-    github: GitHub,
-    thread_ref: ThreadRef,
-    comment: CommentData,
-    kind: str,
-    text: str,
-    *,
-    fields: Mapping[str, str],
+def rewrite(
+    github: GitHub, thread_ref: ThreadRef, comment: OwnComment, text: str, fields: Mapping[str, str]
 ) -> None:
-    body = with_mark(thread_ref, kind, text, {**(read_mark(comment.body, kind) or {}), **fields})
-    if comment.body.replace("\r\n", "\n").strip() != body.strip():
-        rewrite(github, replace(thread_ref, lines=comment.lines), comment.id, body)
+    """Edit the comment if its text or its mark differs. The mark keeps its fields and gets `fields`."""
+    body = marked(text, mark(comment.kind, **{**comment.fields, **fields}))
+    data = comment.data
+    if data.body.replace("\r\n", "\n").strip() == body.strip():
+        return
+    if data.lines:
+        github.edit_review_comment(thread_ref.repository, data.id, body)
+    else:
+        github.edit_comment(thread_ref.repository, thread_ref.number, data.id, body)
 
 
 def _create(github: GitHub, thread_ref: ThreadRef, kind: str, body: str) -> CommentData:
-    return created(lambda: post(github, thread_ref, body), lambda: find_comment(github, thread_ref, kind))
+    def find() -> CommentData | None:
+        comment = find_comment(github, thread_ref, kind)
+        return comment.data if comment else None
+
+    return created(lambda: post(github, thread_ref, body), find)

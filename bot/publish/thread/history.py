@@ -4,9 +4,7 @@ somebody else last changed a thread.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -15,80 +13,41 @@ from github.WorkflowRun import WorkflowRun
 from bot.contracts.request import Thread, ThreadState
 from bot.contracts.threads import Account, CommentData, IssueData
 from bot.github.client import GitHub
-from bot.publish.markdown import unescaped
-from bot.publish.thread.comments import comments_at
 from bot.publish.thread.markers import (
     ANSWER,
     ENDED,
     PROGRESS,
     REFUSED,
     WRITE,
-    ThreadRef,
     asking_comment,
-    is_ours,
     may_be_ours,
-    own_fields,
     read_mark,
     tries_key,
 )
+from bot.publish.thread.own_comments import OwnComment, own_comments
 
-_LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*\)")
 _KINDS = (PROGRESS, ENDED, ANSWER)
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """One comment of ours. `key` is that of the request, `of` the key of the request that it repeats, `run` the
-    Actions run that worked on it, 0 if unknown. `over`: that run has ended. `queued`: it never began. `refused` is the
-    account whose request was refused, 0 for none. If not `ours`, the comment only may be ours (`may_be_ours`), and its
-    statements are not trusted."""
-
-    kind: str
-    key: str
-    of: str
-    run: int
-    over: bool
-    text: str
-    url: str
-    updated_at: str
-    queued: bool = False
-    id: int = 0
-    refused: int = 0
-    ours: bool = True
-
-    @property
-    def request_key(self) -> str:
-        """The key of the original request."""
-        return self.of or self.key
-
-    @property
-    def headline(self) -> str:
-        """The first line as plain text, without links and figures."""
-        line = _LINK.sub(r"\1", self.text.partition("\n")[0])
-        return unescaped(line.partition(" · ")[0].replace("**", "").strip())
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The lines of its list as plain text."""
-        return tuple(unescaped(line[2:]) for line in self.text.splitlines() if line.startswith("- "))
-
-
-def traces(github: GitHub, repository: str, thread: Thread, since: str = "") -> list[Trace]:
-    """Return our comments in the thread, oldest first, with those on lines of a pull request's diff. A mark counts only
-    if we wrote it."""
-    me = github.me()
-    comments = list(comments_at(github, ThreadRef(repository, thread.number, "", since)))
+def answers_in(github: GitHub, repository: str, thread: Thread, since: str = "") -> list[OwnComment]:
+    """Return our comments on requests in the thread, with those on lines of a pull request's diff, by their last
+    change."""
+    comments = list(github.comments(repository, thread.number, since))
     if thread.is_pull_request:
         comments += github.review_comments(repository, thread.number, since)
-    results = [_trace(one, f"{thread.url}#{one.anchor}", me) for one in comments]
-    return sorted((one for one in results if one is not None), key=lambda one: one.updated_at)
+    own = [one for one in own_comments(comments, github.me()) if one.kind in _KINDS]
+    return sorted(own, key=lambda one: one.data.updated_at)
 
 
-def newest_requests(results: Iterable[Trace], own: str) -> list[Trace]:
+def newest_requests(answers: Iterable[OwnComment], own: str) -> list[OwnComment]:
     """Return the progress comments for the requests before `own`, newest first, without refused ones. They are ordered
     by creation, since an older one is edited when its plan is carried out."""
-    mine = [one for one in results if one.kind == PROGRESS and not one.refused and comes_before(one.key, own)]
-    return sorted(mine, key=lambda one: one.id, reverse=True)
+    mine = [
+        one
+        for one in answers
+        if one.kind == PROGRESS and not one.number("refused") and comes_before(one.key, own)
+    ]
+    return sorted(mine, key=lambda one: one.data.id, reverse=True)
 
 
 def comes_before(key: str, own: str) -> bool:
@@ -100,31 +59,8 @@ def comes_before(key: str, own: str) -> bool:
 def count_tries(github: GitHub, repository: str, number: int, head_sha: str) -> int:
     """Return how many runs were started for failed checks at this head of a pull request."""
     begun = tries_key(head_sha)
-    comments = comments_at(github, ThreadRef(repository, number, ""))
-    results = (_trace(one, "", github.me()) for one in comments)
-    return len({trace.key for trace in results if trace is not None and trace.key.startswith(begun)})
-
-
-def _trace(comment: CommentData, url: str, me: Account | None) -> Trace | None:
-    read = ((kind, read_mark(comment.body, kind)) for kind in _KINDS)
-    kind, fields = next(((kind, fields) for kind, fields in read if fields is not None), ("", None))
-    if fields is None or not may_be_ours(comment.author, me, kind):
-        return None
-    run = fields.get("run", "")
-    return Trace(
-        kind,
-        fields.get("request", ""),
-        fields.get("of", ""),
-        int(run) if run.isdecimal() and len(run) < 20 else 0,
-        fields.get("state") != "on",
-        comment.body.rpartition("<!--")[0].rstrip(),
-        url,
-        comment.updated_at,
-        "queued" in fields,
-        comment.id,
-        int(refused) if (refused := fields.get("refused", "")).isdecimal() and len(refused) < 20 else 0,
-        is_ours(comment.author, me, kind),
-    )
+    own = own_comments(github.comments(repository, number), github.me())
+    return len({one.key for one in own if one.kind in _KINDS and one.key.startswith(begun)})
 
 
 _HEADS_WORKFLOW = ("pull_request", "pull_request_review", "pull_request_review_comment")
@@ -148,14 +84,11 @@ def unasked_runs(github: GitHub, repository: str, now: str) -> frozenset[str]:
     """Return the ids of the runs whose comments of today by us all show that no model was asked. Raises
     `GitHubError`."""
     requested: dict[str, bool] = {}
-    me = github.me()
-    for comment in islice(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z"), MOST):
-        for kind in (PROGRESS, ENDED, ANSWER, REFUSED):
-            fields = own_fields(comment.body, comment.author, kind, me)
-            if fields is None or not fields.get("run"):
-                continue
-            free = kind in (ANSWER, REFUSED) or UNASKED.items() <= fields.items()
-            requested[fields["run"]] = requested.get(fields["run"], False) or not free
+    today = islice(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z"), MOST)
+    for one in own_comments(today, github.me()):
+        if one.ours and one.fields.get("run") and one.kind in (*_KINDS, REFUSED):
+            free = one.kind in (ANSWER, REFUSED) or UNASKED.items() <= one.fields.items()
+            requested[one.fields["run"]] = requested.get(one.fields["run"], False) or not free
     return frozenset(run for run, was_asked in requested.items() if not was_asked)
 
 

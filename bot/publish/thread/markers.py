@@ -47,12 +47,16 @@ def marked(body: str, written: str) -> str:
     return f"{body.rstrip()}\n\n{written}\n"
 
 
+def mark_of(body: str) -> tuple[str, Mapping[str, str]]:
+    """Return kind and fields of the mark at the end of `body`; the kind is empty without one."""
+    match = OWN_MARK.search(body)
+    return (match.group(1), dict(_FIELD.findall(match.group(2)))) if match else ("", {})
+
+
 def read_mark(body: str, kind: str) -> Mapping[str, str] | None:
     """Return the fields of the mark of this kind at the end of `body`, or `None`."""
-    match = OWN_MARK.search(body)
-    if match is None or match.group(1) != kind:
-        return None
-    return dict(_FIELD.findall(match.group(2)))
+    written, fields = mark_of(body)
+    return fields if written == kind else None
 
 
 def own_fields(body: str, author: Account, kind: str, *accounts: Account | None) -> Mapping[str, str] | None:

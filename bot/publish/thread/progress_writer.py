@@ -18,8 +18,8 @@ from bot.contracts.errors import AgentError
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.publish.markdown import safe_line
-from bot.publish.thread.comments import edit_comments, find_comment, with_mark
-from bot.publish.thread.markers import ON, OVER, PROGRESS, ThreadRef, read_mark
+from bot.publish.thread.comments import find_comment, rewrite, with_mark
+from bot.publish.thread.markers import ON, OVER, PROGRESS, ThreadRef
 
 # Seconds from one edit to the next.
 INTERVAL = 5.0
@@ -55,11 +55,10 @@ def close_progress(
     that text now. `fields` go into its mark."""
     thread_ref = replace(thread_ref, lines=0)
     comment = find_comment(github, thread_ref, PROGRESS)
-    if comment is None:
-        return False
-    if (read_mark(comment.body, PROGRESS) or {}).get("state") != "on":
-        return comment.body.replace("\r\n", "\n").startswith(f"{text}\n\n<!--")
-    return PROGRESS in edit_comments(github, thread_ref, {PROGRESS: text}, {**OVER, **fields})
+    if comment is None or comment.over:
+        return comment is not None and comment.text == text
+    rewrite(github, thread_ref, comment, text, {**OVER, **fields})
+    return True
 
 
 class ProgressWriter:
@@ -127,7 +126,7 @@ class ProgressWriter:
 
     def _find_comment(self, github: GitHub) -> int | None:
         comment = find_comment(github, self._thread_ref, PROGRESS)
-        return comment.id if comment else None
+        return comment.data.id if comment else None
 
     def _only_one(self, github: GitHub, created_id: int) -> int:
         """`created_id`, or the id of an earlier comment by a run of the same event: then ours is deleted."""

@@ -17,8 +17,9 @@ from bot.github.errors import GitHubError
 from bot.github.transport import stamp
 from bot.policy.values import Policy
 from bot.publish.markdown import safe_line
-from bot.publish.thread.history import Trace, is_own_run, traces
+from bot.publish.thread.history import answers_in, is_own_run
 from bot.publish.thread.markers import ANSWER, PROGRESS, asking_comment
+from bot.publish.thread.own_comments import OwnComment
 from bot.session.event.event_context import EventContext
 from bot.verbs.record import Answer, Place
 from bot.verbs.registry import INSTANT, VERBS
@@ -42,10 +43,10 @@ def answer(context: EventContext, request: Request) -> str:
         return help_text(request, context.policy)
     active, last = _thread_runs(context, request)
     if not active:
-        return _idle_text(last)
+        return _idle_text(last, request.thread.url if request.thread else "")
     if kind is Answer.CANCELLATION:
         return "\n\n".join(_cancel(context.host, request, run) for _, run in active)
-    return "\n\n".join(_status(request, context.now, trace, run) for trace, run in active)
+    return "\n\n".join(_status(request, context.now, comment, run) for comment, run in active)
 
 
 def help_text(request: Request, policy: Policy) -> str:
@@ -74,57 +75,58 @@ def help_text(request: Request, policy: Policy) -> str:
 
 def _thread_runs(
     context: EventContext, request: Request
-) -> tuple[list[tuple[Trace, WorkflowRun]], Trace | None]:
+) -> tuple[list[tuple[OwnComment, WorkflowRun]], OwnComment | None]:
     """Return the active runs of a thread with our comments that say so, newest first, and our newest other comment.
     Reads the last day, and the whole thread only if that has nothing."""
     repository, thread, github = request.repository, request.thread, context.host
     assert thread is not None
     day_ago = (datetime.fromisoformat(context.now) - _RECENT).strftime("%Y-%m-%dT%H:%M:%SZ")
-    recent = traces(github, repository, thread, day_ago)
+    recent = answers_in(github, repository, thread, day_ago)
     claims = [one for one in reversed(recent) if one.kind == PROGRESS and not one.over and one.run]
     active = [
         (one, run)
         for one in claims[:_MOST]
         if one.run != context.where.run and (run := _active_run(context, repository, one))
     ]
-    urls = {trace.url for trace, _ in active}
-    ended = [one for one in recent if one.url not in urls and one.kind != ANSWER]
+    of_active = {one.data for one, _ in active}
+    ended = [one for one in recent if one.data not in of_active and one.kind != ANSWER]
     if not active and not ended:
-        ended = [one for one in traces(github, repository, thread) if one.kind != ANSWER]
+        ended = [one for one in answers_in(github, repository, thread) if one.kind != ANSWER]
     return active, ended[-1] if ended else None
 
 
-def _active_run(context: EventContext, repository: str, trace: Trace) -> WorkflowRun | None:
+def _active_run(context: EventContext, repository: str, comment: OwnComment) -> WorkflowRun | None:
     """The run that our comment names, if it is active, one of this repository that was there when the comment was
     written, and of the workflow that answers; `None` for any other, since somebody may have had us write its name."""
     try:
-        run = context.host.workflow_run(repository, trace.run)
+        run = context.host.workflow_run(repository, comment.run)
     except GitHubError as error:
         if error.status == 404:
             return None
         raise
     ours = is_own_run(run, repository, context.where.workflow)
     begun = stamp(run.created_at)
-    return run if ours and begun <= trace.updated_at and run.status != "completed" else None
+    return run if ours and begun <= comment.data.updated_at and run.status != "completed" else None
 
 
-def _idle_text(last: Trace | None) -> str:
+def _idle_text(last: OwnComment | None, url: str) -> str:
     """Return the answer for a thread without an active run."""
     if last is None:
         return "**Nothing is running for this thread**, and nothing has run yet: `/agent help` lists the commands."
-    return f"**Nothing is running for this thread.** The last result: [{safe_line(last.headline, 200)}]({last.url})."
+    link = f"[{safe_line(last.headline, 200)}]({url}#{last.data.anchor})"
+    return f"**Nothing is running for this thread.** The last result: {link}."
 
 
-def _status(request: Request, now: str, trace: Trace, run: WorkflowRun) -> str:
+def _status(request: Request, now: str, comment: OwnComment, run: WorkflowRun) -> str:
     state = "Running" if run.status == "in_progress" else "Waiting for a runner"
     head = f"**{state}** since {run.created_at:%Y-%m-%d %H:%M} UTC{_elapsed(run.created_at, now)}: "
     head += f"[the run]({run.html_url})."
-    rows = [f"- {safe_line(line)}" for line in trace.lines[:_MOST]]
-    comment_id, on_lines = asking_comment(trace.key)
+    rows = [f"- {safe_line(line)}" for line in comment.rows[:_MOST]]
+    comment_id, on_lines = asking_comment(comment.key)
     anchor = f"{'discussion_r' if on_lines else 'issuecomment-'}{comment_id}"
     url = request.thread.url if request.thread else ""
     origin = f", asked for [here]({url}#{anchor})" if comment_id else ""
-    return "\n".join([head, "", *rows, f"- [Its progress]({trace.url}){origin}"])
+    return "\n".join([head, "", *rows, f"- [Its progress]({url}#{comment.data.anchor}){origin}"])
 
 
 def _elapsed(since: datetime, now: str) -> str:

@@ -3,24 +3,15 @@ progress comments of runs that died."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bot.contracts.request import Request
 from bot.github.client import GitHub
 from bot.publish.own_pulls import own_pull
-from bot.publish.thread.comments import is_own
-from bot.publish.thread.history import ASKED, UNASKED
-from bot.publish.thread.markers import (
-    ANSWER,
-    FINISHED,
-    OVER,
-    PROGRESS,
-    PUSHED,
-    asking_comment,
-    is_ours,
-    mark,
-    marked,
-    may_be_ours,
-    read_mark,
-)
+from bot.publish.thread.comments import rewrite
+from bot.publish.thread.history import UNASKED
+from bot.publish.thread.markers import OVER, PROGRESS, asking_comment
+from bot.publish.thread.own_comments import OwnComment, own_comments
 from bot.session.event.event_context import EventContext
 from bot.verbs.record import ANYWAY
 from bot.verbs.registry import VERBS
@@ -33,10 +24,9 @@ def close_dead_progress(context: EventContext) -> None:
     of its group runs. An error of GitHub goes to the log only."""
     thread_ref, host = context.thread_ref, context.host
     with context.noting("the progress comment of an earlier run could not be closed"):
-        left_open = [one.id for one in context.reader.comments.values() if _is_left_open(context, one.id)]
-        for comment_id in sorted(left_open)[-_MAX_CLOSED:]:
-            fields = dict(read_mark(context.reader.comments[comment_id].body, PROGRESS) or {})
-            run = host.workflow_run(thread_ref.repository, int(fields["run"]))
+        left_open = [one for one in _own(context) if _is_left_open(context, one)]
+        for one in sorted(left_open, key=lambda one: one.data.id)[-_MAX_CLOSED:]:
+            run = host.workflow_run(thread_ref.repository, one.run)
             if run.status != "completed":
                 continue
             ended = run.conclusion or "without a result"
@@ -44,23 +34,24 @@ def close_dead_progress(context: EventContext) -> None:
                 f"**This run ended without a result** ([log]({run.html_url}), {ended}). "
                 "Write the command again if you still want it."
             )
-            fields |= OVER if ASKED.items() <= fields.items() else {**OVER, **UNASKED}
-            body = marked(text, mark(PROGRESS, **fields))
-            host.edit_comment(thread_ref.repository, thread_ref.number, comment_id, body)
+            rewrite(host, thread_ref, one, text, {**UNASKED, **one.fields, **OVER})
 
 
-def _is_left_open(context: EventContext, comment_id: int) -> bool:
+def _own(context: EventContext) -> Iterator[OwnComment]:
+    """Yield our comments in the conversation."""
+    return own_comments(context.reader.comments.values(), context.host.me())
+
+
+def _is_left_open(context: EventContext, one: OwnComment) -> bool:
     """Whether it is our open progress comment for another request that a comment made before this one."""
-    comment, thread_ref = context.reader.comments[comment_id], context.thread_ref
-    fields = read_mark(comment.body, PROGRESS) or {}
-    key = fields.get("request", "")
+    thread_ref = context.thread_ref
     return (
-        fields.get("state") == "on"
-        and fields.get("run", "").isdecimal()
-        and key != thread_ref.key
-        and bool(asking_comment(key)[0])
-        and comment.created_at <= thread_ref.since
-        and may_be_ours(comment.author, context.host.me(), PROGRESS)
+        one.kind == PROGRESS
+        and not one.over
+        and one.run > 0
+        and one.key != thread_ref.key
+        and bool(asking_comment(one.key)[0])
+        and one.data.created_at <= thread_ref.since
     )
 
 
@@ -68,14 +59,10 @@ def existing_result_url(context: EventContext) -> str:
     """Return the URL of our comment that says that this request is done, or empty: GitHub may deliver an event twice,
     and people run jobs again. A label or a schedule may request the same again."""
     thread_ref = context.thread_ref
-    if not asking_comment(thread_ref.key)[0]:
-        return ""
-    for comment in context.reader.comments.values():
-        for kind in (PROGRESS, ANSWER, PUSHED):
-            fields = read_mark(comment.body, kind) or {}
-            is_done = (fields.get("request"), fields.get("result")) == (thread_ref.key, FINISHED["result"])
-            if is_done and is_ours(comment.author, context.host.me(), kind):
-                return f"{thread_ref.url}#issuecomment-{comment.id}"
+    if asking_comment(thread_ref.key)[0]:
+        for one in _own(context):
+            if one.key == thread_ref.key and one.has_result:
+                return f"{thread_ref.url}#{one.data.anchor}"
     return ""
 
 
@@ -84,10 +71,11 @@ def resolve_progress_comment(context: EventContext, started: int) -> int:
     another run of the same event. Deletes the surplus comment."""
     host, thread_ref = context.host, context.thread_ref
     with context.noting("the second progress comment could not be deleted"):
-        for comment in sorted(context.reader.comments.values(), key=lambda one: one.id):
-            if comment.id < started and is_own(host, thread_ref, comment, PROGRESS):
+        for one in sorted(_own(context), key=lambda one: one.data.id):
+            is_it = (one.kind, one.key) == (PROGRESS, thread_ref.key) and "plan" not in one.fields
+            if is_it and one.data.id < started:
                 host.delete_comment(thread_ref.repository, started)
-                return comment.id
+                return one.data.id
     return started
 
 

@@ -17,9 +17,10 @@ from bot.github.client import GitHub
 from bot.publish.body.title_and_footer import Links
 from bot.publish.markdown import safe_line
 from bot.publish.result import end_text, pending_line
-from bot.publish.thread.comments import comments_at, post, put_comment, with_mark
+from bot.publish.thread.comments import post, put_comment, with_mark
 from bot.publish.thread.history import ASKED, UNASKED
 from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, notice_recipient
+from bot.publish.thread.own_comments import comments_at
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter, close_progress
 from bot.session.event.event_context import EventContext, client_for
 

@@ -159,9 +159,9 @@ class _Job:
         """Write the error in our comments of the request, unless they have its result. No new comment is written."""
         if thread_ref is None:
             return
-        texts = {PROGRESS: error_text(f"Publishing failed: {error}", self.where.run_url)}
+        text = error_text(f"Publishing failed: {error}", self.where.run_url)
         try:
-            edit_comments(github, replace(thread_ref, lines=0), texts, OVER, if_open=True)
+            edit_comments(github, replace(thread_ref, lines=0), text, OVER, kinds=(PROGRESS,), if_open=True)
         except GitHubError as failure:
             self.say(f"note: the progress comment could not be finished: {failure}")
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from bot.contracts.threads import Account, CommentData
 from bot.events.event_request import REVIEW_COMMENT, NoRequestError
 from bot.publish.result import posted_question
-from bot.publish.thread.markers import ANSWER, PROGRESS, acts_as_itself, asking_comment, read_mark
+from bot.publish.thread.markers import acts_as_itself, asking_comment, mark_of
 from bot.session.event.event_context import EventContext
 
 MOST_REPLIES = 5
@@ -63,8 +63,7 @@ def _check_question(comments: Iterable[CommentData], context: EventContext, me: 
         raise NoRequestError("the comment has no `/agent` command, and no question of this bot is open")
     if len(questions) > MOST_REPLIES:
         raise NoRequestError(f"{MOST_REPLIES} questions here are answered; write `/agent` for another")
-    read = (read_mark(own[-1].body, kind) for kind in (PROGRESS, ANSWER))
-    fields = next(filter(None, read), {})
+    _, fields = mark_of(own[-1].body)
     asking, on_lines = asking_comment(fields.get("request", ""))
     actor = request.actor
     is_asker = any(one.id == asking and actor and one.author.id == actor.id for one in earlier)

@@ -30,8 +30,9 @@ from bot.github.client import GitHub
 from bot.policy.values import Policy
 from bot.publish.plan_approval import continued_plan
 from bot.publish.plan_comment import find_plan
-from bot.publish.thread.history import Trace, comes_before, newest_requests, traces
+from bot.publish.thread.history import answers_in, comes_before, newest_requests
 from bot.publish.thread.markers import PROGRESS, ThreadRef, asking_comment, trigger_key
+from bot.publish.thread.own_comments import OwnComment
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
 
@@ -88,46 +89,42 @@ def repeat_request(
 def _last_request_key(thread_ref: ThreadRef, thread: Thread, github: GitHub, actor: Actor) -> str:
     """Return the key of the newest earlier request that a run began, unless a later one by `actor` was refused: a
     refused request cannot be repeated."""
-    thread_traces = traces(github, thread_ref.repository, thread)
-    trace = next(iter(newest_requests(thread_traces, thread_ref.key)), None)
+    answers = answers_in(github, thread_ref.repository, thread)
+    last = next(iter(newest_requests(answers, thread_ref.key)), None)
     refused = [
-        one for one in thread_traces if one.refused == actor.id and comes_before(one.key, thread_ref.key)
+        one for one in answers if one.number("refused") == actor.id and comes_before(one.key, thread_ref.key)
     ]
-    if any(trace is None or comes_before(trace.key, one.key) for one in refused):
+    if any(last is None or comes_before(last.key, one.key) for one in refused):
         raise UsageRefusedError(
             "Your last request here was refused, so there is nothing to repeat. Write the command that you want, as "
             "in `/agent fix this`."
         )
-    if trace is None:
+    if last is None:
         raise UsageRefusedError(
             "There is no earlier request in this thread. Write what to do, as in `/agent fix this`."
         )
-    if not asking_comment(trace.request_key)[0]:
+    if not asking_comment(last.request_key)[0]:
         raise UsageRefusedError("No comment requested the last run here. Write what to do.")
-    return trace.request_key
+    return last.request_key
 
 
-def last_trace(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> Trace | None:
-    """Our newest progress comment for another request of the thread that a run has begun."""
-    return _last_of(traces(github, thread_ref.repository, thread), thread_ref)
-
-
-def _last_of(thread_traces: Sequence[Trace], thread_ref: ThreadRef) -> Trace | None:
-    return next((one for one in newest_requests(thread_traces, thread_ref.key) if not one.queued), None)
+def last_progress(thread_ref: ThreadRef, answers: Sequence[OwnComment]) -> OwnComment | None:
+    """Return our newest progress comment for another request of the thread that a run has begun."""
+    return next((one for one in newest_requests(answers, thread_ref.key) if "queued" not in one.fields), None)
 
 
 def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> LastResult:
     """Return the result of the thread's last request from our own comments, for a run whose bundle expired."""
-    thread_traces = [one for one in traces(github, thread_ref.repository, thread) if one.ours]
-    last = _last_of(thread_traces, thread_ref)
+    answers = [one for one in answers_in(github, thread_ref.repository, thread) if one.ours]
+    last = last_progress(thread_ref, answers)
     if last is None:
         return LastResult()
     comment = _comment(github, thread_ref, last.request_key)
-    results = [one for one in thread_traces if one.key == last.key and one.kind != PROGRESS]
+    results = [one for one in answers if one.key == last.key and one.kind != PROGRESS]
     result = results[-1] if results else last
     command = parse_command(comment.body) if comment else None
     text = TextCleaner().text(result.text, MAX_COMMENT) if result.over else ""
-    return LastResult(None if command is None or command.problem else command, text, result.updated_at)
+    return LastResult(None if command is None or command.problem else command, text, result.data.updated_at)
 
 
 def request_behind(
@@ -149,7 +146,7 @@ def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) ->
     run or a maintainer may continue it. Raises `RefusedError`."""
     if request.thread is None:
         raise UsageRefusedError("`/agent continue` works only in a thread with an earlier request.")
-    last = last_trace(thread_ref, request.thread, github)
+    last = last_progress(thread_ref, answers_in(github, thread_ref.repository, request.thread))
     if last is None:
         raise UsageRefusedError("There is no run to continue in this thread. Start one with `/agent fix`.")
     if request.actor.tier is not Tier.MAINTAINER:
