@@ -13,21 +13,15 @@ from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.contracts.writes import (
+    FIELDS,
     MAX_BODY,
     MAX_LABEL,
     MAX_TITLE,
-    AddComment,
-    AddLabel,
-    AddReply,
-    CloseThread,
-    EditThread,
-    RemoveLabel,
     Write,
+    WriteKind,
     Writes,
     describe_write,
 )
-
-KINDS = ("comment", "reply", "add_label", "remove_label", "close", "edit")
 
 PROPOSE_WRITE = ToolSpec(
     name="propose_write",
@@ -39,7 +33,7 @@ PROPOSE_WRITE = ToolSpec(
     ),
     parameters=schema.record(
         ["kind", "number"],
-        kind=schema.text(enum=list(KINDS)),
+        kind=schema.text(enum=list(FIELDS)),
         number=schema.whole("The issue or pull request", minimum=1),
         body=schema.text(
             "Markdown, as people will read it: no HTML comments, no commands to bots", maxLength=MAX_BODY
@@ -56,12 +50,8 @@ WriteCheck = Callable[[Write, Sequence[Write]], str]
 RecordProposal = Callable[[Write, str], None]
 """Called with each proposal and the reason for its refusal, if any."""
 
-_REQUIRED: Mapping[str, tuple[str, ...]] = {
-    "comment": ("body",),
-    "reply": ("comment_id", "body"),
-    "add_label": ("label",),
-    "remove_label": ("label",),
-}
+_OPTIONAL = ("close", "edit")
+"""Kinds whose fields may be left out."""
 
 
 class ProposeWrite:
@@ -79,8 +69,8 @@ class ProposeWrite:
         return Writes(tuple(self._accepted)) if self._accepted else None
 
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        kind = str(arguments["kind"])
-        missing = [name for name in _REQUIRED.get(kind, ()) if not arguments.get(name)]
+        kind: WriteKind = arguments["kind"]
+        missing = [name for name in FIELDS[kind] if kind not in _OPTIONAL and not arguments.get(name)]
         if missing:
             return ToolOutcome(f"Refused: {kind} needs {' and '.join(missing)}.", is_error=True)
         write = _write(kind, arguments)
@@ -95,24 +85,13 @@ class ProposeWrite:
         )
 
 
-def _write(kind: str, arguments: Mapping[str, Any]) -> Write:
-    number = int(arguments["number"])
-    match kind:
-        case "comment":
-            return AddComment(number, _text(arguments["body"]))
-        case "reply":
-            return AddReply(number, int(arguments["comment_id"]), _text(arguments["body"]))
-        case "add_label":
-            return AddLabel(number, _text(arguments["label"]))
-        case "remove_label":
-            return RemoveLabel(number, _text(arguments["label"]))
-        case "close":
-            return CloseThread(
-                number, "completed" if arguments.get("reason") == "completed" else "not_planned"
-            )
-        case _:
-            return EditThread(number, _text(arguments.get("title", "")), _text(arguments.get("body", "")))
-
-
-def _text(value: object) -> str:
-    return str(value).strip()
+def _write(kind: WriteKind, arguments: Mapping[str, Any]) -> Write:
+    given = {name: arguments[name] for name in FIELDS[kind] if arguments.get(name)}
+    texts = {name: str(given[name]).strip() for name in ("body", "title", "label") if name in given}
+    return Write(
+        kind,
+        int(arguments["number"]),
+        **texts,
+        comment_id=int(given.get("comment_id", 0)),
+        reason="completed" if given.get("reason") == "completed" else "not_planned",
+    )

@@ -7,6 +7,7 @@ A proposal names no repository: it is always the request's. `bot.policy.writes` 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from typing import Literal
 
@@ -28,57 +29,31 @@ _COMMAND = re.compile(r"^[ \t>*+-]{0,20}/[A-Za-z][\w-]*(?=[ \t.:,!?]|$)", re.MUL
 _MENTION = re.compile(r"(?<![\w/.])@[A-Za-z0-9]")
 
 
-@dataclass(frozen=True, slots=True)
-class AddComment:
-    number: int
-    body: str
-    kind: Literal["comment"] = "comment"
+WriteKind = Literal["comment", "reply", "add_label", "remove_label", "close", "edit"]
+
+FIELDS: Mapping[WriteKind, tuple[str, ...]] = {
+    "comment": ("body",),
+    "reply": ("comment_id", "body"),
+    "add_label": ("label",),
+    "remove_label": ("label",),
+    "close": ("reason",),
+    "edit": ("title", "body"),
+}
+"""The fields of each kind, beside the number of the thread."""
 
 
 @dataclass(frozen=True, slots=True)
-class AddReply:
-    """`comment_id` is a review comment of the answered review thread."""
+class Write:
+    """One write on the thread `number`. `comment_id` is a review comment of the answered review thread. An empty title
+    or body of an edit leaves the current one. GitHub records a `reason` for issues only."""
 
+    kind: WriteKind
     number: int
-    comment_id: int
-    body: str
-    kind: Literal["reply"] = "reply"
-
-
-@dataclass(frozen=True, slots=True)
-class AddLabel:
-    number: int
-    label: str
-    kind: Literal["add_label"] = "add_label"
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveLabel:
-    number: int
-    label: str
-    kind: Literal["remove_label"] = "remove_label"
-
-
-@dataclass(frozen=True, slots=True)
-class CloseThread:
-    """GitHub records a reason for issues only."""
-
-    number: int
-    reason: Literal["completed", "not_planned"] = "not_planned"
-    kind: Literal["close"] = "close"
-
-
-@dataclass(frozen=True, slots=True)
-class EditThread:
-    """An empty field leaves the current value."""
-
-    number: int
-    title: str = ""
     body: str = ""
-    kind: Literal["edit"] = "edit"
-
-
-Write = AddComment | AddReply | AddLabel | RemoveLabel | CloseThread | EditThread
+    title: str = ""
+    label: str = ""
+    comment_id: int = 0
+    reason: Literal["completed", "not_planned"] = "not_planned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,50 +89,50 @@ class WriteCaps:
 
 def cap_name(write: Write, *, is_pull_request: bool) -> str:
     """Return the field of `WriteCaps` that counts `write`."""
-    if isinstance(write, AddLabel | RemoveLabel):
+    if "label" in FIELDS[write.kind]:
         return "label"
-    return "close_pulls" if isinstance(write, CloseThread) and is_pull_request else write.kind
+    return "close_pulls" if write.kind == "close" and is_pull_request else write.kind
 
 
 def describe_write(write: Write) -> str:
     """Return a short description of `write`."""
     number = f"#{write.number}"
-    match write:
-        case AddComment():
+    match write.kind:
+        case "comment":
             return f"comment on {number}"
-        case AddReply():
+        case "reply":
             return f"reply to review comment {write.comment_id} on {number}"
-        case AddLabel():
+        case "add_label":
             return f"label {number} with `{write.label}`"
-        case RemoveLabel():
+        case "remove_label":
             return f"take the label `{write.label}` off {number}"
-        case CloseThread():
+        case "close":
             return f"close {number} as {write.reason.replace('_', ' ')}"
-        case EditThread():
-            what = " and ".join(name for name in ("title", "body") if getattr(write, name))
+        case "edit":
+            what = " and ".join(name for name in FIELDS["edit"] if getattr(write, name))
             return f"edit the {what} of {number}"
 
 
 def texts_of(write: Write) -> tuple[str, ...]:
     """Return the texts of `write` that people read."""
-    if isinstance(write, AddComment | AddReply):
-        return (write.body,)
-    return (write.title, write.body) if isinstance(write, EditThread) else ()
+    return tuple(getattr(write, name) for name in FIELDS[write.kind] if name in ("title", "body"))
 
 
 def write_problem(write: Write) -> str:
     """Return why `write` is invalid anywhere, as `field: why`; empty for none."""
     if write.number <= 0:
         return "number: expected the number of an issue or a pull request"
-    if isinstance(write, AddReply) and write.comment_id <= 0:
+    if write.kind == "reply" and write.comment_id <= 0:
         return "comment_id: expected the id of a review comment"
-    if isinstance(write, AddLabel | RemoveLabel):
-        return _label_problem(write.label)
-    if isinstance(write, EditThread):
-        return _edit_problem(write)
-    if isinstance(write, AddComment | AddReply):
-        return text_problem(write.body)
-    return ""
+    match write.kind:
+        case "add_label" | "remove_label":
+            return _label_problem(write.label)
+        case "edit":
+            return _edit_problem(write)
+        case "comment" | "reply":
+            return text_problem(write.body)
+        case "close":
+            return ""
 
 
 def text_problem(text: str) -> str:
@@ -184,7 +159,7 @@ def _label_problem(label: str) -> str:
     return ""
 
 
-def _edit_problem(write: EditThread) -> str:
+def _edit_problem(write: Write) -> str:
     if not write.title and not write.body:
         return "title: give a title, a body or both"
     if write.title and (not write.title.strip() or len(write.title) > MAX_TITLE or "\n" in write.title):

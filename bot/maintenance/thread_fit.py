@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from bot.contracts.request import ThreadState
-from bot.contracts.writes import AddComment, AddLabel, CloseThread, RemoveLabel, Write
+from bot.contracts.writes import Write
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
 
 
@@ -23,18 +23,18 @@ def mismatch(write: Write, seen: ThreadState, task: Task | None, *, at: str, sin
     threads, writes = (task.threads, task.writes) if task else (None, None)
     if threads is not None and (why := _unlike(seen, threads)):
         return why
-    if isinstance(write, RemoveLabel):
+    if write.kind == "remove_label":
         # Reverts the bot's own action, so it fits any state.
         return ""
     if since and seen.quiet_since > since:
         return "something has happened on it since the run looked"
     if threads is not None and not is_idle(seen, threads, at):
         return f"something happened on it within {threads.idle_days} days, so a label may be taken off and no more"
-    if isinstance(write, AddComment) and seen.told_at and not seen.answered:
+    if write.kind == "comment" and seen.told_at and not seen.answered:
         return "there is a comment of this task's already, and nothing has happened since"
-    if isinstance(write, AddLabel) and not _may_label(seen, at):
+    if write.kind == "add_label" and not _may_label(seen, at):
         return "this task commented on it before, and a label that is not there was taken off by somebody"
-    if isinstance(write, CloseThread) and writes is not None:
+    if write.kind == "close" and writes is not None:
         return reason_not_to_close(seen, writes, at)
     return ""
 

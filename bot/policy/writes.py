@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 from bot.contracts.request import Tier
 from bot.contracts.writes import (
-    AddLabel,
-    AddReply,
-    RemoveLabel,
+    FIELDS,
     Write,
     WriteCaps,
     cap_name,
@@ -56,7 +54,7 @@ def refusal(write: Write, allowance: Allowance, before: Sequence[Write]) -> str:
         return f"#{write.number} is not among the threads of this run: {known or 'there are none'}."
     if write in before:
         return "This was proposed already, and it stands."
-    if isinstance(write, AddLabel | RemoveLabel):
+    if "label" in FIELDS[write.kind]:
         name = write.label.casefold()
         if is_ours(write.label) or name in allowance.triggers:
             return f"The label `{write.label}` starts this bot: it is for people to set."
@@ -65,7 +63,7 @@ def refusal(write: Write, allowance: Allowance, before: Sequence[Write]) -> str:
             return (
                 f"The label `{write.label}` is not one of those that may be set or taken off here: {allowed}."
             )
-    if isinstance(write, AddReply) and write.comment_id not in allowance.replies:
+    if write.kind == "reply" and write.comment_id not in allowance.replies:
         return f"{write.comment_id} is no review comment that this run was shown."
     return _over(write, allowance, before)
 

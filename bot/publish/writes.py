@@ -21,12 +21,6 @@ from bot.contracts.threads import Account, CommentData, IssueData
 from bot.contracts.writes import (
     MAX_BODY,
     MAX_TITLE,
-    AddComment,
-    AddLabel,
-    AddReply,
-    CloseThread,
-    EditThread,
-    RemoveLabel,
     Write,
     Writes,
     describe_write,
@@ -53,7 +47,7 @@ from bot.publish.thread.history import opened_by_us, thread_state
 from bot.publish.thread.markers import WRITE, mark, marked
 from bot.publish.thread.own_comments import own_comments
 
-_ORDER = (AddComment, AddReply, EditThread, AddLabel, RemoveLabel, CloseThread)
+_ORDER = ("comment", "reply", "edit", "add_label", "remove_label", "close")
 """The order of writes on a thread: after a comment, a second publishing recognises later changes as ours."""
 
 
@@ -102,7 +96,7 @@ def _by_thread(writes: Iterable[Write]) -> Mapping[int, list[Write]]:
     for write in writes:
         threads.setdefault(write.number, []).append(write)
     for thread_writes in threads.values():
-        thread_writes.sort(key=lambda write: _ORDER.index(type(write)))
+        thread_writes.sort(key=lambda write: _ORDER.index(write.kind))
     return threads
 
 
@@ -115,21 +109,21 @@ def _read_thread(proposed: ValidatedWrites, github: GitHub, number: int) -> _Thr
 
 def _is_done(write: Write, thread: _Thread, proposed: ValidatedWrites, github: GitHub) -> bool:
     labels = {label.casefold() for label in thread.issue.labels}
-    match write:
-        case AddComment():
+    match write.kind:
+        case "comment":
             return _is_among(thread.comments, thread.me, _id(write, proposed))
-        case AddReply():
+        case "reply":
             remarks = github.review_comments(
                 proposed.outcome.request.repository, write.number, proposed.since
             )
             return _is_among(remarks, thread.me, _id(write, proposed))
-        case AddLabel():
+        case "add_label":
             return write.label.casefold() in labels
-        case RemoveLabel():
+        case "remove_label":
             return write.label.casefold() not in labels
-        case CloseThread():
+        case "close":
             return thread.issue.state == "closed"
-        case EditThread():
+        case "edit":
             title, body = _edited(write)
             return title in (None, thread.issue.title) and body in (None, thread.issue.body)
 
@@ -142,7 +136,7 @@ def _unfit(write: Write, thread: _Thread, proposed: ValidatedWrites, github: Git
     since = proposed.known.get(write.number, proposed.since)
     if why := mismatch(write, thread.state, proposed.task, at=_now(), since=since):
         return why
-    if isinstance(write, AddReply):
+    if write.kind == "reply":
         thread_now = github.review_thread(proposed.outcome.request.repository, write.number, write.comment_id)
         if thread_now is None or thread_now.resolved:
             return "the conversation was resolved meanwhile" if thread_now else "the conversation is gone"
@@ -151,25 +145,25 @@ def _unfit(write: Write, thread: _Thread, proposed: ValidatedWrites, github: Git
 
 def _make(write: Write, thread: _Thread, proposed: ValidatedWrites, github: GitHub) -> None:
     repository, number = proposed.outcome.request.repository, write.number
-    match write:
-        case AddComment():
+    match write.kind:
+        case "comment":
             github.create_comment(repository, number, _body(write.body, write, proposed))
-        case AddReply():
+        case "reply":
             github.reply_to_review_comment(
                 repository, number, write.comment_id, _body(write.body, write, proposed)
             )
-        case AddLabel():
+        case "add_label":
             github.add_labels(repository, number, [write.label])
-        case RemoveLabel():
+        case "remove_label":
             github.remove_label(repository, number, write.label)
-        case CloseThread():
+        case "close":
             github.close_issue(repository, number, write.reason)
-        case EditThread():
+        case "edit":
             title, body = _edited(write)
             github.edit_issue(repository, number, title=title, body=body)
 
 
-def _edited(write: EditThread) -> tuple[str | None, str | None]:
+def _edited(write: Write) -> tuple[str | None, str | None]:
     """Return the new title and text; `None` if unchanged."""
     title = clean_line(write.title, MAX_TITLE) if write.title else None
     return title, safe_markdown(write.body, MAX_BODY) if write.body else None

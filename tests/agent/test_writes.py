@@ -17,12 +17,6 @@ from bot.contracts.request import ThreadState, Triage, TriageThread
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import TOOL_SPECS
 from bot.contracts.writes import (
-    AddComment,
-    AddLabel,
-    AddReply,
-    CloseThread,
-    EditThread,
-    RemoveLabel,
     Write,
     Writes,
 )
@@ -41,15 +35,18 @@ def call(tool: ProposeWrite, arguments: str) -> ToolOutcome:
 @pytest.mark.parametrize(
     ("arguments", "write"),
     [
-        ('{"kind": "comment", "number": 7, "body": " Hello \\n"}', AddComment(7, "Hello")),
-        ('{"kind": "reply", "number": 7, "comment_id": 3, "body": "Hello"}', AddReply(7, 3, "Hello")),
-        ('{"kind": "add_label", "number": 7, "label": "stale"}', AddLabel(7, "stale")),
-        ('{"kind": "remove_label", "number": 7, "label": "stale"}', RemoveLabel(7, "stale")),
-        ('{"kind": "close", "number": 7}', CloseThread(7, "not_planned")),
-        ('{"kind": "close", "number": 7, "reason": "completed"}', CloseThread(7, "completed")),
-        ('{"kind": "edit", "number": 7, "title": "Better"}', EditThread(7, "Better")),
+        ('{"kind": "comment", "number": 7, "body": " Hello \\n"}', Write("comment", 7, "Hello")),
+        (
+            '{"kind": "reply", "number": 7, "comment_id": 3, "body": "Hello"}',
+            Write("reply", 7, "Hello", comment_id=3),
+        ),
+        ('{"kind": "add_label", "number": 7, "label": "stale"}', Write("add_label", 7, label="stale")),
+        ('{"kind": "remove_label", "number": 7, "label": "stale"}', Write("remove_label", 7, label="stale")),
+        ('{"kind": "close", "number": 7}', Write("close", 7, reason="not_planned")),
+        ('{"kind": "close", "number": 7, "reason": "completed"}', Write("close", 7, reason="completed")),
+        ('{"kind": "edit", "number": 7, "title": "Better"}', Write("edit", 7, title="Better")),
         # Half a character, which JSON can spell and no file can hold.
-        ('{"kind": "comment", "number": 7, "body": "a\\ud800"}', AddComment(7, "a\ufffd")),
+        ('{"kind": "comment", "number": 7, "body": "a\\ud800"}', Write("comment", 7, "a\ufffd")),
     ],
 )
 def test_each_kind_is_taken_down(arguments: str, write: Write) -> None:

@@ -7,12 +7,6 @@ import pytest
 from bot.contracts.writes import (
     MAX_BODY,
     MAX_WRITES,
-    AddComment,
-    AddLabel,
-    AddReply,
-    CloseThread,
-    EditThread,
-    RemoveLabel,
     Write,
     Writes,
     cap_name,
@@ -53,24 +47,24 @@ def test_plain_words_are_let_through(text: str) -> None:
 
 @pytest.mark.parametrize("text", BAD)
 def test_what_acts_or_hides_is_refused_with_its_reason(text: str) -> None:
-    for write in (AddComment(1, text), AddReply(1, 2, text)):
+    for write in (Write("comment", 1, text), Write("reply", 1, comment_id=2, body=text)):
         assert BAD[text] in write_problem(write)
 
 
 @pytest.mark.parametrize(
     ("write", "why"),
     [
-        (AddComment(0, "Hello"), "number"),
-        (AddReply(1, 0, "Hello"), "comment_id"),
-        (AddLabel(1, ""), "label"),
-        (RemoveLabel(1, "a\nb"), "label"),
-        (AddLabel(1, "x" * 51), "label"),
-        (EditThread(1), "give a title, a body or both"),
-        (EditThread(1, title="x" * 201), "title"),
-        (EditThread(1, title="a\nb"), "title"),
-        (EditThread(1, title="/agent fix"), "title: a line begins"),
-        (EditThread(1, body="<!-- x -->"), "body"),
-        (EditThread(1, title="  "), "title"),
+        (Write("comment", 0, "Hello"), "number"),
+        (Write("reply", 1, comment_id=0, body="Hello"), "comment_id"),
+        (Write("add_label", 1, label=""), "label"),
+        (Write("remove_label", 1, label="a\nb"), "label"),
+        (Write("add_label", 1, label="x" * 51), "label"),
+        (Write("edit", 1), "give a title, a body or both"),
+        (Write("edit", 1, title="x" * 201), "title"),
+        (Write("edit", 1, title="a\nb"), "title"),
+        (Write("edit", 1, title="/agent fix"), "title: a line begins"),
+        (Write("edit", 1, body="<!-- x -->"), "body"),
+        (Write("edit", 1, title="  "), "title"),
     ],
 )
 def test_each_kind_has_its_rules(write: Write, why: str) -> None:
@@ -78,19 +72,21 @@ def test_each_kind_has_its_rules(write: Write, why: str) -> None:
 
 
 def test_there_is_a_most_and_a_least() -> None:
-    assert Writes((AddComment(1, "a"),)).problem == ""
+    assert Writes((Write("comment", 1, "a"),)).problem == ""
     assert "0, and 1 to 200" in Writes(()).problem
-    assert "1,000, and" in Writes((AddComment(1, "a"),) * 1_000).problem
-    assert Writes((AddComment(1, "a"),) * (MAX_WRITES + 1)).problem
+    assert "1,000, and" in Writes((Write("comment", 1, "a"),) * 1_000).problem
+    assert Writes((Write("comment", 1, "a"),) * (MAX_WRITES + 1)).problem
 
 
 def test_trouble_names_the_write() -> None:
-    assert Writes((AddComment(1, "a"), AddLabel(1, ""))).problem.startswith("writes.1.label: ")
+    assert Writes((Write("comment", 1, "a"), Write("add_label", 1, label=""))).problem.startswith(
+        "writes.1.label: "
+    )
 
 
 def test_what_counts_as_what() -> None:
-    assert cap_name(AddLabel(1, "a"), is_pull_request=True) == "label"
-    assert cap_name(RemoveLabel(1, "a"), is_pull_request=False) == "label"
-    assert cap_name(CloseThread(1), is_pull_request=False) == "close"
-    assert cap_name(CloseThread(1), is_pull_request=True) == "close_pulls"
-    assert cap_name(EditThread(1, "a"), is_pull_request=True) == "edit"
+    assert cap_name(Write("add_label", 1, label="a"), is_pull_request=True) == "label"
+    assert cap_name(Write("remove_label", 1, label="a"), is_pull_request=False) == "label"
+    assert cap_name(Write("close", 1), is_pull_request=False) == "close"
+    assert cap_name(Write("close", 1), is_pull_request=True) == "close_pulls"
+    assert cap_name(Write("edit", 1, title="a"), is_pull_request=True) == "edit"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.contracts.request import ThreadState
-from bot.contracts.writes import AddComment, AddLabel, CloseThread, RemoveLabel, Write
+from bot.contracts.writes import Write
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
 from bot.maintenance.thread_fit import mismatch
 
@@ -22,28 +22,28 @@ ANSWERED = replace(TOLD, quiet_since="2026-06-11T00:00:00Z")
 @pytest.mark.parametrize(
     ("write", "seen", "why"),
     [
-        (AddComment(7, "a"), QUIET, ""),
-        (AddLabel(7, "stale"), QUIET, ""),
-        (AddLabel(7, "stale"), TOLD, "taken off by somebody"),
-        (AddLabel(7, "stale"), replace(TOLD, told_at="2026-06-30T00:00:00Z"), ""),
-        (CloseThread(7), replace(TOLD, labels=("bug",)), "does not carry a label of this task's"),
-        (AddComment(7, "a"), replace(QUIET, locked=True), "locked"),
-        (RemoveLabel(7, "stale"), replace(QUIET, locked=True), "locked"),
-        (AddComment(7, "a"), replace(QUIET, state="closed"), "closed now"),
-        (AddComment(7, "a"), replace(QUIET, labels=("Pinned",)), "has the label `pinned`"),
+        (Write("comment", 7, "a"), QUIET, ""),
+        (Write("add_label", 7, label="stale"), QUIET, ""),
+        (Write("add_label", 7, label="stale"), TOLD, "taken off by somebody"),
+        (Write("add_label", 7, label="stale"), replace(TOLD, told_at="2026-06-30T00:00:00Z"), ""),
+        (Write("close", 7), replace(TOLD, labels=("bug",)), "does not carry a label of this task's"),
+        (Write("comment", 7, "a"), replace(QUIET, locked=True), "locked"),
+        (Write("remove_label", 7, label="stale"), replace(QUIET, locked=True), "locked"),
+        (Write("comment", 7, "a"), replace(QUIET, state="closed"), "closed now"),
+        (Write("comment", 7, "a"), replace(QUIET, labels=("Pinned",)), "has the label `pinned`"),
         (
-            AddComment(7, "a"),
+            Write("comment", 7, "a"),
             replace(QUIET, is_pull_request=True),
             "a pull request, and the task is about issues",
         ),
-        (AddComment(7, "a"), replace(QUIET, quiet_since="2026-06-01T00:00:00Z"), "within 60 days"),
-        (AddComment(7, "a"), TOLD, "a comment of this task's already"),
-        (CloseThread(7), QUIET, "it has not yet"),
-        (CloseThread(7), TOLD, ""),
-        (CloseThread(7), replace(TOLD, told_at="2026-06-20T00:00:00Z"), "that was on 2026-06-20"),
-        (CloseThread(7), ANSWERED, "within 60 days"),
-        (RemoveLabel(7, "stale"), ANSWERED, ""),
-        (AddComment(7, "a"), ANSWERED, "within 60 days"),
+        (Write("comment", 7, "a"), replace(QUIET, quiet_since="2026-06-01T00:00:00Z"), "within 60 days"),
+        (Write("comment", 7, "a"), TOLD, "a comment of this task's already"),
+        (Write("close", 7), QUIET, "it has not yet"),
+        (Write("close", 7), TOLD, ""),
+        (Write("close", 7), replace(TOLD, told_at="2026-06-20T00:00:00Z"), "that was on 2026-06-20"),
+        (Write("close", 7), ANSWERED, "within 60 days"),
+        (Write("remove_label", 7, label="stale"), ANSWERED, ""),
+        (Write("comment", 7, "a"), ANSWERED, "within 60 days"),
     ],
 )
 def test_a_thread_must_stand_as_the_task_says(write: Write, seen: ThreadState, why: str) -> None:
@@ -54,13 +54,17 @@ def test_a_thread_must_stand_as_the_task_says(write: Write, seen: ThreadState, w
 
 def test_an_answer_is_an_answer_even_where_no_idle_time_is_asked_for() -> None:
     task = replace(TASK, threads=replace(THREADS, idle_days=0))
-    assert "since this task commented" in mismatch(CloseThread(7), ANSWERED, task, at=NOW)
-    assert mismatch(AddComment(7, "a"), ANSWERED, task, at=NOW) == ""
-    assert mismatch(CloseThread(7), QUIET, replace(task, writes=TaskWrites(close_after_days=0)), at=NOW) == ""
+    assert "since this task commented" in mismatch(Write("close", 7), ANSWERED, task, at=NOW)
+    assert mismatch(Write("comment", 7, "a"), ANSWERED, task, at=NOW) == ""
+    assert (
+        mismatch(Write("close", 7), QUIET, replace(task, writes=TaskWrites(close_after_days=0)), at=NOW) == ""
+    )
 
 
 def test_what_happened_after_the_run_looked_was_not_thought_of() -> None:
     since = "2026-02-01T00:00:00Z"
-    assert "since the run looked" in mismatch(AddLabel(7, "stale"), QUIET, TASK, at=NOW, since=since)
-    assert mismatch(RemoveLabel(7, "stale"), QUIET, TASK, at=NOW, since=since) == ""
-    assert mismatch(AddComment(7, "a"), QUIET, None, at=NOW, since="2026-03-01T00:00:00Z") == ""
+    assert "since the run looked" in mismatch(
+        Write("add_label", 7, label="stale"), QUIET, TASK, at=NOW, since=since
+    )
+    assert mismatch(Write("remove_label", 7, label="stale"), QUIET, TASK, at=NOW, since=since) == ""
+    assert mismatch(Write("comment", 7, "a"), QUIET, None, at=NOW, since="2026-03-01T00:00:00Z") == ""

@@ -5,12 +5,6 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.writes import (
-    AddComment,
-    AddLabel,
-    AddReply,
-    CloseThread,
-    EditThread,
-    RemoveLabel,
     Write,
     WriteCaps,
 )
@@ -32,7 +26,13 @@ ALLOWED = Allowance(
 
 
 @pytest.mark.parametrize(
-    "write", [AddComment(7, "a"), AddLabel(8, "stale"), CloseThread(7), AddReply(8, 31, "a")]
+    "write",
+    [
+        Write("comment", 7, "a"),
+        Write("add_label", 8, label="stale"),
+        Write("close", 7),
+        Write("reply", 8, comment_id=31, body="a"),
+    ],
 )
 def test_what_is_allowed(write: Write) -> None:
     assert refusal(write, ALLOWED, ()) == ""
@@ -41,14 +41,17 @@ def test_what_is_allowed(write: Write) -> None:
 @pytest.mark.parametrize(
     ("write", "why"),
     [
-        (AddComment(9, "a"), "#9 is not among the threads of this run: #7, #8."),
-        (AddComment(7, "/agent fix"), "bots take for a command"),
-        (AddLabel(7, "pinned"), "not one of those that may be set or taken off here: `Stale`, `triage`."),
-        (AddLabel(7, "agent:fix"), "starts this bot"),
-        (RemoveLabel(7, "Please Fix"), "starts this bot"),
-        (AddReply(8, 32, "a"), "no review comment that this run was shown"),
-        (EditThread(7, "a"), "no write of the kind `edit`"),
-        (CloseThread(8), "no write of the kind `close_pulls`"),
+        (Write("comment", 9, "a"), "#9 is not among the threads of this run: #7, #8."),
+        (Write("comment", 7, "/agent fix"), "bots take for a command"),
+        (
+            Write("add_label", 7, label="pinned"),
+            "that may be set or taken off here: `Stale`, `triage`.",
+        ),
+        (Write("add_label", 7, label="agent:fix"), "starts this bot"),
+        (Write("remove_label", 7, label="Please Fix"), "starts this bot"),
+        (Write("reply", 8, comment_id=32, body="a"), "no review comment that this run was shown"),
+        (Write("edit", 7, title="a"), "no write of the kind `edit`"),
+        (Write("close", 8), "no write of the kind `close_pulls`"),
     ],
 )
 def test_what_is_not_says_why(write: Write, why: str) -> None:
@@ -56,10 +59,10 @@ def test_what_is_not_says_why(write: Write, why: str) -> None:
 
 
 def test_caps_count_what_was_proposed() -> None:
-    before = (AddComment(7, "a"), AddComment(7, "b"), AddLabel(7, "stale"))
-    assert "2 writes of the kind `comment`" in refusal(AddComment(8, "c"), ALLOWED, before)
-    assert refusal(AddLabel(8, "stale"), ALLOWED, before) == ""
-    assert "proposed already" in refusal(AddLabel(7, "stale"), ALLOWED, before)
+    before = (Write("comment", 7, "a"), Write("comment", 7, "b"), Write("add_label", 7, label="stale"))
+    assert "2 writes of the kind `comment`" in refusal(Write("comment", 8, "c"), ALLOWED, before)
+    assert refusal(Write("add_label", 8, label="stale"), ALLOWED, before) == ""
+    assert "proposed already" in refusal(Write("add_label", 7, label="stale"), ALLOWED, before)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,6 @@ from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Actor, ThreadState, Tier, Triage, TriageThread
 from bot.contracts.writes import (
-    AddComment,
-    AddLabel,
-    AddReply,
-    CloseThread,
-    EditThread,
     Write,
     Writes,
 )
@@ -97,7 +92,9 @@ def test_what_happened_in_the_second_of_the_look_itself_was_not_seen(world: Worl
     seen = ThreadState(world.issue, False, "open", False, (), "2026-01-01T00:00:00Z")
     moment = world.api(f"/issues/{world.issue}")["updated_at"]
     triage = Triage(moment, (TriageThread(seen, "", "", "bob", "2026-01-01T00:00:00Z"),))
-    published = publish(world, AddComment(world.issue, "Still so?"), outcome=triaged(world, triage=triage))
+    published = publish(
+        world, Write("comment", world.issue, "Still so?"), outcome=triaged(world, triage=triage)
+    )
     assert "something has happened on it since the run looked" in str(published.withheld)
     assert words(world) == []
 
@@ -106,10 +103,10 @@ def test_each_kind_is_made_once_however_often_it_is_published(world: World) -> N
     bundle = bundled(
         world,
         triaged(world),
-        CloseThread(world.issue, "completed"),
-        AddLabel(world.issue, "stale"),
-        AddComment(world.issue, "Is this *still* so, @bob? See #1."),
-        EditThread(world.issue, title="Totals: off by a cent"),
+        Write("close", world.issue, reason="completed"),
+        Write("add_label", world.issue, label="stale"),
+        Write("comment", world.issue, "Is this *still* so, @bob? See #1."),
+        Write("edit", world.issue, title="Totals: off by a cent"),
     )
     published = world.publish(bundle)
     number = f"#{world.issue}"
@@ -131,16 +128,20 @@ def test_each_kind_is_made_once_however_often_it_is_published(world: World) -> N
 
 
 BAD: dict[str, Callable[[int, int], Write]] = {
-    "a thread that was not shown": lambda issue, other: AddComment(other, "Hello"),
-    "a mark": lambda issue, other: AddComment(issue, "Hello <!-- slash-agent pull-request task=keeper -->"),
-    "a command": lambda issue, other: AddComment(issue, "Hello\n\n/agent fix this"),
-    "mentions": lambda issue, other: AddComment(issue, " ".join(f"@user{number}" for number in range(50))),
-    "a long text": lambda issue, other: AddComment(issue, "x" * 65_537),
-    "a label that asks": lambda issue, other: AddLabel(issue, "please fix"),
-    "our label": lambda issue, other: AddLabel(issue, "agent:fix"),
-    "another label": lambda issue, other: AddLabel(issue, "security"),
-    "closing another": lambda issue, other: CloseThread(other),
-    "a reply": lambda issue, other: AddReply(issue, 77, "Hello"),
+    "a thread that was not shown": lambda issue, other: Write("comment", other, "Hello"),
+    "a mark": lambda issue, other: Write(
+        "comment", issue, "Hello <!-- slash-agent pull-request task=keeper -->"
+    ),
+    "a command": lambda issue, other: Write("comment", issue, "Hello\n\n/agent fix this"),
+    "mentions": lambda issue, other: Write(
+        "comment", issue, " ".join(f"@user{number}" for number in range(50))
+    ),
+    "a long text": lambda issue, other: Write("comment", issue, "x" * 65_537),
+    "a label that asks": lambda issue, other: Write("add_label", issue, label="please fix"),
+    "our label": lambda issue, other: Write("add_label", issue, label="agent:fix"),
+    "another label": lambda issue, other: Write("add_label", issue, label="security"),
+    "closing another": lambda issue, other: Write("close", other),
+    "a reply": lambda issue, other: Write("reply", issue, comment_id=77, body="Hello"),
 }
 FORGED: list[dict[str, Any]] = [
     {"task": "silent"},
@@ -158,19 +159,19 @@ def test_a_write_that_the_run_may_not_make_keeps_all_from_being_made(world: Worl
     before = world.writes()
     for write in BAD.values():
         with pytest.raises((PublishError, UsageError)):
-            publish(world, AddComment(world.issue, "Harmless"), write(world.issue, other))
+            publish(world, Write("comment", world.issue, "Harmless"), write(world.issue, other))
     for fields in FORGED:
         with pytest.raises((PublishError, UsageError)):
             outcome = triaged(world, **fields)
-            publish(world, AddComment(world.issue, "Hello"), outcome=outcome, repository=REPO)
+            publish(world, Write("comment", world.issue, "Hello"), outcome=outcome, repository=REPO)
     assert world.writes() == before
 
 
 def test_a_secret_in_a_text_keeps_all_from_being_made(world: World, other: int) -> None:
     before = world.writes()
     with pytest.raises(GateError, match="credential"):
-        publish(world, AddComment(world.issue, f"Use {KEY}"))
-    writes = (AddComment(world.issue, "Harmless"), AddComment(other, f"Use {KEY}"))
+        publish(world, Write("comment", world.issue, f"Use {KEY}"))
+    writes = (Write("comment", world.issue, "Harmless"), Write("comment", other, f"Use {KEY}"))
     with pytest.raises(GateError, match="credential"):
         publish(world, *writes, outcome=triaged(world, other))
     assert world.writes() == before
@@ -178,9 +179,9 @@ def test_a_secret_in_a_text_keeps_all_from_being_made(world: World, other: int) 
 
 def test_more_than_the_task_allows(world: World) -> None:
     with pytest.raises(PublishError, match="2 writes of the kind `comment`"):
-        publish(world, *(AddComment(world.issue, f"Hello {n}") for n in range(3)))
+        publish(world, *(Write("comment", world.issue, f"Hello {n}") for n in range(3)))
     with pytest.raises(UsageError, match="1,000, and 1 to 200 are allowed"):
-        publish(world, *(AddComment(world.issue, f"Hello {n}") for n in range(1_000)))
+        publish(world, *(Write("comment", world.issue, f"Hello {n}") for n in range(1_000)))
     assert words(world) == []
 
 
@@ -189,7 +190,9 @@ def test_a_branch_of_the_attackers_brings_no_other_task(world: World) -> None:
     sha = world.forge.commit(REPO, {".github/agent/keeper.md": loose}, branch="topic")
     outcome = triaged(world, base_ref="topic")
     with pytest.raises(PublishError, match="not one of those that may be set"):
-        publish(world, AddLabel(world.issue, "anything"), outcome=replace(outcome, base_sha=sha))
+        publish(
+            world, Write("add_label", world.issue, label="anything"), outcome=replace(outcome, base_sha=sha)
+        )
 
 
 CHANGES: list[Callable[[dict[str, Any]], object]] = [
@@ -209,8 +212,8 @@ CHANGES: list[Callable[[dict[str, Any]], object]] = [
 def test_a_file_that_is_not_as_the_schema_says_is_no_bundle(
     change: Callable[[dict[str, Any]], object],
 ) -> None:
-    data = json.loads(json.dumps(asdict(Writes((AddComment(1, "Hello"),)))))
-    assert parse_writes(json.dumps(data).encode()).writes == (AddComment(1, "Hello"),)
+    data = json.loads(json.dumps(asdict(Writes((Write("comment", 1, "Hello"),)))))
+    assert parse_writes(json.dumps(data).encode()).writes == (Write("comment", 1, "Hello"),)
     change(data)
     with pytest.raises(UsageError, match=r"writes\.json is not a valid list of writes"):
         parse_writes(json.dumps(data).encode())
@@ -219,7 +222,7 @@ def test_a_file_that_is_not_as_the_schema_says_is_no_bundle(
 def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World) -> None:
     world.forge.commit(REPO, {"README.md": "Bye\n"}, branch="topic")
     number = world.open("topic")
-    published = publish(world, CloseThread(number), outcome=triaged(world, number))
+    published = publish(world, Write("close", number), outcome=triaged(world, number))
     assert published.withheld == (
         f"close #{number} as not planned: it is not the kind of thread that the bundle says",
     )
@@ -228,7 +231,7 @@ def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World) -> No
 
 def test_a_run_that_failed_writes_nothing_and_that_is_said(world: World) -> None:
     outcome = replace(triaged(world), status=Status.FAILED)
-    published = publish(world, AddComment(world.issue, "Hello"), outcome=outcome)
+    published = publish(world, Write("comment", world.issue, "Hello"), outcome=outcome)
     assert published.withheld == (f"comment on #{world.issue}: the run failed",)
     assert words(world) == []
 
@@ -237,7 +240,7 @@ def test_what_github_did_not_take_is_an_error_and_the_rest_is_made_by_publishing
     world: World, other: int
 ) -> None:
     bundle = bundled(
-        world, triaged(world, other), AddComment(world.issue, "Hello"), AddComment(other, "Hello")
+        world, triaged(world, other), Write("comment", world.issue, "Hello"), Write("comment", other, "Hello")
     )
     world.forge.fail_next("POST", f"/issues/{world.issue}/comments", status=403)
     with pytest.raises(PublishError, match="Publishing the bundle again makes what is missing"):
@@ -264,16 +267,16 @@ def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) 
     assert trigger is not None
     request = replace(outcome.request, trigger=replace(trigger, at=now()))
     outcome = replace(outcome, request=request, status=Status.NO_CHANGE, files=())
-    write = AddReply(number, comment, "Since it is one line.")
+    write = Write("reply", number, comment_id=comment, body="Since it is one line.")
     for _ in range(2):
-        publish(world, write, AddReply(number, comment + 999, "Hello"), outcome=outcome)
+        publish(world, write, Write("reply", number, comment_id=comment + 999, body="Hello"), outcome=outcome)
     said = [remark["body"] for remark in world.api(f"/pulls/{number}/comments")]
     assert len(said) == 2
     assert said[1].startswith("Since it is one line.")
 
 
 def test_a_lower_cap_of_the_tasks_file_counts_now(world: World) -> None:
-    bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
+    bundle = bundled(world, triaged(world), Write("comment", world.issue, "Hello"))
     world.forge.commit(REPO, {".github/agent/keeper.md": TASK.replace("comment: 2", "comment: 0")})
     with pytest.raises(PublishError, match="no write of the kind `comment`"):
         world.publish(bundle)
@@ -281,19 +284,19 @@ def test_a_lower_cap_of_the_tasks_file_counts_now(world: World) -> None:
 
 def test_what_this_bot_opened_is_no_thread_of_a_tasks(world: World) -> None:
     own = world.github().create_issue(REPO, title="Maintenance", body="").number
-    published = publish(world, EditThread(own, "Mine"), outcome=triaged(world, own))
+    published = publish(world, Write("edit", own, title="Mine"), outcome=triaged(world, own))
     assert "opened by this bot" in published.withheld[0]
 
 
 def test_more_threads_than_the_task_is_shown(world: World) -> None:
     outcome = triaged(world, *range(100, 130))
     with pytest.raises(PublishError, match="is shown 30 threads"):
-        publish(world, AddComment(world.issue, "Hello"), outcome=outcome)
+        publish(world, Write("comment", world.issue, "Hello"), outcome=outcome)
 
 
 @pytest.mark.slow
 def test_a_mark_that_somebody_copied_is_not_ours(world: World) -> None:
-    bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
+    bundle = bundled(world, triaged(world), Write("comment", world.issue, "Hello"))
     world.publish(bundle, dry_run=True)
     [ours] = re.findall(r"<!-- slash-agent write .*-->", "".join(world.said))
     world.forge.comment(REPO, world.issue, "bob", marked("Hello", ours), at="2026-01-01T00:00:00Z")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.contracts.writes import AddLabel, Writes
+from bot.contracts.writes import Write, Writes
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle, write_bundle
 from slash_forge.bundled import MAINTAINER, REPORTER
@@ -178,7 +178,7 @@ def test_the_bundle_of_an_earlier_attempt_is_taken_with_its_proposed_writes(stag
     event = stage.ask("/agent fix this")
     _, run, _ = act(stage, fix_steps(), event)
     bundle, patch = read_bundle(stage.bundle), (stage.bundle / "changes.patch").read_bytes()
-    writes = Writes((AddLabel(1, "bug"),))
+    writes = Writes((Write("add_label", 1, label="bug"),))
     write_bundle(Bundle(stage.bundle, bundle.outcome, bundle.patch, writes=writes))
     stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-run-0-2-5fd0f6fb", bundle_files(stage))
     shutil.rmtree(stage.bundle)
