@@ -81,14 +81,13 @@ class ReviewThread:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One annotation of a check run on a file. `level` is GitHub's: notice, warning or failure. `title` is set
-    only on annotations that the bot writes; GitHub's title is part of the message."""
+    """One annotation of a check run on a file. `level` is GitHub's: notice, warning or failure. Its title is part of
+    the message."""
 
     path: str
     line: int
     level: str
     message: str
-    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,7 @@ _WANTED_OF_A_LIST = {"actions": "read"}
 _WANTED = {"actions": "write", "checks": "write", "statuses": "read"}
 _FOR = {
     "actions": "`stop`, logs, bundles, runs a day",
-    "checks": "failed checks, annotations",
+    "checks": "failed checks, why nothing came of a request",
     "statuses": "what services outside Actions say",
 }
 _RANK = {"read": 1, "write": 2, "admin": 3}

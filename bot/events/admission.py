@@ -232,11 +232,7 @@ def unmet_check(event_request: EventRequest, reason: str, run_url: str = "") -> 
         "head_sha": event_request.head_sha,
         "status": "completed",
         "conclusion": "neutral",
-        "output": {
-            "title": f"Not {result}: {first[0]}"[:255],
-            "summary": summary,
-            "annotations": [],
-        },
+        "output": {"title": f"Not {result}: {first[0]}"[:255], "summary": summary},
     }
 
 

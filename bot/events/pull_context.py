@@ -195,7 +195,6 @@ class _ContextReader:
                 one,
                 path=_clean_path(one.path, cleaner),
                 message=cleaner.text(one.message, MAX_LINE),
-                title="",
             )
             for one in check.annotations[:MAX_ANNOTATIONS]
         )

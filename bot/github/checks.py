@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
 
 from github.CheckRun import CheckRun
 from github.CheckRunAnnotation import CheckRunAnnotation
@@ -16,23 +15,20 @@ from github.PaginatedList import PaginatedList
 
 from bot.contracts.plain_text import printable
 from bot.contracts.pulls import Annotation, FailedCheck, FailedStep
-from bot.github.bodies import fit
 from bot.github.downloads import PIECE, Downloads
 from bot.github.errors import GitHubError
 from bot.github.transport import unchanged
-from bot.github.values import ACTIONS, CheckRunDraft
+from bot.github.values import ACTIONS
 
 FAILED = ("failure", "timed_out", "startup_failure", "action_required")
 _FAILED_STATES = ("failure", "error")
-# Annotations that are read of one check run, and that GitHub takes in one request.
+# Annotations that are read of one check run.
 ANNOTATIONS = 50
 # Failed checks whose annotations and logs are read: the jobs of a failed matrix mostly report the same.
 DETAILED = 3
 # Bytes read of a log; only its last lines are kept.
 LOG_LIMIT = 256 << 20
 _MAX_SUMMARY = 4_000
-_SUMMARY_LIMIT = 65_535
-_MESSAGE_LIMIT = 16_000
 
 _JOB = re.compile(r"/actions/runs/\d+/job/(\d+)")
 
@@ -87,35 +83,17 @@ class Checks(Downloads):
             return (FailedStep("", str(error)),)
 
     def create_check_run(
-        self, repository: str, draft: CheckRunDraft, annotations: Sequence[Annotation]
-    ) -> int:
-        """A completed check run, its annotations sent fifty at a time. Returns its id. Only apps may make one."""
-        create = self._repository(repository).create_check_run
-        check_run = self._parsed(
-            lambda: (
-                create(
-                    draft.name,
-                    draft.head_sha,
-                    external_id=draft.external_id or NotSet,
-                    status="completed",
-                    conclusion=draft.conclusion,
-                    output=_output(draft.title, draft.summary, annotations[:ANNOTATIONS]),
-                ).id
-            )
-        )
-        further = annotations[ANNOTATIONS:]
-        self.add_annotations(
-            repository, check_run, title=draft.title, summary=draft.summary, annotations=further
-        )
-        return check_run
-
-    def add_annotations(
-        self, repository: str, check_run: int, *, title: str, summary: str, annotations: Sequence[Annotation]
+        self, repository: str, *, name: str, head_sha: str, title: str, summary: str, external_id: str
     ) -> None:
-        """Further annotations of a check run of ours, fifty at a time."""
-        edited = CheckRun(self.requester, url=f"/repos/{repository}/check-runs/{check_run}")
-        for start in range(0, len(annotations), ANNOTATIONS):
-            edited.edit(output=_output(title, summary, annotations[start : start + ANNOTATIONS]))
+        """Create a completed, neutral check run. Only apps may make one."""
+        self._repository(repository).create_check_run(
+            name,
+            head_sha,
+            external_id=external_id,
+            status="completed",
+            conclusion="neutral",
+            output={"title": title, "summary": summary},
+        )
 
 
 def app_of(run: CheckRun) -> str:
@@ -146,24 +124,6 @@ def _annotation(one: CheckRunAnnotation) -> Annotation:
         level=one.annotation_level or "",
         message=f"{title}: {message}" if title else message,
     )
-
-
-def _output(title: str, summary: str, annotations: Sequence[Annotation]) -> dict[str, Any]:
-    return {
-        "title": title[:255],
-        "summary": fit(summary, _SUMMARY_LIMIT),
-        "annotations": [
-            {
-                "path": one.path,
-                "start_line": max(one.line, 1),
-                "end_line": max(one.line, 1),
-                "annotation_level": one.level,
-                "message": fit(one.message, _MESSAGE_LIMIT),
-                **({"title": one.title[:255]} if one.title else {}),
-            }
-            for one in annotations
-        ],
-    }
 
 
 LINES = 200

@@ -118,9 +118,6 @@ def _phrase(verb: str, path: str, fields: Mapping[str, Any]) -> str:
         case ["POST", "check-runs"]:
             at = fields["head_sha"][:12]
             return f"report the check {fields['name']!r} on {at} of {repository}: {fields['conclusion']}"
-        case ["PATCH", "check-runs", check_run]:
-            count = len(fields["output"]["annotations"])
-            return f"add {count} annotations to check run {check_run} of {repository}"
         case ["POST", "access_tokens"]:
             return f"request a token of the app for {fields['repositories'][0]}"
         case ["POST", "actions", "runs", run, "cancel"]:
@@ -139,8 +136,7 @@ def _phrase(verb: str, path: str, fields: Mapping[str, Any]) -> str:
 def text_of(fields: Mapping[str, Any]) -> str:
     """Return the text of a write for people; empty for none."""
     if "output" in fields:
-        output = fields["output"]
-        return "\n".join([output["title"], "", output["summary"], *map(_annotation, output["annotations"])])
+        return f"{fields['output']['title']}\n\n{fields['output']['summary']}"
     if "inputs" in fields:
         return "\n".join(f"{name}: {value}" for name, value in fields["inputs"].items())
     if "tree" in fields and "base_tree" in fields:
@@ -161,8 +157,3 @@ def _titled(fields: Mapping[str, Any]) -> str:
 def _lines(comment: Mapping[str, Any]) -> str:
     first = f"{comment['start_line']}-" if "start_line" in comment else ""
     return f"{comment['path']}:{first}{comment['line']} ({comment['side']})"
-
-
-def _annotation(one: Mapping[str, Any]) -> str:
-    title = f"{one['title']}: " if "title" in one else ""
-    return f"{one['path']}:{one['start_line']}: {one['annotation_level']}: {title}{one['message']}"

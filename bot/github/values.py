@@ -72,18 +72,6 @@ class ReviewDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckRunDraft:
-    """A completed check run that is to be made on `head_sha`."""
-
-    name: str
-    head_sha: str
-    conclusion: str
-    title: str
-    summary: str
-    external_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ActionsSettings:
     """`may_open_pulls` is the setting "Allow GitHub Actions to create and approve pull requests"."""
 

@@ -70,7 +70,7 @@ def everywhere(text: str, login: str, when: str) -> dict[str, Any]:
     thread = ReviewThread(3, text, 9, 8, Side.RIGHT, text, (comment,))
     state = ThreadState(5, False, "open", False, (text,), when)
     failure = FailedCheck(
-        text, text, URL, text, (Annotation(text, 1, text, text, text),), (FailedStep(text, text),)
+        text, text, URL, text, (Annotation(text, 1, text, text),), (FailedStep(text, text),)
     )
     return {
         "thread": Thread(7, text, text, login, URL, (comment,), True, (text,)),

@@ -14,12 +14,12 @@ import pytest
 
 import bot
 from bot.contracts.errors import GateError
-from bot.contracts.pulls import Annotation, Side
+from bot.contracts.pulls import Side
 from bot.gate.outbound import OutboundFilter, connect
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
-from bot.github.values import CheckRunDraft, ReviewDraft, TreeEntry
+from bot.github.values import ReviewDraft, TreeEntry
 from tests.support.loopback import Listener, Request, Response
 from tests.support.tables import writers
 
@@ -63,16 +63,7 @@ WRITES: dict[str, dict[str, Any]] = {
     },
     "edit_review": {"number": 1, "review_id": 1, "body": T},
     "dismiss_review": {"number": 1, "review_id": 1, "message": T},
-    "create_check_run": {
-        "draft": CheckRunDraft(T, T, "neutral", T, T, T),
-        "annotations": [Annotation(T, 1, "notice", T)],
-    },
-    "add_annotations": {
-        "check_run": 1,
-        "title": T,
-        "summary": T,
-        "annotations": [Annotation(T, 1, "notice", T, T)],
-    },
+    "create_check_run": {"name": T, "head_sha": T, "title": T, "summary": T, "external_id": T},
     "create_blob": {"content": T},
     "create_tree": {"base_tree": T, "entries": [TreeEntry(T, "100644", T)]},
     "create_commit": {"message": T, "tree": T, "parent": T},

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 import responses
 
 from bot.contracts.pulls import Annotation
-from bot.github.checks import ANNOTATIONS, DETAILED
+from bot.github.checks import DETAILED
 from bot.github.errors import GitHubError
-from bot.github.values import CheckRunDraft
 from tests.github.test_check_logs import LOG
 from tests.support.tables import NAME, REPO, Client, next_page
 
@@ -95,24 +93,3 @@ def test_that_checks_may_not_be_read_is_a_sentence(web: Web, client: Client) -> 
     web.get(CHECKS, status=403, json={"message": "Resource not accessible by integration"})
     with pytest.raises(GitHubError, match=r"does not allow this token to read commits/a{40}/check-runs"):
         client.github.failed_checks(NAME, SHA)
-
-
-@pytest.mark.parametrize("count", [0, 1, ANNOTATIONS, ANNOTATIONS + 1, 130])
-def test_annotations_are_sent_fifty_at_a_time(web: Web, client: Client, count: int) -> None:
-    web.post(f"{REPO}/check-runs", status=201, json={"id": 9})
-    web.patch(f"{REPO}/check-runs/9", json={"id": 9})
-    made = client.github.create_check_run(
-        NAME,
-        CheckRunDraft("review", SHA, "neutral", "t" * 300, "s" * 70_000),
-        [Annotation("a.py", line, "warning", f"m {line}") for line in range(count)],
-    )
-    assert made == 9
-    bodies = [json.loads(call.request.body or b"") for call in web.calls]
-    assert len(bodies) == max(-(-count // ANNOTATIONS), 1)
-    assert (bodies[0]["status"], bodies[0]["conclusion"]) == ("completed", "neutral")
-    sent = [one for body in bodies for one in body["output"]["annotations"]]
-    assert [one["message"] for one in sent] == [f"m {line}" for line in range(count)]
-    assert all(one["start_line"] >= 1 for one in sent)
-    assert all(
-        len(body["output"]["summary"]) <= 65_535 and len(body["output"]["title"]) <= 255 for body in bodies
-    )

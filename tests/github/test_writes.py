@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import responses
 
-from bot.contracts.pulls import Annotation, Side
+from bot.contracts.pulls import Side
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import CheckRunDraft, ReviewDraft, TreeEntry
+from bot.github.values import ReviewDraft, TreeEntry
 from tests.support.tables import ANN, NAME, REPO, TIME, Client, comment, writers
 
 Web = responses.RequestsMock
@@ -117,34 +117,12 @@ CASES = [
     Case(
         "create_check_run",
         lambda h: h.create_check_run(
-            NAME, CheckRunDraft("review", SHA, "neutral", "t", "s"), [Annotation("a.py", 3, "warning", "m")]
+            NAME, name="review", head_sha=SHA, title="t", summary="s", external_id="key"
         ), "POST", "/check-runs",
         {
-            "name": "review", "head_sha": SHA, "status": "completed", "conclusion": "neutral",
-            "output": {
-                "title": "t", "summary": "s",
-                "annotations": [
-                    {"path": "a.py", "start_line": 3, "end_line": 3, "annotation_level": "warning", "message": "m"}
-                ],
-            },
+            "name": "review", "head_sha": SHA, "external_id": "key", "status": "completed", "conclusion": "neutral",
+            "output": {"title": "t", "summary": "s"},
         }, False, {"id": 9}, f"report the check 'review' on {SHA[:12]} of octo/hello: neutral",
-    ),
-    Case(
-        "add_annotations",
-        lambda h: h.add_annotations(
-            NAME, 9, title="t", summary="s", annotations=[Annotation("a.py", 3, "warning", "m", "ruff F401")]
-        ), "PATCH", "/check-runs/9",
-        {
-            "output": {
-                "title": "t", "summary": "s",
-                "annotations": [
-                    {
-                        "path": "a.py", "start_line": 3, "end_line": 3, "annotation_level": "warning",
-                        "message": "m", "title": "ruff F401",
-                    }
-                ],
-            },
-        }, False, {"id": 9}, "add 1 annotations to check run 9 of octo/hello",
     ),
     Case(
         "create_blob",

@@ -28,7 +28,6 @@ from bot.publish.change.commit import CheckedCommit, build_commit, signed
 from bot.publish.change.pull_request import propose
 from bot.publish.change.suggestions import find_suggestions, post_suggestions
 from bot.publish.change.target import Proposal, Target, branch_patterns, find_target
-from bot.publish.check_run import annotate
 from bot.publish.context import PublishContext, check_now, check_open, check_request
 from bot.publish.own_pulls import own_pull
 from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs, Remote
@@ -162,7 +161,6 @@ def _pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit
         notes = post_pushed_comment(context.with_notes(*filter(None, [ci])), current, commit)
     except GitHubError as error:
         notes = (f"The comment on the commit could not be posted: {error}",)
-    notes = (*notes, *annotate(context, commit))
     return PublishResult(url, current.number, current.head_ref, False, commit.sha, notes)
 
 

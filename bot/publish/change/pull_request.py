@@ -24,7 +24,6 @@ from bot.publish.change.target import (
     subject_of,
     task_branch,
 )
-from bot.publish.check_run import annotate
 from bot.publish.context import OpeningRefusedError, PublishContext
 from bot.publish.remote import Refs, read_template
 from bot.publish.result import CancelledAfterPublishing, PublishResult
@@ -35,10 +34,8 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
     """Push to the target's branch, then edit its pull request or open one, unless that was done already."""
     pull, created = target.pull, False
     if target.done and pull is not None:
-        published = _published(pull, target, proposal, created=False)
-        if pull.state == "open":
-            return replace(published, notes=annotate(context, proposal.commit))
-        return replace(published, ended="merged" if pull.merged_at else "closed")
+        ended = "" if pull.state == "open" else "merged" if pull.merged_at else "closed"
+        return replace(_published(pull, target, proposal, created=False), ended=ended)
     check_ci_wait(context)
     _push(context, proposal, target)
     body = _body(context, proposal, target)
@@ -50,7 +47,6 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
             pull, created = _open(context, proposal, target, body)
             review_notes = _ask_review(context, pull) if created else ()
             notes = (*review_notes, *add_labels(context, pull.number, proposal.commit.rules.labels))
-        notes = (*notes, *annotate(context, proposal.commit))
         started = start_workflows(context, proposal.commit.policy, target.branch, foreign=proposal.foreign)
     except KeyboardInterrupt:
         opened = pull

@@ -10,17 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
+from github.CheckRun import CheckRun
 from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.request import Tier
 from bot.contracts.threads import Account
 from bot.events.admission import tier_of
 from bot.github.accounts import account
+from bot.github.checks import app_of
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.transport import stamp
-from bot.github.values import ReviewCommentData
-from bot.publish.check_run import is_by_us
+from bot.github.values import ACTIONS, ReviewCommentData
 from bot.publish.markdown import unescaped
 from bot.publish.thread.markers import mark, marked, own_fields
 from bot.publish.thread.own_comments import own_comments
@@ -174,7 +175,7 @@ def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
     return ReviewMemory(head, left, history.findings)
 
 
-def empty_review_key(number: int, head_sha: str) -> str:
+def _empty_review_key(number: int, head_sha: str) -> str:
     """Return the `external_id` of our check run that marks this head as reviewed. A job of Actions, whose name a
     workflow chooses, cannot have it."""
     return f"slash-agent-reviewed:{number}:{head_sha}"
@@ -182,10 +183,36 @@ def empty_review_key(number: int, head_sha: str) -> str:
 
 def has_empty_review(github: GitHub, repository: str, number: int, head_sha: str) -> bool:
     """Whether the commit has the check run of a review without findings. Raises `GitHubError`."""
+    key = _empty_review_key(number, head_sha)
     runs = github.check_runs(repository, head_sha, CHECK)
-    return any(
-        one.external_id == empty_review_key(number, head_sha) and is_by_us(one, github.me()) for one in runs
-    )
+    return any(one.external_id == key and is_by_us(one, github.me()) for one in runs)
+
+
+def post_empty_review(github: GitHub, repository: str, number: int, head_sha: str) -> tuple[str, ...]:
+    """Mark the head as reviewed with a check run, unless it has one or the token may not create any: the next review
+    begins there. It is neutral, since branch protection may require a check by name. Returns soft failures."""
+    try:
+        if not has_empty_review(github, repository, number, head_sha):
+            github.create_check_run(
+                repository,
+                name=CHECK,
+                head_sha=head_sha,
+                title="No new findings",
+                summary="The next review looks only at what is new since this commit.",
+                external_id=_empty_review_key(number, head_sha),
+            )
+    except GitHubError as error:
+        return () if error.status in (403, 404) else (f"The check run could not be made: {error}",)
+    return ()
+
+
+def is_by_us(run: CheckRun, me: Account | None) -> bool:
+    """Whether our app created it. A person's token cannot create any, so the workflow's own token did. If our app is
+    unknown, none counts as ours, which at worst creates a second one."""
+    app = app_of(run)
+    if me is None or not app:
+        return False
+    return app == ACTIONS if me.kind != "Bot" else f"{app}[bot]".casefold() == me.login.casefold()
 
 
 def _nearest_trace(github: GitHub, repository: str, number: int, known: str, *, is_enough: bool) -> str:

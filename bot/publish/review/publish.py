@@ -23,16 +23,14 @@ from bot.policy.protected import ProtectedFiles
 from bot.policy.publishing import ReviewPolicy
 from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import figures
-from bot.publish.check_run import CheckReport, post_check_run
 from bot.publish.context import PublishContext, check_now, check_request, make_bare
 from bot.publish.remote import read_base_file
 from bot.publish.review.endings import apply_endings, decide
 from bot.publish.review.posted_reviews import (
-    CHECK,
     REVIEWED,
     ReviewHistory,
     body_entry,
-    empty_review_key,
+    post_empty_review,
     read_history,
     review_mark,
 )
@@ -207,13 +205,10 @@ def report_no_findings(
 
 
 def _post_empty_review(context: PublishContext) -> tuple[str, ...]:
-    """Mark the head as reviewed with a check run, if the token may create one: the next review begins there."""
-    number, head = _pull(context).number, _review(context).head_sha
     if not _is_finished(context):
         return ()
-    summary = "The next review looks only at what is new since this commit."
-    check = CheckReport(CHECK, head, "No new findings", summary, key=empty_review_key(number, head))
-    return post_check_run(context.github, context.repository, check)
+    number, head = _pull(context).number, _review(context).head_sha
+    return post_empty_review(context.github, context.repository, number, head)
 
 
 @dataclass(frozen=True, slots=True)
