@@ -33,7 +33,6 @@ class PullRequest:
     head_repository: str
     base_ref: str
     base_sha: str
-    maintainer_can_modify: bool = False
     changed_files: int = 0
     conflicting: bool = False
     updated_at: str = ""

@@ -131,7 +131,6 @@ def _pull(pull: PullObject) -> PullRequest:
         head_repository=_name(pull.head),
         base_ref=pull.base.ref,
         base_sha=pull.base.sha,
-        maintainer_can_modify=bool(pull.maintainer_can_modify),
         changed_files=pull.changed_files or 0,
         conflicting=pull.mergeable is False,
         updated_at=stamp(pull.updated_at),

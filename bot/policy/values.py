@@ -139,7 +139,7 @@ class Policy:
     diagnostics: DiagnosticsPolicy = key(DiagnosticsPolicy(), "Language servers and checkers.")
     pull_request: PullRequestPolicy = key(PullRequestPolicy(), "How pull requests are made.")
     push_to_head: bool = key(False, "Put a fix on a pull request onto its own branch, fast-forward only.")
-    forks: Literal["suggestions", "pull_request", "push"] = key(
+    forks: Literal["suggestions", "pull_request"] = key(
         "suggestions", "What a fix on a fork's pull request becomes."
     )
     dispatch: Annotated[tuple[Annotated[str, _WORKFLOW], ...], Field(max_length=10), ONCE] = key(

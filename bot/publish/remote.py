@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,11 +87,6 @@ class Remote:
         if parents != [expected] or branch in never or branch_ref(branch) != f"{_HEADS}{branch}":
             raise PublishError(f"The bot must not push to {branch!r}. Nothing was pushed.")
         self._set(sha, branch, expected)
-
-    def of(self, repository: str, other: str) -> Remote:
-        """Return the remote of `other` on the same server. `repository` is the name of this one."""
-        server = self.url.removesuffix("/").removesuffix(".git").removesuffix(f"/{repository}")
-        return replace(self, url=f"{server}/{other}.git")
 
     def _set(self, sha: str, branch: str, expected: str) -> None:
         ref = f"{_HEADS}{branch}"

@@ -46,7 +46,7 @@ setup:
 bring: [.venv, ./web/node_modules/]
 pull_request: {keyword: Refs, draft: false, sign_off: true, signed: true}
 push_to_head: true
-forks: push
+forks: pull_request
 dispatch: [ci.yml]
 thread_author: [review, explain]
 review: {on: [opened], drafts: true, max_findings: 5, request_changes: true}
@@ -72,7 +72,7 @@ def test_a_whole_file_is_read() -> None:
     assert (policy.history, policy.on_deny) == ("full", "stop")
     assert policy.budget == Budget(usd=3, turns=60, runs_a_day=40)
     assert policy.pull_request == PullRequestPolicy("Refs", draft=False, sign_off=True, signed=True)
-    assert (policy.push_to_head, policy.forks, policy.dispatch) == (True, "push", ("ci.yml",))
+    assert (policy.push_to_head, policy.forks, policy.dispatch) == (True, "pull_request", ("ci.yml",))
     assert policy.thread_author == {"review", "explain"}
     assert policy.review == ReviewPolicy(frozenset({"opened"}), True, 5, request_changes=True)
     assert policy.triggers.labels == {"agent-fix": "fix", "needs review": "review"}

@@ -27,7 +27,7 @@ def theirs(world: World, branch: str = "topic", **files: str) -> int:
 
 
 def forked(world: World, **files: str) -> int:
-    """Bob's pull request from his fork, which lets maintainers edit it."""
+    """Bob's pull request from his fork."""
     fork = world.forge.fork(REPO, "bob")
     world.forge.commit(fork, {"notes.md": "bob's\n", **files}, branch="topic", author="bob")
     return world.open("bob:topic", "bob")
@@ -142,38 +142,43 @@ def test_rules_are_the_base_branchs_as_it_is_now(world: World) -> None:
 
 
 PULL = PullRequest(
-    9, PullState.OPEN, False, False, "bob", 5, "b" * 40, "topic", REPO, "main", "a" * 40,
-    maintainer_can_modify=True,
+    9, PullState.OPEN, False, False, "bob", 5, "b" * 40, "topic", REPO, "main", "a" * 40
 )  # fmt: skip
 FORK = replace(PULL, head_repository="bob/hello")
 PLAIN = Policy("agent.yml")
-LENT, HERE = replace(PLAIN, forks="push"), replace(PLAIN, push_to_head=True)
+HERE = replace(PLAIN, push_to_head=True)
 
 
 @pytest.mark.parametrize(
-    ("pull", "state", "policy", "push_to", "base", "note"),
+    ("pull", "state", "policy", "onto_head", "base", "note"),
     [
-        (PULL, "", PLAIN, "", "topic", "Merging this adds its commit to #9."),
-        (PULL, "", HERE, REPO, "main", ""),
-        (PULL, "ours", PLAIN, REPO, "main", ""),
-        (PULL, "moved", HERE, "", "topic", "this was made without its latest commits."),
-        (PULL, "ours moved", PLAIN, "", "topic", "this was made without its latest commits."),
-        (replace(PULL, head_ref="trunk"), "", HERE, "", "trunk", "Merging"),  # the default branch
-        (replace(PULL, head_ref="main"), "ours", HERE, "", "main", "Merging"),  # the base of the pull request
-        (FORK, "fork", PLAIN, "", "main", "the commits of #9 by bob from bob/hello"),
-        (FORK, "fork", LENT, "bob/hello", "main", ""),
-        (FORK, "fork moved", LENT, "", "main", "this was made without its latest commits."),
-        (replace(FORK, maintainer_can_modify=False), "fork", LENT, "", "main", "from bob/hello"),
-        (replace(FORK, head_repository=""), "fork", LENT, "", "main", "from the deleted fork of bob"),
+        (PULL, "", PLAIN, False, "topic", "Merging this adds its commit to #9."),
+        (PULL, "", HERE, True, "main", ""),
+        (PULL, "ours", PLAIN, True, "main", ""),
+        (PULL, "moved", HERE, False, "topic", "this was made without its latest commits."),
+        (PULL, "ours moved", PLAIN, False, "topic", "this was made without its latest commits."),
+        (replace(PULL, head_ref="trunk"), "", HERE, False, "trunk", "Merging"),  # the default branch
+        (
+            replace(PULL, head_ref="main"),
+            "ours",
+            HERE,
+            False,
+            "main",
+            "Merging",
+        ),  # the base of the pull request
+        (FORK, "fork", PLAIN, False, "main", "the commits of #9 by bob from bob/hello"),
+        (FORK, "fork", HERE, False, "main", "the commits of #9 by bob from bob/hello"),
+        (FORK, "fork moved", PLAIN, False, "main", "this was made without its latest commits."),
+        (replace(FORK, head_repository=""), "fork", PLAIN, False, "main", "from the deleted fork of bob"),
     ],
 )
 def test_where_a_change_goes(
-    pull: PullRequest, state: str, policy: Policy, push_to: str, base: str, note: str
+    pull: PullRequest, state: str, policy: Policy, onto_head: bool, base: str, note: str
 ) -> None:
     head = PullHeadState(pull, "fork" in state, "ours" in state, "moved" in state)
-    route = choose_route(head, policy, REPO, "trunk")
-    assert (route.push_to, route.base) == (push_to, base)
-    assert note in route.note and bool(route.note) is not bool(push_to)
+    route = choose_route(head, policy, "trunk")
+    assert (route.onto_head, route.base) == (onto_head, base)
+    assert note in route.note and bool(route.note) is not onto_head
 
 
 # Our own
@@ -305,21 +310,6 @@ def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(wor
     assert world.publish(bundle).created
 
 
-@pytest.mark.slow
-def test_a_forks_branch_is_pushed_to_where_policy_and_its_author_allow(world: World) -> None:
-    set_policy(world, "{forks: push, pull_request: {ci: start}}\n")
-    number = forked(world)
-    bundle = bundle_on(world, number)
-    published = world.publish(bundle, token=world.forge.token("ann"))
-    assert world.branches("bob/hello")["topic"] == published.commit
-    assert parent(world, published.commit) == world.base_sha
-    assert len(world.pulls()) == 1
-    assert published.pr_number == number
-    before = (world.branches("bob/hello"), world.comments(number))
-    world.publish(bundle, token=world.forge.token("ann"))
-    assert (world.branches("bob/hello"), world.comments(number)) == before
-
-
 # A bundle that somebody changed
 
 
@@ -331,21 +321,11 @@ def changed(bundle: Bundle, **fields: Any) -> Bundle:
 
 
 def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None:
-    """That the head is a branch of ours, here, lent by its author: GitHub is asked."""
-    set_policy(world, "{forks: push, pull_request: {ci: start}}\n")
+    """That the head is a branch of ours, here: GitHub is asked."""
+    set_policy(world, "{push_to_head: true, pull_request: {ci: start}}\n")
     number = forked(world)
     bundle = bundle_on(world, number)
-    hub = world.github(world.forge.token("bob"))
-    change = {"maintainer_can_modify": False}
-    hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input=change)
-    lie = changed(
-        bundle,
-        head_repository=REPO,
-        head_ref="main",
-        maintainer_can_modify=True,
-        author="ann",
-        author_id=world.ann,
-    )
+    lie = changed(bundle, head_repository=REPO, head_ref="main", author="ann", author_id=world.ann)
     main = world.branches()["main"]
     with pytest.raises(PublishError, match="name its commit"):
         world.publish(lie, token=world.forge.token("ann"))
@@ -391,5 +371,5 @@ def test_a_dry_run_says_what_would_be_pushed(world: World) -> None:
     before = (world.branches(), world.writes())
     world.publish(bundle, dry_run=True)
     assert (world.branches(), world.writes()) == before
-    assert world.said[0] == f"would push: put one commit on topic of {REPO}, the head of #{number}"
+    assert world.said[0] == f"would push: put one commit on topic, the head of #{number}"
     assert world.said[1].startswith(f"would comment on {REPO}#{number}:")

@@ -30,7 +30,7 @@ from bot.publish.change.suggestions import find_suggestions, post_suggestions
 from bot.publish.change.target import Proposal, Target, branch_patterns, find_target
 from bot.publish.context import PublishContext, check_now, check_open, check_request
 from bot.publish.own_pulls import own_pull
-from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs, Remote
+from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import put_result
 from bot.publish.thread.markers import PUSHED, ThreadRef
@@ -61,21 +61,16 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     if moved and context.github.contains(context.repository, current.head_sha, commit.sha):
         return _pushed(context, current, commit)
     head = PullHeadState(current, fork, _is_own(context, current), moved)
-    way = choose_route(head, commit.policy, context.repository, refs.default)
-    if way.push_to:
+    way = choose_route(head, commit.policy, refs.default)
+    if way.onto_head:
         check_open(current)
         try:
-            return _push_onto(context, head, way.push_to, commit, refs)
-        except BranchMovedError:
-            raise
-        except PublishError as error:
-            if not head.fork and (head.ours or not isinstance(error, ProtectedBranchError)):
+            return _push_onto(context, head, commit, refs)
+        except ProtectedBranchError as error:
+            if head.ours:
                 raise
-            # The fork's owner may have revoked the permission, and GITHUB_TOKEN never has it; or a rule of this
-            # repository protects the branch.
-            context = context.with_notes(f"The commit could not be pushed to {way.push_to}: {error}")
-            policy = replace(commit.policy, forks="suggestions", push_to_head=False)
-            way = choose_route(head, policy, context.repository, refs.default)
+            context = context.with_notes(f"The commit could not be pushed to {current.head_ref}: {error}")
+            way = choose_route(head, replace(commit.policy, push_to_head=False), refs.default)
     never = frozenset({refs.default, current.base_ref, way.base})
     proposal = Proposal(commit, name, way.base, refs, never, fork)
     target = find_target(context, proposal)
@@ -135,20 +130,20 @@ def _is_own(context: PublishContext, current: PullRequest) -> bool:
 
 
 def _push_onto(
-    context: PublishContext, head: PullHeadState, push_to: str, commit: CheckedCommit, refs: Refs
+    context: PublishContext, head: PullHeadState, commit: CheckedCommit, refs: Refs
 ) -> PublishResult:
     check_ci_wait(context)
     current = head.current
-    never = frozenset() if head.fork else frozenset({refs.default, current.base_ref})
     if context.github.dry_run is not None:
         context.github.requester.record(
-            f"push: put one commit on {current.head_ref} of {push_to}, the head of {head.mention}"
+            f"push: put one commit on {current.head_ref}, the head of {head.mention}"
         )
     else:
-        remote: Remote = context.remote.of(context.repository, push_to)
-        remote.push_onto(commit.sha, current.head_ref, expected=context.outcome.base_sha, never=never)
+        never = frozenset({refs.default, current.base_ref})
+        expected = context.outcome.base_sha
+        context.remote.push_onto(commit.sha, current.head_ref, expected=expected, never=never)
     published = _pushed(context, current, commit)
-    started = start_workflows(context, commit.policy, current.head_ref, foreign=head.fork)
+    started = start_workflows(context, commit.policy, current.head_ref, foreign=False)
     return replace(published, notes=(*published.notes, *started))
 
 
@@ -157,7 +152,7 @@ def _pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit
     url = f"{context.web}/pull/{current.number}"
     notes: tuple[str, ...] = ()
     try:
-        ci = ci_note(context, commit.policy, foreign=current.from_fork(context.repository))
+        ci = ci_note(context, commit.policy, foreign=False)
         notes = post_pushed_comment(context.with_notes(*filter(None, [ci])), current, commit)
     except GitHubError as error:
         notes = (f"The comment on the commit could not be posted: {error}",)
@@ -202,36 +197,28 @@ class PullHeadState:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`push_to` is the repository whose branch `head_ref` receives the commit; if it is empty, a pull request of our
-    own onto `base` does. `note` is for the readers of that pull request."""
+    """The change goes onto the head, or else into a pull request of our own onto `base`, for whose readers `note`
+    is."""
 
-    push_to: str
+    onto_head: bool
     base: str
     note: str = ""
 
 
-def choose_route(head: PullHeadState, policy: Policy, repository: str, default_branch: str) -> Route:
+def choose_route(head: PullHeadState, policy: Policy, default_branch: str) -> Route:
     """Choose the route of a change to `head`."""
     current = head.current
-    people = {default_branch, current.base_ref}
     if head.fork:
-        if (
-            policy.forks == "push"
-            and current.maintainer_can_modify
-            and current.head_repository
-            and not head.moved
-        ):
-            return Route(current.head_repository, current.base_ref)
         whose = current.head_repository or f"the deleted fork of {current.author}"
         note = (
             f"This holds the commits of {head.mention} by {current.author} from {whose}, "
             "and one of the bot's on top."
         )
-        return Route("", current.base_ref, f"{note}{_moved(head)}")
-    may_push = (head.ours or policy.push_to_head) and current.head_ref not in people
-    if may_push and not head.moved:
-        return Route(repository, current.base_ref)
-    return Route("", current.head_ref, f"Merging this adds its commit to {head.mention}.{_moved(head)}")
+        return Route(False, current.base_ref, f"{note}{_moved(head)}")
+    may_push = head.ours or policy.push_to_head
+    if may_push and not head.moved and current.head_ref not in (default_branch, current.base_ref):
+        return Route(True, current.base_ref)
+    return Route(False, current.head_ref, f"Merging this adds its commit to {head.mention}.{_moved(head)}")
 
 
 def no_suggestions(head: PullHeadState) -> str:
