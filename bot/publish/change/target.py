@@ -6,7 +6,7 @@ nobody else has committed to it. Otherwise a new branch is used, with `-2`, `-3`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
@@ -24,16 +24,6 @@ from bot.publish.remote import PREFIX, Refs
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 
 _MOST_BRANCHES = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An open pull request of ours for this thread. `untouched`: nobody else has committed to it. `followed`: the
-    commit to publish is on the branch already, with later ones on top."""
-
-    own: OwnPull
-    untouched: bool
-    followed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,41 +49,19 @@ def branch_patterns(number: int | None, name: str) -> tuple[str, ...]:
     return (start, f"{start}-*", f"{start}/*")
 
 
-def choose_target(
-    name: str,
-    commit: str,
-    heads: Mapping[str, str],
-    candidates: Sequence[Candidate],
-    *,
-    never: frozenset[str] = frozenset(),
-    is_same: Callable[[str], bool] = lambda tip: False,
-) -> Target:
-    """Choose a branch. `name` is the preferred one, `heads` are the server's branches, `never` those that people work
-    on. `is_same`: a commit that is there has the same tree and parent, so that nothing is pushed. Raises `PublishError`
-    if all names exist.
-    """
-    for one in candidates:
-        pull = one.own.pull
-        tip = heads.get(pull.head_branch, "")
-        if tip == commit == one.own.recorded or one.followed:
-            return Target(pull.head_branch, tip, pull, done=True)
-    for one in candidates:
-        if one.untouched:
-            pull = one.own.pull
-            tip = heads[pull.head_branch]
-            return Target(pull.head_branch, tip, pull, done=is_same(tip))
-    left_alone = tuple(one.own.pull.number for one in candidates)
-    occupied = never | {one.own.pull.head_branch for one in candidates}
-    # A branch with this very commit is our own, from a run that could not open its pull request. A branch below a name
-    # takes the name too, and so does another case in a clone on macOS or Windows.
-    occupied |= {"/".join(head.casefold().split("/")[:2]) for head, tip in heads.items() if tip != commit}
-    for number in range(1, _MOST_BRANCHES + 1):
-        numbered = name if number == 1 else f"{name}-{number}"
-        if numbered not in occupied:
-            return Target(numbered, heads.get(numbered, ""), left_alone=left_alone)
-    raise PublishError(
-        f"{name} and {_MOST_BRANCHES} numbered names beside it are taken: delete some of them."
-    )
+def free_branch(name: str, commit: str, heads: Mapping[str, str], occupied: Set[str]) -> str:
+    """Return `name`, or the first numbered one beside it that neither `occupied` nor the server's `heads` have. A
+    branch with this very commit is our own, from a run that could not open its pull request. Raises `PublishError` if
+    all names exist."""
+    # A branch below a name takes the name too, and so does another case in a clone on macOS or Windows.
+    taken = {"/".join(head.casefold().split("/")[:2]) for head, tip in heads.items() if tip != commit}
+    numbered = (name, *(f"{name}-{number}" for number in range(2, _MOST_BRANCHES + 1)))
+    free = next((one for one in numbered if one not in taken | occupied), None)
+    if free is None:
+        raise PublishError(
+            f"{name} and {_MOST_BRANCHES} numbered names beside it are taken: delete some of them."
+        )
+    return free
 
 
 _MOST_PULLS = 300
@@ -103,16 +71,6 @@ def task_branch(task: str) -> str:
     """Return the branch of a task. Raises `UsageError` for an invalid name."""
     path_of(task)
     return f"{PREFIX}task-{task}"
-
-
-def check_sole_pull(context: PublishContext, target: Target) -> None:
-    """Raise `PublishError` if people have committed to the task's open pull request."""
-    if context.request.task and target.left_alone and not target.done:
-        others = ", ".join(f"#{number}" for number in target.left_alone)
-        raise PublishError(
-            f"People have committed to {others}, the pull request of the task {context.request.task}: there is one "
-            "at a time, so nothing was pushed."
-        )
 
 
 def task_pulls(context: PublishContext) -> list[OwnPull]:
@@ -176,31 +134,43 @@ class Proposal:
 
 def find_target(context: PublishContext, proposal: Proposal) -> Target:
     """Choose the target by our own pull requests on GitHub. One that this bundle was published in counts in any state:
-    it may be merged or closed by now, and its branch deleted."""
+    it may be merged or closed by now, and its branch deleted. Raises `PublishError` if all names exist, or if people
+    have committed to the task's open pull request."""
     heads = {branch: sha for branch, sha in proposal.refs.heads.items() if branch not in proposal.never}
     owned = _own_pulls(context, sorted(heads, key=len))
-    candidates = [
-        _candidate(context, proposal, own, heads[own.pull.head_branch])
-        for own in owned
-        if own.pull.state == "open" and own.pull.base_branch == proposal.base
-    ]
-    target = choose_target(
-        proposal.name,
-        proposal.commit.sha,
-        heads,
-        candidates,
-        never=proposal.never,
-        is_same=lambda tip: bool(context.request.task) and same_change(context, tip, proposal.commit.sha),
-    )
-    if target.branch not in heads:
-        owned += _own_pulls(context, [target.branch])
+    if (done := _published(owned, proposal.commit)) is not None:
+        return done
+    left_alone = []
     for own in owned:
-        pull, published_here = own.pull, own.fields.get("change", own.recorded) == proposal.commit.change
-        # GitHub gives a pull request another base if its own is deleted.
-        if published_here and (pull.state != "open" or pull.base_branch != proposal.base):
-            return Target(pull.head_branch, pull.head_sha, pull, done=True)
-    check_sole_pull(context, target)
-    return target
+        pull, sha = own.pull, proposal.commit.sha
+        if pull.state != "open" or pull.base_branch != proposal.base:
+            continue
+        tip = heads[pull.head_branch]
+        if tip in (own.recorded, sha) or is_untouched(
+            context.github, context.repository, own, proposal.commit.policy.identity, tip
+        ):
+            is_same = bool(context.request.task) and same_change(context, tip, sha)
+            return Target(pull.head_branch, tip, pull, done=is_same)
+        left_alone.append(pull)
+    occupied = proposal.never | {pull.head_branch for pull in left_alone}
+    branch = free_branch(proposal.name, proposal.commit.sha, heads, occupied)
+    if branch not in heads and (done := _published(_own_pulls(context, [branch]), proposal.commit)):
+        return done
+    if context.request.task and left_alone:
+        others = ", ".join(f"#{pull.number}" for pull in left_alone)
+        raise PublishError(
+            f"People have committed to {others}, the pull request of the task {context.request.task}: there is one "
+            "at a time, so nothing was pushed."
+        )
+    return Target(branch, heads.get(branch, ""), left_alone=tuple(pull.number for pull in left_alone))
+
+
+def _published(owned: Iterable[OwnPull], commit: CheckedCommit) -> Target | None:
+    """Return the pull request that this change was published in; `None` if there is none."""
+    for own in owned:
+        if own.fields.get("change", own.recorded) == commit.change:
+            return Target(own.pull.head_branch, own.pull.head_sha, own.pull, done=True)
+    return None
 
 
 def _own_pulls(context: PublishContext, branches: Sequence[str]) -> list[OwnPull]:
@@ -211,18 +181,6 @@ def _own_pulls(context: PublishContext, branches: Sequence[str]) -> list[OwnPull
     )
     owned = (own_pull(pull, *context.accounts) for pull in pulls)
     return [own for own in owned if own and {name: own.fields.get(name, "") for name in wanted} == wanted]
-
-
-def _candidate(context: PublishContext, proposal: Proposal, own: OwnPull, tip: str) -> Candidate:
-    """`tip` is the branch's commit, which git reports."""
-    github, sha = context.github, proposal.commit.sha
-    known = tip in (own.recorded, sha)
-    identity = proposal.commit.policy.identity
-    return Candidate(
-        own,
-        untouched=known or is_untouched(github, context.repository, own, identity, tip),
-        followed=not known and github.contains(context.repository, own.pull.head_branch, sha),
-    )
 
 
 def subject_of(context: PublishContext) -> dict[str, str]:

@@ -128,14 +128,6 @@ class ProgressWriter:
         comment = find_comment(github, self._thread_ref, PROGRESS)
         return comment.data.id if comment else None
 
-    def _only_one(self, github: GitHub, created_id: int) -> int:
-        """`created_id`, or the id of an earlier comment by a run of the same event: then ours is deleted."""
-        first = self._find_comment(github)
-        if first is None or first >= created_id:
-            return created_id
-        github.delete_comment(self._thread_ref.repository, created_id)
-        return first
-
     def _next(self, not_before: float) -> ProgressState | None:
         """Wait for the newest state and the interval; return `None` if closed and nothing is pending."""
         with self._changed:
@@ -150,8 +142,6 @@ class ProgressWriter:
         fields = {**(OVER if state.over else ON), **state.fields}
         body = with_mark(self._thread_ref, PROGRESS, state.text(), fields)
         if comment_id is None:
-            return self._only_one(
-                github, github.create_comment(self._thread_ref.repository, self._thread_ref.number, body).id
-            )
+            return github.create_comment(self._thread_ref.repository, self._thread_ref.number, body).id
         github.edit_comment(self._thread_ref.repository, self._thread_ref.number, comment_id, body)
         return comment_id
