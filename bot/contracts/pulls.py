@@ -17,24 +17,20 @@ class PullRequest:
     """A pull request as it was at the trigger. The run works on `head_sha`, even if more is pushed later.
 
     `head_repository` is `owner/name`, empty if the fork was deleted. `base_sha` is the tip of the base branch
-    at that time. `author` is `ghost` with id 0 for a deleted account. `conflicting` is GitHub's answer whether
-    it can be merged: also false while GitHub does not know yet. `updated_at` is the time of the last change,
-    pushes included (RFC 3339).
+    at that time. `author` is `ghost` for a deleted account. `updated_at` is the time of the last change, pushes
+    included (RFC 3339).
     """
 
     number: int
     state: PullState
-    draft: bool
     locked: bool
     author: str
-    author_id: int
     head_sha: str
     head_ref: str
     head_repository: str
     base_ref: str
     base_sha: str
     changed_files: int = 0
-    conflicting: bool = False
     updated_at: str = ""
 
     def from_fork(self, repository: str) -> bool:

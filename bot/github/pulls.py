@@ -118,21 +118,17 @@ class Pulls(RenderedTexts):
 
 
 def _pull(pull: PullObject) -> PullRequest:
-    author = account(pull.user)
     return PullRequest(
         number=pull.number,
         state=PullState.MERGED if pull.merged or pull.merged_at else PullState(pull.state),
-        draft=bool(pull.draft),
         locked=pull.locked,
-        author=author.login,
-        author_id=author.id,
+        author=account(pull.user).login,
         head_sha=pull.head.sha,
         head_ref=pull.head.ref,
         head_repository=_name(pull.head),
         base_ref=pull.base.ref,
         base_sha=pull.base.sha,
         changed_files=pull.changed_files or 0,
-        conflicting=pull.mergeable is False,
         updated_at=stamp(pull.updated_at),
     )
 

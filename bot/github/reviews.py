@@ -97,7 +97,7 @@ def _draft(comment: ReviewDraft) -> ReviewComment:
     )
     # A range of one line is refused.
     if comment.start_line and comment.start_line != comment.line:
-        fields |= {"start_line": comment.start_line, "start_side": str(comment.start_side)}
+        fields |= {"start_line": comment.start_line, "start_side": str(comment.side)}
     return fields
 
 

@@ -68,7 +68,6 @@ class ReviewDraft:
     line: int
     side: Side = Side.RIGHT
     start_line: int = 0
-    start_side: Side = Side.RIGHT
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ FACTS = TaskFacts(
     "/repo", "a" * 40, ("make test",), ("Submodules are not fetched.",), date="2026-01-02"
 )  # fmt: skip
 
-PULL = PullRequest(7, PullState.OPEN, False, False, "eve", 9, "b" * 40, "topic", "eve/r", "main", "a" * 40)
+PULL = PullRequest(7, PullState.OPEN, False, "eve", "b" * 40, "topic", "eve/r", "main", "a" * 40)
 ANCHOR = ReviewThread(
     31, "total.py", 9, 8, Side.RIGHT, "@@ -7,2 +7,3 @@\n a\n+b", (Comment(2, "ann", "Why?", "day", "day"),)
 )

@@ -78,8 +78,6 @@ GOES_ON: dict[str, tuple[dict[str, Any], str]] = {
     "closed and status": ({"state": PullState.CLOSED}, "status"),
     "huge and fix": ({"changed_files": 3001}, "fix"),
     "3,000 files and review": ({"changed_files": 3000}, "review"),
-    "conflicting and fix": ({"conflicting": True}, "fix"),
-    "a draft and review": ({"draft": True}, "review"),
     "a deleted fork and review": ({"head_repository": ""}, "review"),
     "a deleted fork and fix": ({"head_repository": ""}, "fix"),
 }

@@ -59,7 +59,7 @@ WRITES: dict[str, dict[str, Any]] = {
         "commit_sha": T,
         "body": T,
         "event": "COMMENT",
-        "comments": [ReviewDraft(T, T, 1, Side.RIGHT, 0, Side.RIGHT)],
+        "comments": [ReviewDraft(T, T, 1, Side.RIGHT, 0)],
     },
     "edit_review": {"number": 1, "review_id": 1, "body": T},
     "dismiss_review": {"number": 1, "review_id": 1, "message": T},

@@ -78,7 +78,7 @@ def test_a_pull_request_of_a_deleted_fork(world: World) -> None:
     world.forge.delete_repository(fork)
     world.forge.delete_user("bob")
     gone = world.github.pull(NAME, number)
-    assert (gone.head_repository, gone.from_fork(NAME), gone.author, gone.author_id) == ("", True, "ghost", 0)
+    assert (gone.head_repository, gone.from_fork(NAME), gone.author) == ("", True, "ghost")
 
 
 def test_pull_requests_and_issues_are_listed(world: World) -> None:

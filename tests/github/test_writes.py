@@ -29,7 +29,7 @@ PULL = {**ISSUE, "draft": True, "head": END, "base": END}
 ENTRIES = [TreeEntry("a", "100644", text=""), TreeEntry("b", "100755", sha=SHA), TreeEntry("c", "100644")]
 DRAFTS = [
     ReviewDraft("a.py", "one", 5),
-    ReviewDraft("a.py", "two", 9, Side.LEFT, start_line=7, start_side=Side.LEFT),
+    ReviewDraft("a.py", "two", 9, Side.LEFT, start_line=7),
     ReviewDraft("b.py", "three", 3, start_line=3),
 ]
 

@@ -48,9 +48,7 @@ REVIEW = Review(
     since_sha="c" * 40,
     left_out=("3 files over the limit",),
 )
-PULL = PullRequest(
-    9, PullState.OPEN, False, False, "ghost", 0, "b" * 40, "fix/#1-'quoted'", "", "main", "a" * 40
-)
+PULL = PullRequest(9, PullState.OPEN, False, "ghost", "b" * 40, "fix/#1-'quoted'", "", "main", "a" * 40)
 FAILURE = FailedCheck(
     "tests",
     "failure",

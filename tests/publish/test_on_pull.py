@@ -142,7 +142,7 @@ def test_rules_are_the_base_branchs_as_it_is_now(world: World) -> None:
 
 
 PULL = PullRequest(
-    9, PullState.OPEN, False, False, "bob", 5, "b" * 40, "topic", REPO, "main", "a" * 40
+    9, PullState.OPEN, False, "bob", "b" * 40, "topic", REPO, "main", "a" * 40
 )  # fmt: skip
 FORK = replace(PULL, head_repository="bob/hello")
 PLAIN = Policy("agent.yml")
@@ -325,7 +325,7 @@ def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None
     set_policy(world, "{push_to_head: true, pull_request: {ci: start}}\n")
     number = forked(world)
     bundle = bundle_on(world, number)
-    lie = changed(bundle, head_repository=REPO, head_ref="main", author="ann", author_id=world.ann)
+    lie = changed(bundle, head_repository=REPO, head_ref="main", author="ann")
     main = world.branches()["main"]
     with pytest.raises(PublishError, match="name its commit"):
         world.publish(lie, token=world.forge.token("ann"))

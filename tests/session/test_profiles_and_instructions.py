@@ -25,7 +25,7 @@ from tests.support.outcomes import REQUEST, make_request
 from tests.support.repositories import commit_all, make_repository
 
 HEAD = "b" * 40
-OURS = PullRequest(7, PullState.OPEN, False, False, "ann", 5, HEAD, "topic", "octo/hello", "main", "a" * 40)
+OURS = PullRequest(7, PullState.OPEN, False, "ann", HEAD, "topic", "octo/hello", "main", "a" * 40)
 FORK = replace(OURS, head_repository="eve/hello")
 
 

@@ -190,7 +190,7 @@ HEAD = "a" * 40
 def pull_request(number: int = 7, **changes: Any) -> PullRequest:
     """An open pull request from the branch `fix` of `acme/calc`, last updated at the trigger."""
     pull = PullRequest(
-        number, PullState.OPEN, draft=False, locked=False, author="reporter", author_id=11, head_sha=HEAD,
+        number, PullState.OPEN, locked=False, author="reporter", head_sha=HEAD,
         head_ref="fix", head_repository="acme/calc", base_ref="main", base_sha="b" * 40, changed_files=3, updated_at=AT,
     )  # fmt: skip
     return replace(pull, **changes)

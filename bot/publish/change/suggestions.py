@@ -88,7 +88,7 @@ def _blob(context: PublishContext, commit: str, path: str) -> bytes:
 
 def _draft(one: Suggestion) -> ReviewDraft:
     start = one.first if one.first < one.last else 0
-    return ReviewDraft(one.path, block(one.suggestion), one.last, Side.RIGHT, start, Side.RIGHT)
+    return ReviewDraft(one.path, block(one.suggestion), one.last, Side.RIGHT, start)
 
 
 def _body(context: PublishContext, commit: CheckedCommit, number: int) -> str:

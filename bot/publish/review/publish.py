@@ -144,7 +144,6 @@ def _draft(finding: Finding, protected: ProtectedFiles) -> ReviewDraft:
         finding.line,
         finding.side,
         finding.start_line,
-        finding.side,
     )
 
 
