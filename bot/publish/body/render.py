@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import ChangedFile, Outcome, Status, WithheldFile
-from bot.contracts.plan import MAX_STEPS, PlanStep
-from bot.evidence.look_first import touches
-from bot.evidence.pieces import names
 from bot.evidence.refused import denied, held_back
 from bot.evidence.view import view_of
 from bot.publish import evidence, markdown
@@ -34,8 +31,6 @@ LIMIT = 65_000
 _EVIDENCE_SHOWN = 20
 _ROWS_SHOWN = 60
 _SHOWN_HASH = 12
-_STEP_LIMIT = 1_000
-_PATHS_SHOWN = 5
 # The scales of the parts' limits, tried in order until the whole is short enough.
 _SCALES = (1.0, 0.4, 0.1)
 
@@ -102,7 +97,6 @@ def _view(
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
         "instruction": request.full_instruction,
         "plan": request.plan,
-        "steps": _steps(outcome, files, withheld, scale),
         "plan_url": links.plan,
         "approved": not needs(request.verb, Earlier.RUN),
         "plan_hash": request.plan.hash[:_SHOWN_HASH] if request.plan else "",
@@ -124,34 +118,6 @@ def _view(
         "denied_by": list(dict.fromkeys(denial.rule for denial in outcome.denials)),
         "footer": footer(outcome, links),
     }
-
-
-def _steps(
-    outcome: Outcome, files: Sequence[ChangedFile], withheld: Sequence[WithheldFile], scale: float
-) -> list[str]:
-    """Return one line of Markdown for each step of the approved plan."""
-    plan = outcome.request.plan
-    if plan is None:
-        return []
-    changed, held = [file.path for file in files], [file.path for file in withheld]
-    shown = plan.steps[: int(MAX_STEPS * scale)]
-    lines = [_step_line(step, changed, held, int(_STEP_LIMIT * scale)) for step in shown]
-    left = len(plan.steps) - len(lines)
-    return [*lines, *([f"and {left} more"] if left else [])]
-
-
-def _step_line(step: PlanStep, changed: Sequence[str], held: Sequence[str], limit: int) -> str:
-    text = safe_line(step.text, limit)
-    if not step.paths:
-        return f"{text} (names no file)"
-    paths: dict[str, list[str]] = {"changed": [], "held back": [], "not touched": []}
-    for path in step.paths:
-        state = "changed" if touches(changed, path) else "held back" if touches(held, path) else "not touched"
-        paths[state].append(path)
-    parts = "; ".join(
-        f"{word}: {one_line(names(listed, _PATHS_SHOWN))}" for word, listed in paths.items() if listed
-    )
-    return f"{'✅' if len(paths['changed']) == len(step.paths) else '⚠️'} {text} ({parts})"
 
 
 @cache
