@@ -12,7 +12,7 @@ from bot.events.command import PLAN as APPROVED
 from bot.events.command import parse_command
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.publish.plan_comment import as_posted, find_plan, plan_comments
+from bot.publish.plan_comment import PostedPlan, as_posted, find_plan
 from bot.publish.thread.comments import rewrite
 from bot.publish.thread.history import answers_in, newest_requests
 from bot.publish.thread.markers import ThreadRef, asking_comment
@@ -26,22 +26,12 @@ def continued_plan(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> Pla
     Raises `UsageError` if the approval or the plan was edited or deleted.
     """
     behind = _approval_behind(github, thread_ref, thread)
-    return find_plan(github, thread_ref, behind.prefix, behind.keys) if behind is not None else None
+    return find_plan(github, thread_ref, behind.prefix, behind.keys).plan if behind is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Approval:
-    """The approved plan of a request, `None` if it has none. `url` is the plan's comment; `continued` are the keys of
-    the requests that this one continues."""
-
-    plan: Plan | None = None
-    url: str = ""
-    continued: frozenset[str] = frozenset()
-
-
-def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Request) -> Approval:
-    """Check, before the result of an `approve` or of a `continue` after one is published, that its plan is in the
-    thread, unchanged and not executed by another request. Raises `PublishError`."""
+def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Request) -> PostedPlan | None:
+    """Return the approved plan of a request, `None` if it has none. It is in the thread, unchanged and not executed by
+    another request than those that a `continue` continues. Raises `PublishError`."""
     continued: frozenset[str] = frozenset()
     if needs(request.verb, Earlier.RUN) and thread_ref is not None and request.thread is not None:
         behind = _approval_behind(github, thread_ref, request.thread)
@@ -52,40 +42,29 @@ def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Reques
             )
         continued = behind.keys if behind else continued
     if not needs(request.verb, Earlier.PLAN) and request.plan is None:
-        return Approval()
+        return None
     if request.plan is None or thread_ref is None:
         raise PublishError("The bundle carries out a plan, and does not say which one: nothing was done.")
     try:
-        plan = find_plan(github, thread_ref, request.plan.hash, continued)
+        return find_plan(github, thread_ref, request.plan.hash, continued)
     except UsageError as error:
         raise PublishError(str(error)) from error
-    return Approval(plan, _url(github, thread_ref, plan, request.thread), continued)
 
 
 def report_execution(
-    github: GitHub, thread_ref: ThreadRef | None, approval: Approval, number: int
+    github: GitHub, thread_ref: ThreadRef | None, posted: PostedPlan | None, number: int
 ) -> tuple[str, ...]:
-    """Add to the approved plan that it was executed, in pull request `number`. Returns soft failures."""
-    if approval.plan is None or thread_ref is None:
+    """Add to the approved plan that the request at `thread_ref` executed it, in pull request `number`. Returns soft
+    failures."""
+    if posted is None or thread_ref is None:
         return ()
     result = f"pull request #{number}." if number else "done."
+    text = f"**Carried out:** {result}\n\n{as_posted(posted.comment)}"
     try:
-        mark_executed(github, thread_ref, approval.plan, result, approval.continued)
+        rewrite(github, thread_ref, posted.comment, text, {"carried": thread_ref.key})
     except GitHubError as error:
         return (f"The plan could not be marked as carried out: {error}",)
     return ()
-
-
-def mark_executed(
-    github: GitHub, thread_ref: ThreadRef, plan: Plan, result: str, continued: frozenset[str] = frozenset()
-) -> None:
-    """Add to the plan's comment that the request at `thread_ref` executed it; `result` is our Markdown. It replaces a
-    request that it continues. Raises `GitHubError`."""
-    for one in plan_comments(github, thread_ref):
-        by = one.fields.get("carried")
-        if one.fields["plan"] == plan.hash and (not by or by in continued):
-            text = f"**Carried out:** {result}\n\n{as_posted(one)}"
-            rewrite(github, thread_ref, one, text, {"carried": thread_ref.key})
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +107,3 @@ def _asking(github: GitHub, thread_ref: ThreadRef, key: str) -> tuple[str, bool]
         read = github.review_comment if on_lines else github.comment
         comment = read(thread_ref.repository, number)
     return (comment.body, comment.edited) if comment else ("", False)
-
-
-def _url(github: GitHub, thread_ref: ThreadRef, plan: Plan, thread: Thread | None) -> str:
-    own = (one for one in plan_comments(github, thread_ref) if one.fields["plan"] == plan.hash)
-    comment = next(own, None)
-    return f"{thread.url}#{comment.data.anchor}" if comment and thread else ""

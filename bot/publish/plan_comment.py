@@ -11,6 +11,7 @@ import binascii
 import re
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.formatting import count_of
@@ -37,6 +38,14 @@ _NO_APPROVALS = (
     "Plans cannot be approved here: this bot acts as `github-actions[bot]`, and any workflow can write a plan as that "
     "account. Give the action `app-id` and `app-private-key` of a GitHub App, and ask for the plan again."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PostedPlan:
+    """A plan and the comment that shows it."""
+
+    plan: Plan
+    comment: OwnComment
 
 
 def as_posted(comment: OwnComment) -> str:
@@ -119,7 +128,7 @@ def short_hash(plan_hash: str) -> str:
 
 def find_plan(
     github: GitHub, thread_ref: ThreadRef, prefix: str, continued: frozenset[str] = frozenset()
-) -> Plan:
+) -> PostedPlan:
     """Return the plan of this thread whose hash begins with `prefix`, for an approval.
 
     Raises `UsageError` if other workflows write as our account, if there is none, more than one, if it was edited, or
@@ -147,7 +156,7 @@ def find_plan(
         raise UsageError(
             f"The plan {short} was edited after it was posted, so it is not carried out: `/agent plan` makes a new one."
         )
-    return plan
+    return PostedPlan(plan, named[0])
 
 
 def plan_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]:

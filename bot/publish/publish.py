@@ -29,7 +29,7 @@ from bot.publish.context import (
     make_bare,
 )
 from bot.publish.plan_approval import check_approval, report_execution
-from bot.publish.plan_comment import publish_plan
+from bot.publish.plan_comment import PostedPlan, publish_plan
 from bot.publish.result import (
     CancelledAfterPublishing,
     PublishResult,
@@ -55,8 +55,8 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
         writes = validate_writes(context)  # before anything is published
         if _publisher(context) is not None or not has_change(context.bundle):
             return _apply_writes(context, writes, _publish_reply(context))
-        approval = check_approval(context.github, context.thread_ref, context.request)
-        result = _publish_change(context, approval.url)
+        plan = check_approval(context.github, context.thread_ref, context.request)
+        result = _publish_change(context, plan)
         if context.github.dry_run is None:  # else the thread's comments do not exist
             try:
                 result = replace(result, notes=(*result.notes, *report_change(context, result)))
@@ -80,7 +80,7 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
     except AgentError as error:
         raise PublishError(report_failure(context, str(error))) from error
     number = 0 if context.github.dry_run is not None else result.pr_number
-    notes = report_execution(context.github, context.thread_ref, approval, number)
+    notes = report_execution(context.github, context.thread_ref, plan, number)
     result = replace(result, notes=(*result.notes, *notes))
     return _apply_writes(context, writes, result)
 
@@ -107,10 +107,12 @@ def _publisher(context: PublishContext) -> Callable[[PublishContext], tuple[str,
     return None
 
 
-def _publish_change(context: PublishContext, plan_url: str) -> PublishResult:
+def _publish_change(context: PublishContext, plan: PostedPlan | None) -> PublishResult:
     make_bare(context.remote.git_dir, context.outcome.base_sha)
-    context = replace(context, links=replace(context.links, plan=plan_url))
     thread = context.request.thread
+    if plan and thread:
+        url = f"{thread.url}#{plan.comment.data.anchor}"
+        context = replace(context, links=replace(context.links, plan=url))
     if context.request.pull is not None or (thread is not None and thread.is_pull_request):
         return publish_on_pull(context)
     return publish_on_branch(context)

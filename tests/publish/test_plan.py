@@ -18,7 +18,7 @@ from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.publish.body.title_and_footer import NO_LINKS
 from bot.publish.bundle.write import Bundle
-from bot.publish.plan_approval import continued_plan, mark_executed
+from bot.publish.plan_approval import continued_plan, report_execution
 from bot.publish.plan_comment import find_plan, plan_text, read_plan
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS, ThreadRef
@@ -63,7 +63,12 @@ def thread_ref_in(world: World, key: str = "77") -> ThreadRef:
 
 
 def found(world: World, prefix: str = PLAN_A.hash[:12], key: str = "77") -> Plan:
-    return find_plan(world.github(), thread_ref_in(world, key), prefix)
+    return find_plan(world.github(), thread_ref_in(world, key), prefix).plan
+
+
+def carry_out(world: World, where: ThreadRef) -> None:
+    github = world.github()
+    assert report_execution(github, where, find_plan(github, where, PLAN_A.hash), 9) == ()
 
 
 def posted(world: World) -> list[dict[str, Any]]:
@@ -154,7 +159,7 @@ def in_the_progress_comment(world: World) -> None:
 def carried_out_by_this_request(world: World) -> None:
     world.publish(planned(world))
     for _ in range(2):
-        mark_executed(world.github(), thread_ref_in(world), PLAN_A, "pull request #9.")
+        carry_out(world, thread_ref_in(world))
 
 
 @pytest.mark.parametrize("post", [in_its_own_comment, in_the_progress_comment, carried_out_by_this_request])
@@ -215,7 +220,7 @@ def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: Worl
     world.publish(planned(world))
     put_comment(world.github(), where, PROGRESS, "**Working on it once more**")
     assert found(world) == PLAN_A
-    mark_executed(world.github(), where, PLAN_A, "pull request #9.")
+    carry_out(world, where)
     [_, plan, _] = world.comments()
     assert plan.startswith("**Carried out:** pull request #9.\n\n**Plan: Sum")
     assert "<!-- slash-agent progress " in plan
@@ -223,7 +228,7 @@ def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: Worl
 
 def test_a_plan_is_carried_out_once(world: World) -> None:
     world.publish(planned(world))
-    mark_executed(world.github(), thread_ref_in(world), PLAN_A, "pull request #9.")
+    carry_out(world, thread_ref_in(world))
     [comment] = posted(world)
     assert comment["body"].startswith("**Carried out:** pull request #9.\n\n**Plan: Sum")
     with pytest.raises(UsageError, match="was carried out already"):

@@ -58,7 +58,7 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
     asked = request_in(stage, "approve", plan.hash[:12])
     place = thread_ref_of(asked)
     assert place is not None
-    found = find_plan(github(stage), place, plan.hash[:12])
+    found = find_plan(github(stage), place, plan.hash[:12]).plan
     assert found == plan
     done = run_verb(stage, replace(asked, plan=found), fix_steps())
     assert done.outcome.status is Status.CHANGED

@@ -167,7 +167,7 @@ def approve_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> 
     if request.thread is None:
         raise UsageRefusedError("`/agent approve` is for the thread that the plan stands in.")
     try:
-        return replace(request, plan=find_plan(github, thread_ref, request.options.get(PLAN, "")))
+        return replace(request, plan=find_plan(github, thread_ref, request.options.get(PLAN, "")).plan)
     except UsageError as error:
         raise UsageRefusedError(str(error)) from error
 
