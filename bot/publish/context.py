@@ -13,7 +13,6 @@ from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request
 from bot.contracts.threads import Account
-from bot.gate.withheld import MayWrite
 from bot.github.client import GitHub
 from bot.github.tokens import token_facts
 from bot.publish.body.title_and_footer import NO_LINKS, Links
@@ -27,10 +26,9 @@ from bot.verbs.registry import VERBS
 class PublishContext:
     """A bundle and its destination.
 
-    `github` only prints its writes if it is a dry run. `say` writes to the log. `may_write` overrides
-    the policy's. `workflow` returns a client with the workflow's own token, and that token; after it was
-    called, `app` is the client that was used before. `ci_waits`: CI on the change waits for approval. `approved`: a
-    person looked at the change, so CI may start on it.
+    `github` only prints its writes if it is a dry run. `say` writes to the log. `workflow` returns a client with the
+    workflow's own token, and that token; after it was called, `app` is the client that was used before. `ci_waits`: CI
+    on the change waits for approval. `approved`: a person looked at the change, so CI may start on it.
     """
 
     bundle: Bundle
@@ -38,7 +36,6 @@ class PublishContext:
     remote: Remote
     links: Links = NO_LINKS
     say: Callable[[str], None] = lambda line: None
-    may_write: MayWrite | None = None
     workflow: Callable[[], tuple[GitHub, str]] | None = None
     app: GitHub | None = None
     ci_waits: bool = False

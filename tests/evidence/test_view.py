@@ -65,7 +65,7 @@ def test_the_pull_request_the_summary_the_page_and_the_terminal_use_the_same_wor
 ) -> None:
     view = view_of(outcome)
     places = {
-        "pull request": text_of(render_body(outcome, outcome.files, ())),
+        "pull request": text_of(render_body(outcome, outcome.files)),
         "summary": text_of(run_summary(outcome)),
         "page": page_text(tmp_path, outcome),
         "terminal": "\n".join(result_lines(outcome)),

@@ -103,14 +103,13 @@ WITHHELD = (WithheldFile(".github/workflows/ci.yml", "protected path"),)
 TEMPLATE = "## Summary\n<!-- what and why -->\n\n## Testing\n\n## Checklist\n- [ ] I have read CONTRIBUTING\n"
 
 CASES = {
-    "plain": lambda: render_body(OUTCOME, OUTCOME.files, (), links=LINKS),
-    "full": lambda: render_body(FULL, FILES, WITHHELD, links=LINKS),
-    "template": lambda: render_body(OUTCOME, OUTCOME.files, (), template=TEMPLATE),
-    "evidence": lambda: render_body(EVIDENCE, EVIDENCE.files, (), links=LINKS),
+    "plain": lambda: render_body(OUTCOME, OUTCOME.files, links=LINKS),
+    "full": lambda: render_body(replace(FULL, withheld=WITHHELD), FILES, links=LINKS),
+    "template": lambda: render_body(OUTCOME, OUTCOME.files, template=TEMPLATE),
+    "evidence": lambda: render_body(EVIDENCE, EVIDENCE.files, links=LINKS),
     "bare": lambda: render_body(
         make_outcome(description=Description(), checks=(), request=make_request(thread=None, trigger=None)),
         FILES[:1],
-        (),
     ),
 }
 
@@ -136,7 +135,7 @@ def test_a_partial_result_does_not_close_the_issue() -> None:
 
 def test_no_table_is_wider_than_three_columns_whatever_is_in_it() -> None:
     for text in ("a | b", "`|`", "a \\| b", "\\", "|\n| --- |"):
-        body = render_body(_everywhere(text), _files(text), ())
+        body = render_body(_everywhere(text), _files(text))
         table = body.partition("### Evidence\n\n")[2].partition("\n\n")[0]
         rows = table.splitlines()
         assert len(rows) == 6
@@ -153,9 +152,7 @@ LATE = CheckRun(CheckState.TIMED_OUT, None, 600.0, note="stopped after 600 s")
 def test_a43_why_a_test_failed_acts_nowhere() -> None:
     evil = "`@torvalds` Fixes #9 <img src=x> <!-- | /agent fix"
     tests = TestChanges(broken=(evil,), reasons=((evil, evil),))
-    body = render_body(
-        make_outcome(checks=(CheckResult("t", "make t", PASSED, FAILED, tests=tests),)), (), ()
-    )
+    body = render_body(make_outcome(checks=(CheckResult("t", "make t", PASSED, FAILED, tests=tests),)), ())
     page = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(body)
     seen = re.sub(r"<code>.*?</code>", "", page, flags=re.DOTALL)
     assert page.count("torvalds") == 3
@@ -197,7 +194,7 @@ def test_of_ten_thousand_problems_three_are_shown_open_and_the_rest_is_counted()
     shown = tuple(problem(number) for number in range(1, 200))
     run = ToolRun(Answer.COMPLETE, 10_000, 1.0)
     one = CheckerComparison("ruff", "1", "ruff", run, run, new=shown, new_count=10_000)
-    body = render_body(make_outcome(diagnostics=(one,)), (), ())
+    body = render_body(make_outcome(diagnostics=(one,)), ())
     opened, _, _ = body.partition("<details>")
     assert opened.count("is never used") == 3
     assert "- 9,997 more new problems" in opened
@@ -228,7 +225,11 @@ def everything_at_its_longest() -> Outcome:
 def test_everything_at_its_longest_fits() -> None:
     long, outcome = "word " * 40_000, everything_at_its_longest()
     files = tuple(ChangedFile(f"{n}/" + "p" * 400, "modified", "100644", "", 1, 1, long) for n in range(300))
-    body = render_body(outcome, files, (WithheldFile("w" * 400, long),) * 100, template="## Summary\n" + long)
+    body = render_body(
+        replace(outcome, withheld=(WithheldFile("w" * 400, long),) * 100),
+        files,
+        template="## Summary\n" + long,
+    )
     assert len(body) <= LIMIT
     assert "Refs #7" in body
 
@@ -237,7 +238,7 @@ def test_what_an_approved_plan_names_and_the_change_leaves_alone_is_looked_at_fi
     other, folder = "tests/test_other.py", FILES[0].path.partition("/")[0]
     steps = (PlanStep("Test it", (FILES[0].path, other)), PlanStep("Tidy up", (folder,)))
     request = make_request(verb="approve", plan=Plan("Sum", steps))
-    body = render_body(make_outcome(request=request), FILES, ())
+    body = render_body(make_outcome(request=request), FILES)
     assert "**Sum**, approved by **ann**" in body
     assert f"- step 1 of the plan names `{other}`, which this change does not touch" in body
     assert "step 2 of the plan" not in body
@@ -264,8 +265,10 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_in_any_field_stays_in_its_place(text: str, planned: bool) -> None:
     theirs, plain = _everywhere(text, planned=planned), _everywhere("word", planned=planned)
-    body = render_body(theirs, _files(text), (WithheldFile(text, text),), keyword="Refs")
-    ours = render_body(plain, _files("word"), (WithheldFile("word", "word"),), keyword="Refs")
+    body = render_body(replace(theirs, withheld=(WithheldFile(text, text),)), _files(text), keyword="Refs")
+    ours = render_body(
+        replace(plain, withheld=(WithheldFile("word", "word"),)), _files("word"), keyword="Refs"
+    )
     headings = [line for line in ours.splitlines() if line.startswith("### ")]
     assert [line for line in body.splitlines() if line in headings] == headings
     assert _tags(body) == _tags(ours)
@@ -282,7 +285,7 @@ def test_hostile_text_in_any_field_stays_in_its_place(text: str, planned: bool) 
 def test_a_credential_is_withheld(planned: bool) -> None:
     token = "ghp_" + "a1B2" * 9
     outcome = _everywhere(f"the token is {token}", planned=planned)
-    body = render_body(outcome, _files(token), (WithheldFile(token, token),))
+    body = render_body(replace(outcome, withheld=(WithheldFile(token, token),)), _files(token))
     assert token not in body
     assert token not in title(outcome)
     assert "withheld" in body
@@ -364,8 +367,8 @@ def test_people_are_told_of_text_that_was_hidden_from_them() -> None:
     )
     outcome = make_outcome(request=make_request(thread=thread))
     said = "Hidden text was not shown to the model: 2 HTML comments taken out (the description)."
-    assert f"- {said}" in render_body(outcome, (), ())
-    assert "edited" not in render_body(outcome, (), ())
+    assert f"- {said}" in render_body(outcome, ())
+    assert "edited" not in render_body(outcome, ())
     assert "2 HTML comments taken out" in run_summary(outcome)
 
 
@@ -389,7 +392,7 @@ def test_of_a_check_that_fails_it_is_said_what_it_did_before(
 ) -> None:
     """Above the body, and first in the job's summary: a failure from before excuses nothing that broke."""
     outcome = make_outcome(checks=(CheckResult("t", "make `test", before, after, tests=tests),))
-    assert render_body(outcome, (), ()).splitlines()[1] == f"> **A check fails:** ``make `test`` {said}"
+    assert render_body(outcome, ()).splitlines()[1] == f"> **A check fails:** ``make `test`` {said}"
     assert f"### Look at first\n\n- ``make `test`` {said}\n" in run_summary(outcome)
 
 
@@ -401,7 +404,7 @@ def test_a97_tests_that_fail_as_they_were_are_in_every_part_of_the_evidence() ->
     check = CheckResult(
         "t", "pytest", PASSED, PASSED, tests=TestChanges(after=TestCounts(3, 0)), as_they_were=result
     )
-    body = render_body(make_outcome(checks=(check,)), (), ())
+    body = render_body(make_outcome(checks=(check,)), ())
     row = next(line for line in body.splitlines() if "| ❌ `pytest` with the tests" in line)
     assert row.startswith(
         "| ❌ `pytest` with the tests as they were | **1 fails**, expectation changed in 1 | **failed**"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts.formatting import count_of
-from bot.contracts.outcome import ChangedFile, Outcome, Status, WithheldFile
+from bot.contracts.outcome import ChangedFile, Outcome, Status
 from bot.evidence.refused import denied, held_back
 from bot.evidence.view import view_of
 from bot.publish import evidence, markdown
@@ -47,7 +47,6 @@ def closing_line(outcome: Outcome, keyword: str) -> str:
 def render_body(
     outcome: Outcome,
     files: Sequence[ChangedFile],
-    withheld: Sequence[WithheldFile],
     *,
     keyword: str = "Fixes",
     links: Links = NO_LINKS,
@@ -60,7 +59,7 @@ def render_body(
     """
     body, line = "", closing_line(outcome, keyword) if closing else ""
     for scale in _SCALES:
-        parts = _render_parts(_view(outcome, files, withheld, links, scale), line)
+        parts = _render_parts(_view(outcome, files, links, scale), line)
         body = fill_template(template, parts, scale) if template.strip() else joined(parts)
         if len(body) <= LIMIT:
             return body
@@ -73,13 +72,7 @@ def _render_parts(view: Mapping[str, Any], closing: str) -> dict[str, str]:
     return {**parts, "closing": closing}
 
 
-def _view(
-    outcome: Outcome,
-    files: Sequence[ChangedFile],
-    withheld: Sequence[WithheldFile],
-    links: Links,
-    scale: float,
-) -> dict[str, Any]:
+def _view(outcome: Outcome, files: Sequence[ChangedFile], links: Links, scale: float) -> dict[str, Any]:
     request, thread = outcome.request, outcome.request.thread
     view = view_of(outcome, files, scale)
     most = int(_EVIDENCE_SHOWN * scale)
@@ -110,8 +103,8 @@ def _view(
         "files": sorted(files, key=lambda file: not file.sensitive),
         "additions": sum(file.additions for file in files),
         "removals": sum(file.removals for file in files),
-        "withheld": list(map(one_line, held_back(withheld))),
-        "withheld_patch": any(file.in_patch for file in withheld),
+        "withheld": list(map(one_line, held_back(outcome.withheld))),
+        "withheld_patch": any(file.in_patch for file in outcome.withheld),
         "notes": (*outcome.notes, *filter(None, [thread.hidden if thread else ""])),
         "calls_denied": len(outcome.denials),
         "denied": list(map(one_line, denied(outcome.denials))),

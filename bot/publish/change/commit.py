@@ -57,7 +57,7 @@ def build_commit(context: PublishContext, rules: BaseRules) -> CheckedCommit:
     """Build the commit by `rules`. Raises `GateError` if the gate withholds any of it, as the run's own gate must have
     done."""
     outcome, git, policy = context.outcome, context.git, rules.policy
-    may_write = context.may_write or paths_that_may_change(policy, context.request.actor.tier)
+    may_write = paths_that_may_change(policy, context.request.actor.tier)
     verdict = judge_patch(git, outcome.base_sha, context.bundle.patch, may_write=may_write)
     if verdict.withheld:
         first = verdict.withheld[0]

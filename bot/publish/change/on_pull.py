@@ -267,9 +267,7 @@ def post_pushed_comment(
     thread_ref = context.thread_ref or ThreadRef(
         context.repository, current.number, f"commit-{commit.sha[:12]}"
     )
-    body = render_body(
-        context.outcome, commit.verdict.files, context.outcome.withheld, links=context.links, closing=False
-    )
+    body = render_body(context.outcome, commit.verdict.files, links=context.links, closing=False)
     if thread_ref.lines:
         body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
     text = f"**Pushed {commit.sha} to this pull request.**\n\n{body}"

@@ -83,7 +83,6 @@ def _body(context: PublishContext, proposal: Proposal, target: Target) -> str:
     body = render_body(
         outcome,
         proposal.commit.verdict.files,
-        outcome.withheld,
         keyword=proposal.commit.policy.pull_request.keyword,
         links=context.links,
         template=read_template(context.git, proposal.commit.rules.sha),

@@ -100,9 +100,7 @@ def _body(context: PublishContext, commit: CheckedCommit, number: int) -> str:
         if many
         else "**One suggestion**, to be committed below."
     )
-    text = render_body(
-        context.outcome, commit.verdict.files, context.outcome.withheld, links=context.links, closing=False
-    )
+    text = render_body(context.outcome, commit.verdict.files, links=context.links, closing=False)
     return marked(f"{how}\n\n{text}", mark(SUGGESTED, **_fields(context, commit)))
 
 
