@@ -16,7 +16,8 @@ from bot.publish.body.title_and_footer import NO_LINKS
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import find_comment, with_mark
 from bot.publish.thread.markers import PROGRESS, ThreadRef
-from bot.publish.thread.progress_writer import ProgressState, ProgressWriter
+from bot.publish.thread.progress_writer import ProgressWriter
+from bot.session.event.progress_comment import working_text
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import OUTCOME
 
@@ -43,22 +44,22 @@ def ours(world: World) -> list[str]:
 def test_one_comment_is_created_and_ends_with_the_last_state(world: World) -> None:
     progress = ProgressWriter(world.github, place_in(world), interval=0.01)
     for turn in range(20):
-        progress.update(ProgressState(f"Working, turn {turn}"))
-    progress.close(ProgressState("Done", ("6 turns",), "https://run.test/1"))
+        progress.update(f"Working, turn {turn}")
+    progress.close("Done")
     (comment,) = ours(world)
-    assert comment.startswith("**Done**\n\n- 6 turns\n\n[Follow the run](https://run.test/1)")
+    assert comment.startswith("Done\n\n<!-- slash-agent progress ")
     assert progress.problem == ""
 
 
 def test_edits_are_apart_by_the_interval(world: World) -> None:
     progress = ProgressWriter(world.github, place_in(world), interval=0.3)
     began = time.monotonic()
-    progress.update(ProgressState("one"))
+    progress.update("one")
     wait_for(lambda: len(ours(world)) == 1)
-    progress.update(ProgressState("two"))
+    progress.update("two")
     wait_for(lambda: "two" in ours(world)[0])
     assert time.monotonic() - began >= 0.3
-    progress.close()
+    progress.close("two")
 
 
 def test_nobody_waits_for_a_slow_github(world: World) -> None:
@@ -70,22 +71,22 @@ def test_nobody_waits_for_a_slow_github(world: World) -> None:
 
     progress = ProgressWriter(connect_slowly, place_in(world))
     began = time.monotonic()
-    progress.update(ProgressState("one"))
-    progress.update(ProgressState("two"))
+    progress.update("one")
+    progress.update("two")
     assert time.monotonic() - began < 60
     release.set()
-    progress.close(ProgressState("Done"))
+    progress.close("Done")
     assert "Done" in ours(world)[0]
 
 
 def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> None:
     progress = ProgressWriter(world.github, place_in(world), interval=0)
-    progress.update(ProgressState("one"))
+    progress.update("one")
     wait_for(lambda: len(ours(world)) == 1)
     found = find_comment(world.github(), place_in(world), PROGRESS)
     assert found is not None
     world.forge.delete_comment(REPO, found.data.id)
-    progress.close(ProgressState("Done"))
+    progress.close("Done")
     assert ours(world) == []
     assert progress.problem == ""
 
@@ -94,7 +95,7 @@ def test_a_failure_is_told_in_the_progress_comment_and_taken_back_when_it_works_
     world: World,
 ) -> None:
     thread_ref = place_in(world, str(world.comment_id))
-    ProgressWriter(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
+    ProgressWriter(world.github, thread_ref, interval=0).close("Publishing")
     bundle = world.bundle()
     world.forge.fail_next("POST", r"/pulls$", 500, times=9)
     with pytest.raises(PublishError):
@@ -123,9 +124,10 @@ def test_what_was_withheld_is_no_failed_run() -> None:
 
 
 @pytest.mark.parametrize("text", ["@all /agent fix", "**bold** <b>", "two\nlines", "<!-- x -->"])
-def test_a_state_is_shown_as_plain_text(text: str) -> None:
-    shown = ProgressState(text).text()
-    assert len(shown.splitlines()) == 1
+def test_what_a_run_does_is_shown_as_a_list_of_plain_text(text: str) -> None:
+    shown = working_text((text, "6 turns"), "https://run.test/1")
+    assert shown.endswith("\n- 6 turns\n\n[Follow the run](https://run.test/1)")
+    assert len(shown.splitlines()) == 6
     assert "@all" not in shown
     assert "<!--" not in shown.replace("\\<", "")
 
@@ -133,6 +135,6 @@ def test_a_state_is_shown_as_plain_text(text: str) -> None:
 def test_a_strangers_copy_of_the_mark_is_not_edited(world: World) -> None:
     fake = with_mark(place_in(world), PROGRESS, "mine")
     world.forge.comment(REPO, world.issue, "bob", fake)
-    ProgressWriter(world.github, place_in(world), interval=0).close(ProgressState("Done"))
+    ProgressWriter(world.github, place_in(world), interval=0).close("Done")
     assert len(ours(world)) == 2
     assert fake in ours(world)

@@ -1,6 +1,6 @@
 """Write the progress comment of a request: create it once, edit it during the run.
 
-A thread of its own writes it, so that a slow GitHub does not delay the run. States that come faster than the interval
+A thread of its own writes it, so that a slow GitHub does not delay the run. Texts that come faster than the interval
 are skipped; the last one is always written. `bot/session/event/progress_comment.py` makes its text.
 """
 
@@ -10,42 +10,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import AgentError
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.publish.markdown import safe_line
 from bot.publish.thread.comments import find_comment, rewrite, with_mark
 from bot.publish.thread.markers import ON, OVER, PROGRESS, ThreadRef
 
 # Seconds from one edit to the next.
 INTERVAL = 5.0
 _CLOSING_TIME = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressState:
-    """The content of the comment: a headline, some lines below it, and the address of the run; or, instead of these,
-    `body`, safe Markdown. `over`: this is the last state. `fields` go into its mark."""
-
-    headline: str
-    lines: tuple[str, ...] = ()
-    run_url: str = ""
-    over: bool = False
-    fields: Mapping[str, str] = field(default_factory=dict)
-    body: str = ""
-
-    def text(self) -> str:
-        if self.body:
-            return self.body
-        parts = [f"**{safe_line(self.headline)}**", *(f"- {safe_line(line)}" for line in self.lines[:20])]
-        if self.run_url:
-            parts.append(f"\n[Follow the run]({self.run_url})")
-        # The list needs an empty line before it, or it would continue the headline's paragraph.
-        return "\n".join([parts[0], "", *parts[1:]]).rstrip()
 
 
 def close_progress(
@@ -81,41 +58,44 @@ class ProgressWriter:
         self._interval = interval
         self._comment = comment
         self._changed = threading.Condition()
-        self._pending: ProgressState | None = None
+        self._pending: str | None = None
         self._closed = False
         self._thread: threading.Thread | None = None
         self.problem = ""
 
-    def update(self, state: ProgressState) -> None:
-        """Write `state` after the interval; returns at once."""
+    def update(self, text: str, fields: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Write `text`, safe Markdown, after the interval; returns at once. `fields` go into the mark."""
         with self._changed:
-            if self._closed:
-                return
-            self._pending = state
-            if self._thread is None:
-                thread = threading.Thread(target=self._run, name="progress", daemon=True)
-                with suppress(CapacityError):  # not now: with the next state
-                    retry_at_capacity(thread.start, patience=0)
-                    self._thread = thread
-            self._changed.notify_all()
+            self._set(text, {**ON, **fields})
 
-    def close(self, state: ProgressState | None = None, timeout: float = _CLOSING_TIME) -> None:
-        """Write the last state and stop; waits at most `timeout` seconds for GitHub."""
-        if state is not None:
-            self.update(state)
+    def close(
+        self, text: str, fields: Mapping[str, str] = MappingProxyType({}), timeout: float = _CLOSING_TIME
+    ) -> None:
+        """Write the last text and stop; waits at most `timeout` seconds for GitHub."""
         with self._changed:
+            self._set(text, {**OVER, **fields})
             self._closed = True
-            self._changed.notify_all()
         if self._thread is not None:
             self._thread.join(timeout)
+
+    def _set(self, text: str, fields: Mapping[str, str]) -> None:
+        if self._closed:
+            return
+        self._pending = with_mark(self._thread_ref, PROGRESS, text, fields)
+        if self._thread is None:
+            thread = threading.Thread(target=self._run, name="progress", daemon=True)
+            with suppress(CapacityError):  # not now: with the next text
+                retry_at_capacity(thread.start, patience=0)
+                self._thread = thread
+        self._changed.notify_all()
 
     def _run(self) -> None:
         try:
             github = self._connect()
             comment_id = self._comment or self._find_comment(github)
             written_at = float("-inf")
-            while (state := self._next(written_at + self._interval)) is not None:
-                comment_id = self._write(github, comment_id, state)
+            while (body := self._next(written_at + self._interval)) is not None:
+                comment_id = self._write(github, comment_id, body)
                 written_at = time.monotonic()
         except GitHubError as error:
             # No run fails because its comment was deleted or may not be written.
@@ -128,19 +108,17 @@ class ProgressWriter:
         comment = find_comment(github, self._thread_ref, PROGRESS)
         return comment.data.id if comment else None
 
-    def _next(self, not_before: float) -> ProgressState | None:
-        """Wait for the newest state and the interval; return `None` if closed and nothing is pending."""
+    def _next(self, not_before: float) -> str | None:
+        """Wait for the newest body and the interval; return `None` if closed and nothing is pending."""
         with self._changed:
             while self._pending is None and not self._closed:
                 self._changed.wait()
             while not self._closed and (wait := not_before - time.monotonic()) > 0:
                 self._changed.wait(wait)
-            state, self._pending = self._pending, None
-            return state
+            body, self._pending = self._pending, None
+            return body
 
-    def _write(self, github: GitHub, comment_id: int | None, state: ProgressState) -> int:
-        fields = {**(OVER if state.over else ON), **state.fields}
-        body = with_mark(self._thread_ref, PROGRESS, state.text(), fields)
+    def _write(self, github: GitHub, comment_id: int | None, body: str) -> int:
         if comment_id is None:
             return github.create_comment(self._thread_ref.repository, self._thread_ref.number, body).id
         github.edit_comment(self._thread_ref.repository, self._thread_ref.number, comment_id, body)

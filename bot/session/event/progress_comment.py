@@ -3,7 +3,7 @@ bundle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -21,10 +21,11 @@ from bot.publish.thread.comments import post, put_comment, with_mark
 from bot.publish.thread.history import ASKED, UNASKED
 from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, notice_recipient
 from bot.publish.thread.own_comments import comments_at
-from bot.publish.thread.progress_writer import ProgressState, ProgressWriter, close_progress
+from bot.publish.thread.progress_writer import ProgressWriter, close_progress
 from bot.session.event.event_context import EventContext, client_for
 
 _MAX_ERROR = 1_000
+_LINES_SHOWN = 20
 _A_DAY = timedelta(days=1)
 # What the run itself can say for good: publishing says the same.
 _NOTHING_FOLLOWS = (Status.NO_CHANGE, Status.PARTIAL, Status.REFUSED, Status.FAILED)
@@ -52,8 +53,7 @@ class ProgressComment:
     def show(self, *lines: str) -> None:
         """Show what goes on: a list of lines."""
         if self._writer is not None:
-            state = ProgressState("Working on it", lines, self._run_url, fields=self._fields)
-            self._writer.update(state)
+            self._writer.update(working_text(lines, self._run_url), self._fields)
 
     def asking(self) -> None:
         """Note in the mark that a model is asked: from now on the run counts as one of the day."""
@@ -78,9 +78,15 @@ class ProgressComment:
     def _close(self, text: str) -> None:
         if self._writer is None:
             return
-        self._writer.close(ProgressState("", over=True, fields=self._fields or UNASKED, body=text))
+        self._writer.close(text, self._fields or UNASKED)
         if problem := self._writer.problem:
             self._context.say(f"note: the progress comment could not be updated: {problem}")
+
+
+def working_text(lines: Sequence[str], run_url: str) -> str:
+    """Return the comment on an active run."""
+    parts = ["**Working on it**", "\n".join(f"- {safe_line(line)}" for line in lines[:_LINES_SHOWN])]
+    return "\n\n".join(filter(None, [*parts, f"[Follow the run]({run_url})" if run_url else ""]))
 
 
 class CommentedView(View):
