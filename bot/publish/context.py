@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git
 from bot.checkout.layout import make_git_dir, object_format_of
+from bot.checkout.pull import PullBase, PullHead, fetch_pull
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import PullRequest, PullState
@@ -96,6 +98,19 @@ def make_bare(folder: Path, sha: str) -> Git:
     except OSError as error:
         raise PublishError(f"No git directory could be made at {folder}: {error.strerror}.") from error
     return Git(folder)
+
+
+def fetch_ends(context: PublishContext, head_sha: str) -> PullBase:
+    """Fetch the commit `head_sha` of the request's pull request, the tip of its base branch and their merge base.
+    Raises `PublishError`."""
+    request, remote = context.request, context.remote
+    assert request.pull is not None
+    merge_base = context.github.merge_base(context.repository, request.base_ref, head_sha)
+    head, depth = PullHead(request.pull.number, head_sha, merge_base), ["--depth=1", "--no-tags"]
+    try:
+        return fetch_pull(context.git, remote.url, remote.token, head, base_ref=request.base_ref, depth=depth)
+    except CheckoutError as error:
+        raise PublishError(f"#{head.number} could not be fetched: {error}") from error
 
 
 class OpeningRefusedError(PublishError):

@@ -52,16 +52,12 @@ _HEADLINES = {
     Status.PARTIAL: "The run ended early, without a change",
     Status.REFUSED: "Refused",
     Status.FAILED: "The run failed",
-    Status.NEEDS_INPUT: "The question could not be posted",
-    Status.PLANNED: "The plan could not be posted",
-    Status.ANSWERED: "The answer could not be posted",
-    Status.REVIEWED: "The review could not be posted",
 }
-_PENDING = {
-    Status.NEEDS_INPUT: "The question is ready and is being posted",
-    Status.PLANNED: "The plan is ready and is being posted",
-    Status.ANSWERED: "The answer is ready and is being posted",
-    Status.REVIEWED: "The review is ready and is being posted",
+_REPLIES = {
+    Status.NEEDS_INPUT: "question",
+    Status.PLANNED: "plan",
+    Status.ANSWERED: "answer",
+    Status.REVIEWED: "review",
 }
 _WITHHELD_SHOWN = 20
 _REASON_LIMIT = 1_000
@@ -71,7 +67,9 @@ _GO_ON = "`/agent continue` continues from here."
 def headline(outcome: Outcome) -> str:
     if outcome.stop_reason is StopReason.GATE and outcome.withheld and not outcome.files:
         return "The change was held back"
-    return _HEADLINES.get(outcome.status, "The run ended")
+    if outcome.status in _REPLIES:
+        return f"The {_REPLIES[outcome.status]} could not be posted"
+    return _HEADLINES[outcome.status]
 
 
 def end_text(
@@ -136,9 +134,10 @@ def done_line(outcome: Outcome, links: Links, publish_result: PublishResult) -> 
 def pending_line(outcome: Outcome, run_url: str) -> str:
     """Return the progress comment between the end of the run and the publishing of its result. It stays correct if
     publishing is cancelled or fails."""
-    what = _PENDING.get(outcome.status, "The change is ready and is being published")
+    reply = _REPLIES.get(outcome.status)
+    what = f"{reply} is ready and is being posted" if reply else "change is ready and is being published"
     run = f"[the run]({run_url})" if run_url else "the run"
-    return f"**{what}.** If no result appears here, publishing failed or was cancelled: see {run}."
+    return f"**The {what}.** If no result appears here, publishing failed or was cancelled: see {run}."
 
 
 class CancelledAfterPublishing(KeyboardInterrupt):

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from bot.checkout.branches import branch_name
-from bot.checkout.errors import CheckoutError
-from bot.checkout.pull import PullBase, PullHead, fetch_pull
+from bot.checkout.pull import PullBase
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest
@@ -28,7 +27,7 @@ from bot.publish.change.commit import CheckedCommit, build_commit, signed
 from bot.publish.change.pull_request import propose
 from bot.publish.change.suggestions import find_suggestions, post_suggestions
 from bot.publish.change.target import Proposal, Target, branch_patterns, find_target
-from bot.publish.context import PublishContext, check_now, check_open, check_request
+from bot.publish.context import PublishContext, check_now, check_open, check_request, fetch_ends
 from bot.publish.own_pulls import own_pull
 from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs
 from bot.publish.result import PublishResult
@@ -49,7 +48,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
     current = context.github.pull(context.repository, reviewed_pull.number)
     check_now(context.request, current)
     moved = _has_moved(context, current)
-    ends = _fetch(context, current)
+    ends = fetch_ends(context, context.outcome.base_sha)
     number, name = current.number, branch_name(current.number, title(context.outcome), on_pull_request=True)
     refs = context.remote.refs(*branch_patterns(number, name))
     context, rules = read_rules(context, ends.policy_sha)
@@ -102,23 +101,6 @@ def _later(context: PublishContext, commit: CheckedCommit, current: PullRequest)
     if not commit.policy.pull_request.signed:
         return []
     return [one.sha for one in reversed(context.github.pull_commits(context.repository, current.number))]
-
-
-def _fetch(context: PublishContext, current: PullRequest) -> PullBase:
-    sha = context.outcome.base_sha
-    head = PullHead(current.number, sha, context.github.merge_base(context.repository, current.base_ref, sha))
-    depth = ["--depth=1", "--no-tags"]
-    try:
-        return fetch_pull(
-            context.git,
-            context.remote.url,
-            context.remote.token,
-            head,
-            base_ref=current.base_ref,
-            depth=depth,
-        )
-    except CheckoutError as error:
-        raise PublishError(f"#{current.number} could not be fetched: {error}") from error
 
 
 def _is_own(context: PublishContext, current: PullRequest) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bot.checkout.objects import diff_between
-from bot.checkout.pull import PullHead, fetch_pull
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import Status
@@ -23,7 +22,7 @@ from bot.policy.protected import ProtectedFiles
 from bot.policy.publishing import ReviewPolicy
 from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import figures
-from bot.publish.context import PublishContext, check_now, check_request, make_bare
+from bot.publish.context import PublishContext, check_now, check_request, fetch_ends, make_bare
 from bot.publish.remote import read_base_file
 from bot.publish.review.endings import apply_endings, decide
 from bot.publish.review.posted_reviews import (
@@ -223,26 +222,17 @@ class ReviewedDiff:
 
 def fetch_diff(context: PublishContext, current_head: str) -> ReviewedDiff:
     """Return the diff at the reviewed head, or at `current_head` if that no longer contains it."""
-    head = _review(context).head_sha
+    reviewed, notes = _review(context).head_sha, tuple[str, ...]()
+    head = reviewed
     if head != current_head and not context.github.contains(context.repository, current_head, head):
         head = current_head
-    return _fetch_diff_at(context, head)
-
-
-def _fetch_diff_at(context: PublishContext, head_sha: str) -> ReviewedDiff:
-    request, remote = context.outcome.request, context.remote
-    git = make_bare(remote.git_dir, head_sha)
-    merge_base = context.github.merge_base(context.repository, request.base_ref, head_sha)
-    head = PullHead(_pull(context).number, head_sha, merge_base)
-    depth = ["--depth=1", "--no-tags"]
-    ends = fetch_pull(git, remote.url, remote.token, head, base_ref=request.base_ref, depth=depth)
-    file = request.policy_file
-    policy = load_policy(read_base_file(git, ends.policy_sha, file), file)
-    diff = parse_diff(diff_between(git, ends.merge_base or ends.policy_sha, head_sha))
-    reviewed = _review(context).head_sha
-    moved = (f"The review was made at {reviewed[:12]}; the head has moved since.",)
-    notes = (*(moved if head_sha != reviewed else ()), *replies_note(policy, request))
-    return ReviewedDiff(head_sha, diff, policy.review, protected_files(policy), notes)
+        notes = (f"The review was made at {reviewed[:12]}; the head has moved since.",)
+    git, request = make_bare(context.remote.git_dir, head), context.request
+    ends = fetch_ends(context, head)
+    policy = load_policy(read_base_file(git, ends.policy_sha, request.policy_file), request.policy_file)
+    diff = parse_diff(diff_between(git, ends.merge_base or ends.policy_sha, head))
+    notes = (*notes, *replies_note(policy, request))
+    return ReviewedDiff(head, diff, policy.review, protected_files(policy), notes)
 
 
 def replies_note(policy: Policy, request: Request) -> tuple[str, ...]:
