@@ -122,6 +122,9 @@ def write_problem(write: Write) -> str:
     """Return why `write` is invalid anywhere, as `field: why`; empty for none."""
     if write.number <= 0:
         return "number: expected the number of an issue or a pull request"
+    for field in fields(write)[2:]:
+        if field.name not in FIELDS[write.kind] and getattr(write, field.name) != field.default:
+            return f"{field.name}: a write of the kind {write.kind} has none"
     if write.kind == "reply" and write.comment_id <= 0:
         return "comment_id: expected the id of a review comment"
     match write.kind:

@@ -165,7 +165,7 @@ def plan_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]
     if thread_ref.lines:
         remarks = github.review_comments(thread_ref.repository, thread_ref.number)
         comments += [remark for remark in remarks if remark.lines == thread_ref.lines]
-    for one in own_comments(comments, github.me()):
+    for one in own_comments(github, comments):
         if one.ours and one.fields.get("plan"):
             yield one
 

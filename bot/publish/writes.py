@@ -111,12 +111,12 @@ def _is_done(write: Write, thread: _Thread, proposed: ValidatedWrites, github: G
     labels = {label.casefold() for label in thread.issue.labels}
     match write.kind:
         case "comment":
-            return _is_among(thread.comments, thread.me, _id(write, proposed))
+            return _is_among(github, thread.comments, _id(write, proposed))
         case "reply":
             remarks = github.review_comments(
                 proposed.outcome.request.repository, write.number, proposed.since
             )
-            return _is_among(remarks, thread.me, _id(write, proposed))
+            return _is_among(github, remarks, _id(write, proposed))
         case "add_label":
             return write.label.casefold() in labels
         case "remove_label":
@@ -185,8 +185,8 @@ def _id(write: Write, proposed: ValidatedWrites) -> str:
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:20]
 
 
-def _is_among(comments: Iterable[CommentData], me: Account | None, write_id: str) -> bool:
-    own = (one for one in own_comments(comments, me) if one.ours and one.kind == WRITE)
+def _is_among(github: GitHub, comments: Iterable[CommentData], write_id: str) -> bool:
+    own = (one for one in own_comments(github, comments) if one.ours and one.kind == WRITE)
     return any(one.fields.get("id") == write_id for one in own)
 
 

@@ -190,7 +190,7 @@ PROBLEMS = {
     "bots: [1, 1]": "1:11: 1 is listed twice",
     "bots: [{verbs: [fix]}]": "1:8: this has no `id`: a whole number from 1 to 1,000,000,000,000,000",
     "forks: pull-request": (
-        "1:8: `pull-request` is not one of suggestions, pull_request, push; the nearest is `pull_request`"
+        "1:8: `pull-request` is not one of suggestions, pull_request; the nearest is `pull_request`"
     ),
     "dispatch: [.github/workflows/ci.yml]": (
         "1:12: expected the name of a file in .github/workflows, as in ci.yml, found "

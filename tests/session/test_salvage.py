@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.outcome import Status
-from bot.contracts.writes import Writes
+from bot.contracts.writes import Write, Writes
 from bot.publish.bundle.read import read_bundle
 from bot.run.salvage import salvage
 from tests.session.conftest import Cli, command
@@ -116,4 +116,5 @@ def test_what_was_proposed_is_kept(stage: Stage, tmp_path: Path) -> None:
     salvage(came.folder.root, {}, died(came, tmp_path / "out"))
     bundle = read_bundle(tmp_path / "out")
     assert bundle.outcome.status is Status.PARTIAL
-    assert bundle.writes == came.bundle.writes == Writes((label,))
+    proposed = Write("add_label", asked.thread.number, label="needs tests")
+    assert bundle.writes == came.bundle.writes == Writes((proposed,))

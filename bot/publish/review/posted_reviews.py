@@ -165,7 +165,7 @@ def read_memory(github: GitHub, repository: str, number: int) -> ReviewMemory:
         for one in history.reviews
         if one.fields.get("state") != _CUT_SHORT
     ]
-    for own in own_comments(github.comments(repository, number), github.me()):
+    for own in own_comments(github, github.comments(repository, number)):
         if own.ours and REVIEWED in own.fields:
             ends.append((own.data.updated_at, own.fields[REVIEWED], frozenset[str]()))
     ordered = sorted((one for one in ends if _SHA.fullmatch(one[1])), key=lambda one: one[0])

@@ -35,7 +35,7 @@ def answers_in(github: GitHub, repository: str, thread: Thread, since: str = "")
     comments = list(github.comments(repository, thread.number, since))
     if thread.is_pull_request:
         comments += github.review_comments(repository, thread.number, since)
-    own = [one for one in own_comments(comments, github.me()) if one.kind in _KINDS]
+    own = [one for one in own_comments(github, comments) if one.kind in _KINDS]
     return sorted(own, key=lambda one: one.data.updated_at)
 
 
@@ -59,7 +59,7 @@ def comes_before(key: str, own: str) -> bool:
 def count_tries(github: GitHub, repository: str, number: int, head_sha: str) -> int:
     """Return how many runs were started for failed checks at this head of a pull request."""
     begun = tries_key(head_sha)
-    own = own_comments(github.comments(repository, number), github.me())
+    own = own_comments(github, github.comments(repository, number))
     return len({one.key for one in own if one.kind in _KINDS and one.key.startswith(begun)})
 
 
@@ -85,7 +85,7 @@ def unasked_runs(github: GitHub, repository: str, now: str) -> frozenset[str]:
     `GitHubError`."""
     requested: dict[str, bool] = {}
     today = islice(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z"), MOST)
-    for one in own_comments(today, github.me()):
+    for one in own_comments(github, today):
         if one.ours and one.fields.get("run") and one.kind in (*_KINDS, REFUSED):
             free = one.kind in (ANSWER, REFUSED) or UNASKED.items() <= one.fields.items()
             requested[one.fields["run"]] = requested.get(one.fields["run"], False) or not free

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bot.contracts.threads import Account, CommentData
+from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
 from bot.publish.markdown import unescaped
 from bot.publish.thread.markers import FINISHED, ThreadRef, is_ours, mark_of, may_be_ours
@@ -71,12 +71,12 @@ class OwnComment:
         return int(digits) if digits.isdecimal() and len(digits) < 20 else 0
 
 
-def own_comments(comments: Iterable[CommentData], me: Account | None) -> Iterator[OwnComment]:
-    """Yield those of `comments` that are ours, or may be."""
+def own_comments(github: GitHub, comments: Iterable[CommentData]) -> Iterator[OwnComment]:
+    """Yield those of `comments` that are ours, or may be. Without a mark in any of them GitHub is asked nothing."""
     for comment in comments:
         kind, fields = mark_of(comment.body)
-        if kind and may_be_ours(comment.author, me, kind):
-            yield OwnComment(comment, kind, fields, is_ours(comment.author, me, kind))
+        if kind and may_be_ours(comment.author, github.me(), kind):
+            yield OwnComment(comment, kind, fields, is_ours(comment.author, github.me(), kind))
 
 
 def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[CommentData]:
@@ -90,4 +90,4 @@ def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[CommentData]:
 
 def own_comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]:
     """Yield our comments at `thread_ref`, of any request."""
-    return own_comments(comments_at(github, thread_ref), github.me())
+    return own_comments(github, comments_at(github, thread_ref))

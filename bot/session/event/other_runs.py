@@ -39,7 +39,7 @@ def close_dead_progress(context: EventContext) -> None:
 
 def _own(context: EventContext) -> Iterator[OwnComment]:
     """Yield our comments in the conversation."""
-    return own_comments(context.reader.comments.values(), context.host.me())
+    return own_comments(context.host, context.reader.comments.values())
 
 
 def _is_left_open(context: EventContext, one: OwnComment) -> bool:
