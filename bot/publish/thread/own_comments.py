@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from bot.contracts.threads import CommentData
@@ -71,11 +71,16 @@ class OwnComment:
         return int(digits) if digits.isdecimal() and len(digits) < 20 else 0
 
 
-def own_comments(github: GitHub, comments: Iterable[CommentData]) -> Iterator[OwnComment]:
-    """Yield those of `comments` that are ours, or may be. Without a mark in any of them GitHub is asked nothing."""
+def own_comments(
+    github: GitHub,
+    comments: Iterable[CommentData],
+    where: Callable[[Mapping[str, str]], bool] = lambda fields: True,
+) -> Iterator[OwnComment]:
+    """Yield those of `comments` that are ours, or may be. `where` is about the fields of the mark. Unless it holds for
+    one of them, GitHub is not asked who we are."""
     for comment in comments:
         kind, fields = mark_of(comment.body)
-        if kind and may_be_ours(comment.author, github.me(), kind):
+        if kind and where(fields) and may_be_ours(comment.author, github.me(), kind):
             yield OwnComment(comment, kind, fields, is_ours(comment.author, github.me(), kind))
 
 

@@ -3,14 +3,12 @@ progress comments of runs that died."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from bot.contracts.request import Request
 from bot.github.client import GitHub
 from bot.publish.own_pulls import own_pull
 from bot.publish.thread.comments import rewrite
 from bot.publish.thread.history import UNASKED
-from bot.publish.thread.markers import OVER, PROGRESS, asking_comment
+from bot.publish.thread.markers import FINISHED, OVER, PROGRESS, asking_comment
 from bot.publish.thread.own_comments import OwnComment, own_comments
 from bot.session.event.event_context import EventContext
 from bot.verbs.record import ANYWAY
@@ -24,7 +22,12 @@ def close_dead_progress(context: EventContext) -> None:
     of its group runs. An error of GitHub goes to the log only."""
     thread_ref, host = context.thread_ref, context.host
     with context.noting("the progress comment of an earlier run could not be closed"):
-        left_open = [one for one in _own(context) if _is_left_open(context, one)]
+        others = own_comments(
+            host,
+            context.reader.comments.values(),
+            lambda fields: fields.get("state") == "on" and fields.get("request") != thread_ref.key,
+        )
+        left_open = [one for one in others if _is_left_open(context, one)]
         for one in sorted(left_open, key=lambda one: one.data.id)[-_MAX_CLOSED:]:
             run = host.workflow_run(thread_ref.repository, one.run)
             if run.status != "completed":
@@ -37,21 +40,14 @@ def close_dead_progress(context: EventContext) -> None:
             rewrite(host, thread_ref, one, text, {**UNASKED, **one.fields, **OVER})
 
 
-def _own(context: EventContext) -> Iterator[OwnComment]:
-    """Yield our comments in the conversation."""
-    return own_comments(context.host, context.reader.comments.values())
-
-
 def _is_left_open(context: EventContext, one: OwnComment) -> bool:
-    """Whether it is our open progress comment for another request that a comment made before this one."""
-    thread_ref = context.thread_ref
+    """Whether it is our progress comment for a request that a comment made before this one."""
+    by_comment = bool(asking_comment(one.key)[0])
     return (
         one.kind == PROGRESS
-        and not one.over
         and one.run > 0
-        and one.key != thread_ref.key
-        and bool(asking_comment(one.key)[0])
-        and one.data.created_at <= thread_ref.since
+        and by_comment
+        and one.data.created_at <= context.thread_ref.since
     )
 
 
@@ -60,8 +56,11 @@ def existing_result_url(context: EventContext) -> str:
     and people run jobs again. A label or a schedule may request the same again."""
     thread_ref = context.thread_ref
     if asking_comment(thread_ref.key)[0]:
-        for one in _own(context):
-            if one.key == thread_ref.key and one.has_result:
+        done = {"request": thread_ref.key, "result": FINISHED["result"]}.items()
+        for one in own_comments(
+            context.host, context.reader.comments.values(), lambda fields: done <= fields.items()
+        ):
+            if one.ours:
                 return f"{thread_ref.url}#{one.data.anchor}"
     return ""
 
@@ -70,10 +69,10 @@ def resolve_progress_comment(context: EventContext, started: int) -> int:
     """Return the progress comment to update: `started`, which the action began for this run, or the earlier one of
     another run of the same event. Deletes the surplus comment."""
     host, thread_ref = context.host, context.thread_ref
+    earlier = [one for one in context.reader.comments.values() if one.id < started]
     with context.noting("the second progress comment could not be deleted"):
-        for one in sorted(_own(context), key=lambda one: one.data.id):
-            is_it = (one.kind, one.key) == (PROGRESS, thread_ref.key) and "plan" not in one.fields
-            if is_it and one.data.id < started:
+        for one in own_comments(host, sorted(earlier, key=lambda one: one.id)):
+            if (one.kind, one.key) == (PROGRESS, thread_ref.key) and "plan" not in one.fields:
                 host.delete_comment(thread_ref.repository, started)
                 return one.data.id
     return started
