@@ -174,6 +174,14 @@ FAILED (failures=1)
     assert tests.reasons == {"t.A.test_b": "AssertionError: Lists differ: [1] != [2]"}
 
 
+def test_a_runner_that_prints_no_reason_is_given_none() -> None:
+    """pytest leaves it out where its line would be too long."""
+    text = "== short test summary info ==\nFAILED a.py::b\nFAILED a.py::c - no\n2 failed in 0.1s\n"
+    tests = runner_output.parse(text)
+    assert tests is not None
+    assert tests.reasons == {"a.py::c": "no"}
+
+
 def test_of_testify_what_was_expected_is_the_reason() -> None:
     error = ["Error Trace:\t/r/a_test.go:9", "Error:      \tNot equal:", "  expected: 1", "  actual  : 2"]
     block = "".join(f"        \t{line}\n" for line in error)

@@ -13,7 +13,7 @@ _LINES = 14
 """Lines in which the reason of a failure is searched, from the one with a message on."""
 _BLOCK = 60
 """Lines after the name of a test in which that one is."""
-_MOST_TESTS, _MOST_PARTS = 100, 12
+_MOST_TESTS, _MOST_PLACES, _MOST_PARTS = 100, 40, 12
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _LOGGED = re.compile(r" +[\w./-]+\.go:\d+: ?(.*)")
 _LOCATION = re.compile(r"(?:at |> |\d+ \||# \.|stack backtrace:|note: ).*")
@@ -36,20 +36,18 @@ def of_output(output: Sequence[str], failed: Sequence[str]) -> Iterator[tuple[st
     lines = [line.removeprefix("E ").strip() for line in printed(output)]
     lines = [line.replace(" › ", " > ").replace("\\#", "#") for line in lines]
     text = "\n".join(lines)
-    named = {name: _places(name, text, lines) for name in failed[:_MOST_TESTS]}
-    tests = {place: name for name, places in named.items() for place, _ in places}
-    for name, places in named.items():
-        others = {place for place, other in tests.items() if other != name}
-        reason = ""
-        for place, rest in reversed(places):
+    places = {name: _places(name, text, lines) for name in failed[:_MOST_TESTS]}
+    owner = {place: name for name, own in places.items() for place, _ in own}
+    for name, own in places.items():
+        for place, rest in reversed(own):
             below = range(place + 1, min(place + _BLOCK, len(lines)))
-            end = next((at for at in below if at in others or _NEXT_TEST.match(lines[at])), below.stop)
+            end = next(
+                (at for at in below if owner.get(at, name) != name or _NEXT_TEST.match(lines[at])), below.stop
+            )
             block = [rest, *lines[place + 1 : end]]
-            reason = one_line([rest[3:]]) if rest.startswith(" - ") else _message(block)
-            if reason:
+            if reason := one_line([rest[3:]]) if rest.startswith(" - ") else _message(block):
+                yield name, reason
                 break
-        if reason:
-            yield name, reason
 
 
 def _places(name: str, text: str, lines: Sequence[str]) -> list[tuple[int, str]]:
@@ -59,11 +57,8 @@ def _places(name: str, text: str, lines: Sequence[str]) -> list[tuple[int, str]]
     if not own:
         return []
     pattern = re.compile(rf"(?<![\w/]){re.escape(own)}(?![\w/])(.*)")
-    return [
-        (number, match[1])
-        for number, line in enumerate(lines)
-        if own in line and (match := pattern.search(line))
-    ]
+    found = ((number, line) for number, line in enumerate(lines) if own in line)
+    return [(number, match[1]) for number, line in found if (match := pattern.search(line))][-_MOST_PLACES:]
 
 
 def _message(block: Sequence[str]) -> str:
