@@ -43,16 +43,26 @@ class CallExecution(NamedTuple):
     """The execution of a call.
 
     `permission` is `None` if the policy was not asked; `ran` is true if the handler was entered. `fatal` is a
-    sentence if no further call can succeed, since the workspace is gone. `person_answer` as in `Permission`.
+    sentence if no further call can succeed, since the workspace is gone.
     """
 
     result: ToolResult
     outcome: ToolOutcome
-    denied: bool = False
     permission: Permission | None = None
     ran: bool = False
     fatal: str = ""
-    person_answer: str = ""
+
+    @property
+    def denied(self) -> bool:
+        """Whether the call, or a write that it proposed, was refused."""
+        refused = self.permission is not None and not self.permission.allow
+        return refused or self.outcome.metadata.get("denied") is True
+
+    @property
+    def person_answer(self) -> str:
+        """As in `Permission`."""
+        said = self.permission.person_answer if self.permission else ""
+        return str(self.outcome.metadata.get(PERSON, said))
 
 
 class Toolbox:
@@ -78,16 +88,16 @@ class Toolbox:
     def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> CallExecution:
         """Run `call` and return its result. An incomplete call, or one that `mask` forbids, is not run."""
         if not call.complete:
-            return _error(call, TRUNCATED)
+            return error_result(call, TRUNCATED)
         spec = self.find(call.name)
         if spec is None:
-            return _error(call, self._unknown(call.name))
+            return error_result(call, self._unknown(call.name))
         if mask is not None and (refusal := mask.refusal(spec.name)):
-            return _error(call, refusal)
+            return error_result(call, refusal)
         try:
             arguments = parse_arguments(call.arguments, spec.parameters)
         except BadArgumentsError as error:
-            return _error(call, str(error))
+            return error_result(call, str(error))
         repairs = arguments.repairs
         if spec.name != call.name:
             repairs = (f"took the tool name {call.name} as {spec.name}", *repairs)
@@ -113,27 +123,15 @@ class Toolbox:
         try:
             permission = self._permit(spec.name, values)
             if not permission.allow:
-                execution = _error(call, denial_text(permission))
-                return execution._replace(
-                    denied=True, permission=permission, person_answer=permission.person_answer
-                )
+                return error_result(call, denial_text(permission))._replace(permission=permission)
             ran = True
             outcome = self._handlers[spec.name](values, cancel)
         except AgentError as error:
-            execution = _error(call, f"{FATAL_PREFIX}{error}")
+            execution = error_result(call, f"{FATAL_PREFIX}{error}")
             return execution._replace(permission=permission, ran=ran, fatal=str(error))
         except Exception as error:  # noqa: BLE001  The one border where a tool's bug becomes a result.
             return _crash(call, error)._replace(permission=permission, ran=ran)
-        denied = outcome.metadata.get("denied") is True
-        person_answer = str(outcome.metadata.get(PERSON, ""))
-        return CallExecution(
-            _tool_result(call, outcome, repairs),
-            outcome,
-            denied,
-            permission,
-            ran,
-            person_answer=person_answer,
-        )
+        return CallExecution(_tool_result(call, outcome, repairs), outcome, permission, ran)
 
     def _unknown(self, name: str) -> str:
         by_folded = {spec.name.casefold(): spec.name for spec in self.specs}
@@ -149,12 +147,8 @@ TRUNCATED = (
 )
 
 
-def skipped_call(call: ToolCall, message: str) -> CallExecution:
-    """Return the result of a call that is not run, with the reason for the model."""
-    return _error(call, message)
-
-
-def _error(call: ToolCall, message: str, metadata: Mapping[str, Any] | None = None) -> CallExecution:
+def error_result(call: ToolCall, message: str, metadata: Mapping[str, Any] | None = None) -> CallExecution:
+    """Return the result of a call that is not run or failed, with the reason for the model."""
     outcome = ToolOutcome(message, is_error=True, metadata=metadata or {})
     return CallExecution(_tool_result(call, outcome, ()), outcome)
 
@@ -163,7 +157,7 @@ def _crash(call: ToolCall, error: Exception) -> CallExecution:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" (in {frames[-1].name}, line {frames[-1].lineno})" if frames else ""
     metadata = {"traceback": traceback.format_exception(error)[-12:]}
-    return _error(call, f"The tool failed: {type(error).__name__}: {error}{where}", metadata)
+    return error_result(call, f"The tool failed: {type(error).__name__}: {error}{where}", metadata)
 
 
 def _tool_result(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolResult:

@@ -11,7 +11,7 @@ from typing import Any
 from bot.agent.handover import ANSWER
 from bot.agent.masking import Mask
 from bot.agent.recorded_calls import ResultTool
-from bot.agent.toolbox import PERSON, CallExecution, Handler, Permission, Toolbox, skipped_call
+from bot.agent.toolbox import PERSON, CallExecution, Handler, Permission, Toolbox, error_result
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
@@ -248,9 +248,9 @@ class RunToolbox(Toolbox):
     def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> CallExecution:
         name = self._name(call)
         if self._answered:
-            return skipped_call(call, _NOT_KNOWN_YET)
+            return error_result(call, _NOT_KNOWN_YET)
         if self._failed and name in _NEEDS_THE_EDITS:
-            return skipped_call(call, _EDIT_FAILED.format(self._failed))
+            return error_result(call, _EDIT_FAILED.format(self._failed))
         if name in WRITING:
             self._edits = self._edits[1:]
         self._calls.begin(call.id, more_edits=bool(self._edits))
@@ -262,7 +262,7 @@ class RunToolbox(Toolbox):
             return executed
         # Said to a call of a subagent: it ends the run as well.
         outcome = executed.outcome._replace(metadata={**executed.outcome.metadata, PERSON: NO})
-        return executed._replace(outcome=outcome, person_answer=NO)
+        return executed._replace(outcome=outcome)
 
     def _name(self, call: ToolCall) -> str:
         spec = self.find(call.name)
