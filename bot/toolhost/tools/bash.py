@@ -65,7 +65,9 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
     mention_files(context, cwd, command, outcome.content)
     notes = _carry_over(cwd, folder_note.take(), context)
     content = "\n".join([outcome.content, *(f"[{note}]" for note in notes)])
-    return ToolOutcome(content, outcome.is_error, {**outcome.metadata, "command": command})
+    outside = context.cwd is not None and not inside(str(context.cwd), context.real_root)
+    metadata = {**outcome.metadata, "command": command, **({"outside": True} if outside else {})}
+    return ToolOutcome(content, outcome.is_error, metadata)
 
 
 def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:
