@@ -33,7 +33,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12). The loader refuses what it refuses; an empty file is valid."""
+    """Return the JSON Schema (draft 2020-12). The loader also reads quoted numbers; an empty file is valid."""
     return {
         "$schema": _DIALECT,
         "$id": _SCHEMA_URL,
