@@ -125,69 +125,55 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         base, review_range = range_to_review(repo, options.base, options.since, options.target)
         everything = f"Review what HEAD changes since it left {base}."
         options = replace(options, instruction=options.instruction.strip() or everything)
-    model = options.model or default_model(environment)
+    options = replace(options, model=options.model or default_model(environment))
     last = _last(options, environment, repo) if continues else None
     request = _request(options, repo, plan, last, environment)
     from_github = options.from_github(request) if options.from_github else FromGitHub(request)
     folder = new_folder(environment)
     try:
-        spec = _spec(options, from_github.request, repo, folder, model, environment, view)
+        spec = _spec(options, from_github, repo, folder, environment, view)
         dirty = make_dirty_base(repo, options.include, folder.root / "dirty.git") if options.dirty else None
         if dirty is not None:
-            source, notes, subjects = (
-                Source(str(dirty.git_dir), "HEAD"),
-                (*spec.notes, dirty.note),
-                spec.subjects,
-            )
-            spec = replace(spec, source=source, notes=notes, subjects=lambda sha: subjects(dirty.head))
-        if review_range is not None:
-            memory = options.target.memory if options.target else NO_MEMORY
-            spec = replace(
-                spec, source=Source(str(repo), review_range.head_sha), range=review_range, memory=memory
-            )
-        base_policy = from_github.policy_text
-        spec = replace(
-            spec,
-            resume=last,
-            policy_text=spec.policy_text if base_policy is None else base_policy,
-            load_attachments=from_github.load_attachments,
-        )
-        for note in from_github.notes:
-            view.tell(Note(note))
-        return _deliver(options, repo, folder, run(spec), dirty)
+            at, notes, subjects = Source(str(dirty.git_dir), "HEAD"), (*spec.notes, dirty.note), spec.subjects
+            spec = replace(spec, source=at, notes=notes, subjects=lambda sha: subjects(dirty.head))
+        elif review_range is not None:
+            spec = replace(spec, source=Source(str(repo), review_range.head_sha), range=review_range)
+        return _deliver(options, repo, folder, run(replace(spec, resume=last)), dirty)
     finally:
         folder.tidy()
 
 
 def _spec(
     options: FixOptions,
-    request: Request,
+    given: FromGitHub,
     repo: Path,
     folder: RunFolder,
-    model: str,
     environment: Mapping[str, str],
     view: View,
 ) -> RunSpec:
-    """The spec of a run of `request` at HEAD of `repo`, with a note if the policy is not committed. Begins to connect
-    the model, since an import takes longer than all that comes before the first request."""
-    connecting = Background(partial(connect_model, model, environment), "connect")
-    is_local = request.actor.tier is Tier.LOCAL  # else the base branch's policy applies
+    """The spec of a run at HEAD of `repo`, with a note if the policy is not committed. Begins to connect the model,
+    since an import takes longer than all that comes before the first request."""
+    connecting = Background(partial(connect_model, options.model, environment), "connect")
+    is_local = given.request.actor.tier is Tier.LOCAL  # else the base branch's policy applies
     policy_text, note = uncommitted_policy(repo) if is_local else (None, "")
-    if note:
-        view.tell(Note(note))
+    notes = (note,) if note else ()
+    for one in (*notes, *given.notes):
+        view.tell(Note(one))
     return RunSpec(
-        request=request,
+        request=given.request,
         source=Source(str(repo), "HEAD"),
         folder=folder,
         connecting=connecting,
-        model=model,
+        model=options.model,
         environment=environment,
         sandbox=options.sandbox,
         budget_usd=options.budget_usd,
         out=options.out,
         origin=repo,
-        notes=(note,) if note else (),
-        policy_text=policy_text,
+        notes=notes,
+        policy_text=policy_text if given.policy_text is None else given.policy_text,
+        memory=options.target.memory if options.target else NO_MEMORY,
+        load_attachments=given.load_attachments,
         subjects=lambda sha: newest_subjects(Git(git_dir_of(repo)), sha),
         view=view,
     )
