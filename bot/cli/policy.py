@@ -114,7 +114,6 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
             "rule": decision.rule,
             "reason": decision.reason,
             "nearest": decision.nearest,
-            "told": explanation.denial,
             "grammar": explanation.grammar,
             "withheld": [{"path": path, "reason": why} for path, why in explanation.withheld],
         }
@@ -133,7 +132,6 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
         ("nearest allowed", decision.nearest),
         ("to allow it", lifted),
         ("grammar", explanation.grammar),
-        ("the model is told", explanation.denial),
         ("at the gate", withheld),
     ):
         if text:

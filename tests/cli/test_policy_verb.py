@@ -85,7 +85,6 @@ def test_a_path_is_explained(explained: Callable[..., str]) -> None:
         f"deny: {_WHY}",
         f"rule: {_RULE}",
         "nearest allowed: `view` of docs/api.md",
-        f"the model is told: Permission denied: {_RULE} denies this: {_WHY}. Nearest allowed: `view` of docs/api.md.",
         f"at the gate: docs/api.md is withheld: {_RULE} does not let it be written: {_WHY}",
     ]
 
@@ -130,7 +129,7 @@ def test_every_file_of_a_patch_is_looked_at(explained: Callable[..., str]) -> No
 def test_a_verb_that_only_reads_writes_nothing(explained: Callable[..., str]) -> None:
     ran = explained("--tier", "maintainer", "--verb", "review", "--json", "--path", "src/a.py")
     assert (json.loads(ran)["decision"], json.loads(ran)["rule"]) == ("deny", "the verb `review`")
-    assert json.loads(ran)["told"] == "Permission denied: the verb `review` denies this: it changes nothing."
+    assert json.loads(ran)["reason"] == "it changes nothing"
 
 
 def test_a_verb_that_is_not_the_tiers_is_refused_before_any_call(explained: Callable[..., str]) -> None:

@@ -1,4 +1,4 @@
-"""Explain what a policy decides on one tool call: the rule, the text for the model, the gate."""
+"""Explain what a policy decides on one tool call: the rule, and the gate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.agent.toolbox import Permission, denial_text
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Tier
 from bot.contracts.workspace_tools import SHELL
@@ -23,12 +22,10 @@ from bot.verbs.registry import MODEL_VERBS
 
 @dataclass(frozen=True, slots=True)
 class CallExplanation:
-    """`denial` is the text that the model would get in place of a result, empty for an allowed call. `grammar` is the
-    parse of a shell command. `withheld` are paths that the gate keeps out of a change whatever a rule allows, each with
-    the reason."""
+    """`grammar` is the parse of a shell command. `withheld` are paths that the gate keeps out of a change whatever a
+    rule allows, each with the reason."""
 
     decision: Decision
-    denial: str = ""
     grammar: str = ""
     withheld: tuple[tuple[str, str], ...] = ()
 
@@ -50,10 +47,7 @@ def explain_call(
         return CallExplanation(_verb_denial(policy, tier, verb))
     profile = None if verb is None else profile_of_verb(verb)
     decision = Gatekeeper(policy, tier, root, lambda record: None, profile).decide(tool, arguments)
-    denial = "" if decision.allowed else denial_text(Permission(False, decision.rule, decision.message))
-    return CallExplanation(
-        decision, denial, _grammar(tool, arguments), _withheld(policy, tier, tool, arguments)
-    )
+    return CallExplanation(decision, _grammar(tool, arguments), _withheld(policy, tier, tool, arguments))
 
 
 def _verb_denial(policy: Policy, tier: Tier, verb: str) -> Decision:
