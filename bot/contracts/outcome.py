@@ -99,9 +99,9 @@ class TestsAsTheyWere:
     `failed` passed before the change and fail in this run. `expectation_changed` fail in it, and the change edits their
     file or the data beside it. `unconfirmed` failed before and fail in it, and pass with the change's own tests.
     `not_comparable` ran before and not in this run, because they do not compile or are left out. The tuples are the
-    listed tests; `counts` has the totals by field name. `files` are some of the files that were put back, `mixed` the
-    changed files that were not, although they may set up tests. `inside` are the source files whose own tests the
-    change edits: those are the change's in this run, too. `note` says why there is no result.
+    listed tests; `counts` has the totals by field name. `mixed` are changed files that were not put back, although they
+    may set up tests. `inside` are the source files whose own tests the change edits: those are the change's in this
+    run, too. `note` says why there is no result.
     """
 
     __test__ = False  # for pytest, which collects what is called so
@@ -113,7 +113,6 @@ class TestsAsTheyWere:
     unconfirmed: tuple[str, ...] = ()
     not_comparable: tuple[str, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
-    files: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
     note: str = ""

@@ -77,7 +77,6 @@ def compare(
     result = TestsAsTheyWere(
         run.run,
         run.counts,
-        files=suite.put_back[:_MOST_FILES],
         mixed=suite.mixed[:_MOST_FILES],
         inside=suite.inside[:_MOST_FILES],
     )
@@ -86,7 +85,7 @@ def compare(
     if before.suite is None or run.suite is None:  # the exit code alone
         return result
     kinds = _kinds(before.suite, after.suite, run, suite, flaky_tests(before.suite, before.rerun_suite))
-    counts = (*((kind, len(names)) for kind, names in kinds.items() if names), ("files", len(suite.put_back)))
+    counts = tuple((kind, len(names)) for kind, names in kinds.items() if names)
     listed = {kind: tuple(names[:MOST_NAMES]) for kind, names in kinds.items()}
     return replace(result, counts=counts, **listed)  # type: ignore[arg-type]  # the kinds are fields of names
 

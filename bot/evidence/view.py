@@ -345,8 +345,6 @@ def _tests(check: CheckResult, most: int) -> Iterator[tuple[bool, Line]]:
     for kind in kinds_as_they_were(was) if was else ():
         for name in kind.names[:most]:
             yield False, line(f"{AS_THEY_WERE}, {kind.words}: ", code(name))
-    if was and was.files and most:
-        yield False, line(f"{AS_THEY_WERE}, as on the base: ", names(was.files, _PATHS_NAMED))
 
 
 def _more(number: int, noun: str = "") -> list[Line]:
