@@ -33,13 +33,12 @@ REPEAT_NOTICE = (
 
 @dataclass(frozen=True, slots=True)
 class CallResults:
-    """One result for each call, in order; the ids of denied calls; the reason why the conversation ends with
-    them, if it does; whether a call or the command that it ran failed."""
+    """One result for each call, in order; the reason why the conversation ends with them, if it does; whether a call or
+    the command that it ran failed."""
 
     results: list[ToolResult]
-    denied: frozenset[str] = frozenset()
-    stop: Stop | None = None
-    failed: bool = False
+    stop: Stop | None
+    failed: bool
 
 
 class CallRunner:
@@ -66,7 +65,6 @@ class CallRunner:
         self._turn, self._mask, self._failed = turn, mask, False
         self._context.toolbox.begin_answer(calls)
         stop: Stop | None = None
-        denied: set[str] = set()
         results: list[ToolResult] = []
         for call in calls:
             if stop is None and self._context.cancel.fired:
@@ -74,20 +72,18 @@ class CallRunner:
             if stop is not None:
                 results.append(self._skip(call, stop))
                 continue
-            result, was_denied, stopped = self._run(call)
+            result, stopped = self._run(call)
             stop = stopped or command_limit_stop(self._context.limits, self._usage)
             stop = stop or self._context.hooks.stop_after_call()
-            if was_denied:
-                denied.add(call.id)
             results.append(result)
-        return CallResults(results, frozenset(denied), stop, self._failed)
+        return CallResults(results, stop, self._failed)
 
-    def skip(self, turn: int, calls: Sequence[ToolCall], stop: Stop) -> CallResults:
+    def skip(self, turn: int, calls: Sequence[ToolCall], stop: Stop) -> list[ToolResult]:
         """Answer each call without running it."""
         self._turn = turn
-        return CallResults([self._skip(call, stop) for call in calls], stop=stop)
+        return [self._skip(call, stop) for call in calls]
 
-    def _run(self, call: ToolCall) -> tuple[ToolResult, bool, Stop | None]:
+    def _run(self, call: ToolCall) -> tuple[ToolResult, Stop | None]:
         """Run the call and record its result."""
         journal, clock = self._context.journal, self._context.clock
         journal.write(CallStarted(self._turn, call.id, call.name))
@@ -110,7 +106,7 @@ class CallRunner:
         self._record_files(metadata)
         self._count_command(metadata)
         self._failed |= result.is_error or bool(metadata.get("exit_code"))
-        return result, executed.denied, self._stop_after(executed, times)
+        return result, self._stop_after(executed, times)
 
     def _count_repeats(self, call: ToolCall, content: str) -> int:
         """Return how often in a row the same call had the same result, 1 for the first time."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from bot.agent.calls import MAX_TRUNCATIONS, CallResults, CallRunner
+from bot.agent.calls import MAX_TRUNCATIONS, CallRunner
 from bot.agent.compaction import CompactionInput, Files
 from bot.agent.context_budget import fixed_tokens, max_response
 from bot.agent.conversation_context import ConversationContext, TurnInfo
@@ -229,14 +229,15 @@ class Conversation:
         """Run the calls in order; return a stop if the conversation ends with them."""
         call_results = self._calls.run(self.turn, message.calls, self._mask)
         self._empty_before = False
-        info = self._close_turn(message, call_results)
+        self._history.add_results(call_results.results)
+        info = self._turn_info(message, failed=call_results.failed)
         if call_results.stop is None and self._truncations >= MAX_TRUNCATIONS:
             return Stop(
                 StopReason.MAX_TOKENS, f"The model's answer was cut off {self._truncations} times in a row."
             )
         stop = call_results.stop
         if stop is None and self.context.hooks.is_handover(info):
-            stop = self._end_or_remind()
+            stop = self._end_or_remind(info)
         if stop is None:
             for text in self.context.hooks.after_results(info):
                 self.add_user_text(text, "added")
@@ -244,13 +245,13 @@ class Conversation:
 
     def skip_calls(self, message: Message, stop: Stop) -> Stop:
         """End the conversation: answer every call of `message` without running it."""
-        self._close_turn(message, self._calls.skip(self.turn, message.calls, stop))
+        if message.calls:
+            self._history.add_results(self._calls.skip(self.turn, message.calls, stop))
         return stop
 
     def continue_or_end(self, message: Message) -> Stop | None:
         """Handle a response without calls. The first empty one in a row gets a note, the second ends the
         conversation."""
-        self._close_turn(message, CallResults([]))
         if not message.text.strip():
             if self._empty_before:
                 reason = "The model answered twice in a row with neither text nor a tool call."
@@ -258,12 +259,12 @@ class Conversation:
             self._empty_before = True
             self.add_user_text(EMPTY_RESPONSE, "host")
             return None
-        return self._end_or_remind()
+        return self._end_or_remind(self._turn_info(message))
 
-    def _end_or_remind(self) -> Stop | None:
+    def _end_or_remind(self, info: TurnInfo) -> Stop | None:
         """Return a stop, unless `more_work` or `before_end` has a text for the model, which is appended."""
         hooks = self.context.hooks
-        text: str | None = hooks.more_work()
+        text: str | None = hooks.more_work(info)
         if not text and self._reminders < MAX_REMINDERS:
             text = hooks.before_end()
             self._reminders += bool(text)
@@ -272,26 +273,10 @@ class Conversation:
         self.add_user_text(text, "host")
         return None
 
-    def _close_turn(self, message: Message, call_results: CallResults) -> TurnInfo:
-        results = call_results.results
-        if results:
-            self._history.add_results(results)
-        context, used = self.context, self.session_usage
-        shares = limit_shares(context.limits, used, context.clock() - self._start_time)
-        info = TurnInfo(
-            self.turn,
-            message.text,
-            message.calls,
-            tuple(results),
-            used.usage,
-            used.cost,
-            denied=call_results.denied,
-            state=self._state(),
-            shares=shares,
-            failed=call_results.failed,
-        )
-        self.context.hooks.turn_done(info)
-        return info
+    def _turn_info(self, message: Message, *, failed: bool = False) -> TurnInfo:
+        seconds = self.context.clock() - self._start_time
+        shares = limit_shares(self.context.limits, self.session_usage, seconds)
+        return TurnInfo(message.calls, self._state(), shares, failed)
 
 
 def _choice(mask: Mask | None) -> Literal["auto", "required", "none"]:

@@ -13,26 +13,19 @@ from bot.agent.masking import Masking, RequestState, no_mask
 from bot.agent.toolbox import Toolbox
 from bot.agent.usage import LimitShare, SessionUsage
 from bot.contracts.cancel import CancelToken
-from bot.contracts.messages import ToolCall, ToolResult, Usage
+from bot.contracts.messages import ToolCall, Usage
 from bot.contracts.model import Provider, Retrying
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import RunLimits
 
 
 class TurnInfo(NamedTuple):
-    """One finished turn. `usage` and `cost` are the conversation's so far; `denied` are the ids of denied calls;
-    `state` is that of the next request, `shares` the used shares of the limits. `failed`: a call was refused or
-    failed, or a command exited with another code than 0."""
+    """One finished turn. `state` is that of the next request, `shares` the used shares of the limits. `failed`: a call
+    was refused or failed, or a command exited with another code than 0."""
 
-    turn: int
-    text: str
     calls: tuple[ToolCall, ...]
-    results: tuple[ToolResult, ...]
-    usage: Usage
-    cost: float
-    denied: frozenset[str]
-    state: RequestState = RequestState(None)
-    shares: tuple[LimitShare, ...] = ()
+    state: RequestState
+    shares: tuple[LimitShare, ...]
     failed: bool = False
 
 
@@ -40,7 +33,7 @@ class Hooks(NamedTuple):
     """Callbacks from the loop, called on its thread: they must be quick and must not raise.
 
     `request_sent(turn)` is called before the wait for the response, `retrying(event)` before the wait for
-    another attempt. `more_work()` is called when the model is done: a text is the next part of its task. Then
+    another attempt. `more_work(info)` is called when the model is done: a text is the next part of its task. Then
     `before_end()` is called, when the model is done: a text is sent to the model and the
     conversation continues, at most twice; `None` lets it end. `stop_after_call()` is called after each call: a stop
     ends the conversation, and the remaining calls are not run. `is_handover(info)` is called after a turn's calls:
@@ -51,8 +44,7 @@ class Hooks(NamedTuple):
     """
 
     request_sent: Callable[[int], None] = lambda turn: None
-    turn_done: Callable[[TurnInfo], None] = lambda info: None
-    more_work: Callable[[], str] = lambda: ""
+    more_work: Callable[[TurnInfo], str] = lambda info: ""
     before_end: Callable[[], str | None] = lambda: None
     retrying: Callable[[Retrying], None] = lambda event: None
     stop_after_call: Callable[[], Stop | None] = lambda: None

@@ -14,7 +14,6 @@ from pathlib import PurePosixPath
 from bot.agent.conversation_context import Hooks, TurnInfo
 from bot.agent.prompt import new_marker
 from bot.agent.todo import render_list
-from bot.agent.usage import LimitShare
 from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import GateError
@@ -47,7 +46,6 @@ def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker)
     """The callbacks of a run's loop. `calls` receives the number of each request."""
     stop_hook = StopHook(run, parts, results)
     common = conversation_hooks(run, calls, run.profile.results)
-    shares: list[LimitShare] = []
 
     def request_sent(turn: int) -> None:
         common.request_sent(turn)
@@ -57,9 +55,6 @@ def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker)
             # No daemon: a process that ends while a thread of it is in pydantic's native code is aborted.
             with suppress(RuntimeError):  # the machine has no thread left: then it is loaded at the end
                 threading.Thread(target=_load_report, name="report").start()
-
-    def turn_done(info: TurnInfo) -> None:
-        shares[:] = info.shares
 
     def after_results(info: TurnInfo) -> list[str]:
         skill = parts.skills.tool.after_results()
@@ -87,8 +82,7 @@ def loop_hooks(run: Run, parts: Parts, results: ResultTools, calls: CallTracker)
 
     return common._replace(
         request_sent=request_sent,
-        turn_done=turn_done,
-        more_work=lambda: parts.review.next_part(shares, new_marker()) if parts.review else "",
+        more_work=lambda info: parts.review.next_part(info.shares, new_marker()) if parts.review else "",
         before_end=before_end,
         stop_after_call=results.ask.stop,
         is_handover=is_handover,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd
+from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import run_loop
@@ -59,7 +59,7 @@ class Team:
             self.place = (1, "c1")
             self.context = ConversationContext(
                 self.model, "The run.", toolbox, journal, self.limits, self.cancel,
-                Hooks(turn_done=lambda info: None), shared_usage=SessionUsage(),
+                shared_usage=SessionUsage(),
             )  # fmt: skip
             self.open = journal
             return run_loop(self.context, "the task")
