@@ -36,11 +36,6 @@ class Detector:
         """Compile the patterns in advance, from any thread."""
         self.withhold("-" * _SHORTEST)
 
-    @property
-    def names_hit(self) -> tuple[str, ...]:
-        """The names of the secrets that were found so far, sorted."""
-        return self.redactor.names_hit
-
     def masked(self, text: str) -> str:
         """Return `text` for storage and display, with known secrets and credentials masked. The whole text is withheld
         if a secret is encoded in it, or if the search failed."""

@@ -183,17 +183,8 @@ def repeated(values: Iterable[Hashable]) -> list[tuple[int, Any]]:
     ]
 
 
-def _once(values: Any, read: Callable[[Any], object]) -> object:
-    checked = read(values)
-    raise_problems(((n,), f"`{str(value)[:60]}` is listed twice") for n, value in repeated(values))
-    return checked
-
-
-ONCE = Kind(
-    lambda inner: no_info_wrap_validator_function(_once, inner()),
-    lambda described: {**described, "uniqueItems": True},
-)
-"""The kind of a list in which no item is listed twice."""
+ONCE = AfterValidator(lambda values: tuple(dict.fromkeys(values)))
+"""The annotation of a list in which an item counts once."""
 
 ONE_OR_MORE = Kind(
     lambda inner: no_info_before_validator_function(

@@ -99,10 +99,6 @@ def _not_ours(label: str) -> str:
     return label
 
 
-def _distinct(labels: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(labels))
-
-
 Label = Annotated[Line, AfterValidator(_not_ours)]
 
 
@@ -113,9 +109,7 @@ class WritesPolicy:
     verbs: frozenset[Annotated[str, one_of(tuple(VERBS))]] = key(
         frozenset(), "Verbs that may write in their own thread, without a task."
     )
-    labels: Annotated[tuple[Label, ...], AfterValidator(_distinct)] = key(
-        (), "Labels that these verbs may add and remove."
-    )
+    labels: Annotated[tuple[Label, ...], ONCE] = key((), "Labels that these verbs may add and remove.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ _AUTHORS = (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT)
 class AttachmentsPolicy:
     """Whose pictures and files are sent to the model."""
 
-    tiers: Annotated[frozenset[Annotated[Tier, one_of(_AUTHORS)]], ONCE] = key(
+    tiers: frozenset[Annotated[Tier, one_of(_AUTHORS)]] = key(
         frozenset({Tier.MAINTAINER}), "Tiers of the authors whose pictures and files are sent."
     )
 

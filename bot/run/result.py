@@ -147,7 +147,7 @@ def mask_outcome(outcome: Outcome, detector: Detector) -> Outcome:
     outside and stays. A last net: nothing in a workspace has a secret, unless a person went without the sandbox."""
     names = [field.name for field in fields(outcome) if field.name != "request"]
     clean = {name: masked(getattr(outcome, name), detector.masked) for name in names}
-    return replace(outcome, **{**clean, "redactions": detector.names_hit})
+    return replace(outcome, **{**clean, "redactions": detector.redactor.names_hit})
 
 
 def write_run_bundle(folder: RunFolder, result: RunResult) -> None:

@@ -176,7 +176,6 @@ PROBLEMS = {
     "budget: {usd: nan}": "1:15: expected a number from 0 to 1,000, found `nan`",
     "budget: {usd: -1}": "1:15: expected a number from 0 to 1,000, found `-1`",
     "tiers: {bot: {egress: [pip]}}": ("1:24: `pip` is not one of python, node, go, rust, java, ruby, dotnet"),
-    "tiers: {bot: {egress: [go, go]}}": "1:28: `go` is listed twice",
     "budget: 5": "1:9: expected a mapping of keys, found `5`",
     "on_deny: halt": "1:10: `halt` is not one of continue, stop",
     "pull_request: {draft: maybe}": "1:23: expected always, or true or false, found `maybe`",
