@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import select
 import termios
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -56,16 +56,14 @@ def question_text(inquiry: Inquiry, page: Page) -> Lines:
 
 def _quoted(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
     columns = page.width - 1 - len(GUTTER)
-    if len(inquiry.files) > 1 or (inquiry.files and not inquiry.diff):
-        named_rows = [(f"{action:<8} {one_line(path)}", "") for path, action in inquiry.files]
-    else:
-        named_rows = []
     if inquiry.question:
-        named_rows = [(line, "bold") for line in lines_of(inquiry.question)]
-    has_other_lines = inquiry.question or inquiry.files or _is_short(inquiry, page)
-    command = [] if has_other_lines else [(line, "") for line in _command(inquiry)]
+        subject = [(line, "bold") for line in lines_of(inquiry.question)]
+    elif inquiry.files:
+        subject = [(f"{action:<8} {one_line(path)}", "") for path, action in inquiry.files]
+    else:
+        subject = [(line, "") for line in lines_of(inquiry.subject.rstrip("\n"))]
     diff = lines_of(inquiry.diff.rstrip("\n")) if inquiry.diff else []
-    for text, style in chain(named_rows, command, ((line, _colour(line)) for line in diff)):
+    for text, style in chain(subject, ((line, _colour(line)) for line in diff)):
         yield from ((f"{GUTTER}{row}", style) for row in page.rows(text, max(columns, 10)))
 
 
@@ -80,7 +78,6 @@ def _question_lines(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
         yield row, "bold yellow"
     reason = f": {one_line(inquiry.reason)}" if inquiry.reason else ""
     fields = (
-        _subject(inquiry, page),
         ("rule", f"{one_line(inquiry.rule)}{reason}"),
         ("once", "this call alone"),
         ("session", f"{one_line(inquiry.remembered)}, until this run ends"),
@@ -91,30 +88,11 @@ def _question_lines(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
         yield from _field(name, text, page)
 
 
-def _subject(inquiry: Inquiry, page: Page) -> tuple[str, str]:
-    if len(inquiry.files) == 1:
-        path, action = inquiry.files[0]
-        return action, one_line(path)
-    if inquiry.files:
-        return "files", f"the {len(inquiry.files)} above"
-    return "call", _command(inquiry)[0] if _is_short(inquiry, page) else "as above"
-
-
 def _field(name: str, text: str, page: Page) -> Iterator[tuple[str, str]]:
     """A label and its text, wrapped with an indent."""
     rows = page.rows(text, max(page.width - 1 - len(_INDENT), 10))
     yield f"  {name[:8]:<8} {rows[0]}", ""
     yield from ((f"{_INDENT}{row}", "") for row in rows[1:])
-
-
-def _command(inquiry: Inquiry) -> Sequence[str]:
-    return lines_of(inquiry.subject.rstrip("\n"))
-
-
-def _is_short(inquiry: Inquiry, page: Page) -> bool:
-    """Whether a command fits the line that names it."""
-    lines = _command(inquiry)
-    return len(lines) == 1 and len(page.rows(lines[0], page.width - 1 - len(_INDENT))) == 1
 
 
 def _colour(line: str) -> str:

@@ -49,8 +49,8 @@ def try_checks(
     repo: Path, policy_text: str, environment: Mapping[str, str], say: Say, limit: float
 ) -> list[Trial]:
     """One result for each check of the policy with the text `policy_text`; `limit` is in seconds, for each. `say` gets
-    a line before and after each. If the setup fails, no check has been run and each says why; after a signal the rest
-    is left out. Raises an `AgentError` if there is no commit or no sandbox."""
+    a line before each. If the setup fails, no check has been run and each says why; after a signal the rest is left
+    out. Raises an `AgentError` if there is no commit or no sandbox."""
     stop, folder = CancelToken(), new_folder(environment)
     try:
         with cancelled_by_signals(stop), ExitStack() as stack:
@@ -118,18 +118,6 @@ def _try(
         return None
     say(f"{check.name} ...")
     execution = CheckRunner(workspace, stop, origin, limit=lambda number: limit).run(0, check)
-    word = "stopped" if stop.fired else _WORDS[execution.run.state]
-    say(f"{check.name}: {word}, {execution.run.duration:.0f} s")
     counts = execution.counts
     number = counts.ran + counts.skipped if counts else None
     return None if stop.fired else Trial(check.name, check.command, execution.run, number)
-
-
-_WORDS = {
-    CheckState.PASSED: "passed",
-    CheckState.FAILED: "failed",
-    CheckState.TIMED_OUT: "too slow",
-    CheckState.NOT_RUNNABLE: "not runnable",
-    CheckState.NO_SOCKETS: "needs network",
-    CheckState.NOT_RUN: "not run",
-}

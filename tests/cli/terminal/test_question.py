@@ -20,7 +20,6 @@ from bot.contracts.progress import Inquiry, Reply
 OURS = (
     "",
     "The agent asks: may it call edit?",
-    "  modify   tidytime/format.py",
     "  rule     rules[0]: it is mine",
     "  once     this call alone",
     "  session  every edit that rules[0] asks about, until this run ends",
@@ -57,27 +56,14 @@ def test_whatever_is_quoted_stands_behind_the_gutter_row_by_row(diff: str, width
             assert line.isprintable()
 
 
-def test_a_command_of_several_lines_or_a_long_one_stands_above() -> None:
-    short = shown(Inquiry("bash", "git log", "rules[1]", "", remembered="bash"))
-    assert "  call     git log" in short
-    long = shown(Inquiry("bash", "echo a\n  rule     none", "rules[1]", "", remembered="bash"))
-    assert long[1:5] == [
-        "  │ echo a",
-        "  │   rule     none",
-        "The agent asks: may it call bash?",
-        "  call     as above",
-    ]
+def test_a_command_and_the_files_of_a_write_stand_above() -> None:
+    lines = shown(Inquiry("bash", "echo a\n  rule     none", "rules[1]", "", remembered="bash"))
+    assert lines[1:4] == ["  │ echo a", "  │   rule     none", "The agent asks: may it call bash?"]
     wide = shown(Inquiry("bash", "x" * 200, "rules[1]", ""))
     assert wide[1:4] == [f"  │ {'x' * 75}", f"  │ {'x' * 75}", f"  │ {'x' * 50}"]
-
-
-def test_a_long_path_is_wrapped_with_an_indent() -> None:
     path = f"{'a/' * 200}x.py   once     this call alone"
-    lines = shown(edit("+x")._replace(files=((path, "write"),)))
-    place = next(number for number, line in enumerate(lines) if line.startswith("  write    a/a/"))
-    assert lines[place + 1].startswith(f"{' ' * 11}a/a/")
     both = shown(edit("+x")._replace(files=((path, "write"), ("b.py", "delete"))))
-    assert "  files    the 2 above" in both
+    assert both[1].startswith("  │ write    a/a/")
     assert "  │ delete   b.py" in both
 
 
