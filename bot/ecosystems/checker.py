@@ -171,17 +171,10 @@ class Checker:
     @property
     def full_arguments(self) -> tuple[str, ...]:
         """All arguments: with the configuration file and the excluded folders."""
+        arguments = (*self.arguments[:-1], self.file) if self.file else self.arguments
         start = len(self.folder) + 1 if self.folder else 0
-        excluded = [
-            folder for folder in self.excluded_folders if self.exclude_option and _PLAIN.fullmatch(folder)
-        ]
-        exclude_options = (self.exclude_option.format(folder[start:]) for folder in excluded)
-        file_argument = (self.file,) if self.file else ()
-        return (
-            *(self.arguments[: -len(file_argument)] if file_argument else self.arguments),
-            *file_argument,
-            *exclude_options,
-        )
+        excluded = filter(_PLAIN.fullmatch, self.excluded_folders if self.exclude_option else ())
+        return (*arguments, *(self.exclude_option.format(folder[start:]) for folder in excluded))
 
     @property
     def command(self) -> str:
