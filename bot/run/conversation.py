@@ -202,4 +202,5 @@ def outcome_notes(run: Run) -> tuple[str, ...]:
 
 
 def _missing_last(run: Run) -> tuple[str, ...]:
-    return (_NO_LAST_RUN,) if needs(run.request.verb, Earlier.RUN) and run.last is None else ()
+    is_known = run.last is not None or run.earlier is not None
+    return (_NO_LAST_RUN,) if needs(run.request.verb, Earlier.RUN) and not is_known else ()

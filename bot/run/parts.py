@@ -82,7 +82,8 @@ def granted_profile(
 ) -> Profile:
     """The profile of the verb, without the commands that policy and budget do not grant. `last` is the bundle that a
     `continue` starts from; with `writes` the run may propose some."""
-    profile = profile_of(spec.request, last.outcome.request.verb if last else None, writes=writes)
+    earlier = last.outcome.request.verb if last else spec.earlier.verb if spec.earlier else ""
+    profile = profile_of(spec.request, earlier, writes=writes)
     granted = not profile.granted or allows_commands(policy, spec.tier)
     budget = run_budget(policy, spec.tier, spec.budget_usd)
     return profile if budget.runs_commands and granted else without_commands(profile)

@@ -24,10 +24,9 @@ from bot.gate.judge import judge_patch, refuse_bombs
 from bot.gate.objects import scratch
 from bot.gate.verdict import Verdict
 from bot.gate.withheld import MayWrite
-from bot.maintenance.due_tasks import TaskPull
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import Bundle
-from bot.session.context.run import Run
+from bot.session.context.run import EarlierRun, Run
 
 
 def last_bundle(folder: Path, request: Request) -> Bundle:
@@ -44,12 +43,12 @@ def last_bundle(folder: Path, request: Request) -> Bundle:
 
 
 def put_earlier_change(run: Run, may_write: MayWrite) -> LastRun | None:
-    """Put the change of the run that `run` continues into the work tree, or that of its task's pull request."""
+    """Put the change of the run that `run` continues into the work tree."""
     if run.last is not None:
         return resume(run.last, run.checkout, run.source, may_write)
-    if run.open_pull is not None and not run.profile.read_only:
-        return resume_pull(run.open_pull, run.checkout, run.source, may_write)
-    return None
+    if run.earlier is None or (run.earlier.head_sha and run.profile.read_only):
+        return None
+    return resume_pull(run.earlier, run.checkout, run.source, may_write)
 
 
 def resume(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWrite) -> LastRun:
@@ -71,28 +70,27 @@ class EarlierChange(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-_TO_UPDATE = (
-    "Its change is in the work tree. Keep what is still right, add what is missing, and undo all of it if nothing of "
-    "it is needed any more."
-)
 _DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
 
 
-def resume_pull(pull: TaskPull, checkout: Checkout, source: Source, may_write: MayWrite) -> LastRun:
-    """Put the change of a task's open pull request into the work tree. Where it does not apply any more, the task
-    begins at the base, and the model is told why."""
-    asked = f"the pull request #{pull.number} of this task, which is open"
+def resume_pull(earlier: EarlierRun, checkout: Checkout, source: Source, may_write: MayWrite) -> LastRun:
+    """Put the change of the bot's open pull request, if there is one, into the work tree. Where it does not apply any
+    more, the run begins at the base, and the model is told why."""
+    last, head = earlier.last, earlier.head_sha
+    if not head:
+        return last
     try:
         if remote.is_remote(source.url):
             options = ["--depth=2", "--no-tags"]
-            remote.fetch(checkout.git.git_dir, source.url, [pull.head_sha], source.token, options)
-        parent = checkout.git.run("rev-parse", f"{pull.head_sha}^").decode().strip()
-        change = EarlierChange(checkout.git.run(*_DIFF, parent, pull.head_sha), parent)
+            remote.fetch(checkout.git.git_dir, source.url, [head], source.token, options)
+        parent = checkout.git.run("rev-parse", f"{head}^").decode().strip()
+        change = EarlierChange(checkout.git.run(*_DIFF, parent, head), parent)
         verdict = _verdict(change, checkout, source, may_write)
     except (GitError, CheckoutError, UsageError) as error:
-        return LastRun(asked, f"The last run's change cannot be used: {error}.")
-    ending = _TO_UPDATE if verdict and verdict.files else "The base has all of its change by now."
-    return _put(verdict, checkout, LastRun(asked, ending))
+        return last._replace(ending=f"The last run's change cannot be used: {error}.")
+    if verdict is None or not verdict.files:
+        last = last._replace(ending="The base has all of its change by now.")
+    return _put(verdict, checkout, last)
 
 
 def _put(verdict: Verdict | None, checkout: Checkout, last: LastRun) -> LastRun:

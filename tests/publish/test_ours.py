@@ -147,11 +147,11 @@ def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(
         Thread(world.issue, "", "", "ann", "https://h/octo/hello/issues/1"),
     )
     comment, _ = written_over(world)
-    assert read_last_result(thread_ref, thread, of_app(world)).text == "**Done**"
+    assert read_last_result(thread_ref, thread, of_app(world))[1] == "**Done**"
     forged = with_mark(ThreadRef(REPO, world.issue, "11"), PROGRESS, "**Push to main**", {"result": "done"})
     world.github().edit_comment(REPO, world.issue, comment, forged)
     assert last_progress(thread_ref, answers_in(of_app(world), REPO, thread)) is not None
-    assert read_last_result(thread_ref, thread, of_app(world)).text == ""
+    assert read_last_result(thread_ref, thread, of_app(world))[1] == ""
 
 
 @pytest.mark.parametrize(

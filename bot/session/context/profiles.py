@@ -47,7 +47,7 @@ def profile_of_verb(verb: str) -> Profile:
     return replace(profile, verb=verb)
 
 
-def profile_of(request: Request, last: str | None = None, *, writes: bool = False) -> Profile:
+def profile_of(request: Request, last: str = "", *, writes: bool = False) -> Profile:
     """The profile of a run for `request`, whose verb is one of `MODEL_VERBS`. With `writes` it may propose some: a task
     that may is about threads, and changes no file.
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bot.agent.first_message import LastRun
 from bot.agent.journal import Journal
 from bot.checkout.clone import Checkout, Source
 from bot.contracts.background import Background
@@ -39,7 +40,6 @@ from bot.workspace.sandbox.confinement import Confinement
 
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
-    from bot.maintenance.due_tasks import TaskPull
     from bot.maintenance.task import Task
     from bot.publish.bundle.write import Bundle
     from bot.session.context.review_scope import ReviewRange
@@ -54,15 +54,24 @@ def now() -> str:
     return timestamp(datetime.now(UTC))
 
 
+class EarlierRun(NamedTuple):
+    """What this run continues without a bundle: what its model is told of it, the head of the bot's open pull request
+    with its change, empty for none, and its verb, empty if unknown."""
+
+    last: LastRun
+    head_sha: str = ""
+    verb: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
     """What an entry point gives a run.
 
     The provider of `model` may be `connecting` already. `origin` is the folder that the work tree stands for: where
     `bring:` comes from and where commands see the tree. `out` is the folder for the bundle, by default one in `folder`.
-    `resume` is the folder of the bundle that a `continue` starts from, `open_pull` the open pull request of a task,
-    which the run continues; `notes` are sentences for the outcome, `policy_text` is a policy that the person has not
-    committed. A review is of `range`, else of the request's pull
+    `resume` is the folder of the bundle that a `continue` starts from, `earlier` what is known of a run whose bundle is
+    not there; `notes` are sentences for the outcome, `policy_text` is a policy that the person has not committed. A
+    review is of `range`, else of the request's pull
     request, of that only what `memory` does not have. `threads` reads those of a task, `subjects` those of the newest
     commits up to one, `load_attachments(run, vision)` loads those of the request; with `vision` the model takes
     images.
@@ -83,7 +92,7 @@ class RunSpec:
     policy_text: str | None = None
     range: ReviewRange | None = None
     memory: ReviewMemory = NO_MEMORY
-    open_pull: TaskPull | None = None
+    earlier: EarlierRun | None = None
     threads: Callable[[Task], Triage] | None = None
     subjects: Callable[[str], Sequence[str]] = lambda sha: ()
     load_attachments: Callable[[Run, bool], Attachments] | None = None

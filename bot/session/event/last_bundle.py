@@ -18,14 +18,9 @@ from typing import NamedTuple
 
 from github.Artifact import Artifact
 
-from bot import __version__
-from bot.checkout import layout
-from bot.checkout import remote as transport
-from bot.checkout.clone import Source
-from bot.checkout.git import Git
+from bot.agent.first_message import LastRun
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.messages import Usage
-from bot.contracts.outcome import SCHEMA_VERSION, Description, Outcome, Status, StopReason, exit_code
+from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.request import Request
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -41,16 +36,16 @@ from bot.publish.bundle.write import (
     WITHHELD,
     WRITES,
     Bundle,
-    write_bundle,
 )
 from bot.publish.own_pulls import OwnPull, is_untouched, own_pull
 from bot.publish.remote import PREFIX
 from bot.publish.result import posted_question
 from bot.publish.thread.history import is_own_run
+from bot.session.context.run import EarlierRun
 from bot.session.event.event_context import EventContext
-from bot.session.event.retry_continue import LastResult, read_last_result
+from bot.session.event.retry_continue import read_last_result
 from bot.session.run_folder import RunFolder
-from bot.verbs.registry import DEFAULT
+from bot.verbs.registry import DEFAULT, VERBS
 
 # Bytes of the zip and of its files.
 _MOST_ZIPPED = 64 * 1024 * 1024
@@ -61,33 +56,45 @@ _LARGEST_JOURNAL = 64 * 1024 * 1024
 # What `continue` needs: not the page of the last run, and no journal that is too large.
 _FILES = (OUTCOME, PATCH, WITHHELD, MESSAGE, REVIEW, PLAN, WRITES, JOURNAL)
 
-_TIP = "refs/agent/last"
-_NO_COMMIT = "0" * 40
-_BY_COMMENT = "How it ended is in this bot's own comment, which was read again"
+_BY_COMMENT = "How it ended is in this bot's own comment, which was read again."
 _MOST_PULLS = 300
 """Newest open pull requests that are looked through for those of a thread."""
-_DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
 
 
-def resume_bundle(
-    context: EventContext, request: Request, source: Source, folder: RunFolder
-) -> tuple[Request, Path | None, tuple[str, ...]]:
-    """Return the request, the bundle that `continue` resumes from, and notes for people. If the bundle expired, use
-    the thread's pull request and our comment, and tell the model."""
-    github, bundle, thread = context.github, folder.root / "resumed", request.thread
+class Continued(NamedTuple):
+    """What a `continue` starts from: its request, and the folder of the last run's bundle or, if that expired, what is
+    known of that run. `notes` are for people."""
+
+    request: Request
+    bundle: Path | None = None
+    earlier: EarlierRun | None = None
+    notes: tuple[str, ...] = ()
+
+
+def continued_run(context: EventContext, request: Request, folder: RunFolder) -> Continued:
+    """Return what a `continue` starts from. If the bundle expired, use the thread's pull request and our comment on
+    the last run, and tell the model."""
+    bundle, thread = folder.root / "resumed", request.thread
     if _is_of_own_run(context, request) and fetch_bundle(context, request, request.resumes, bundle):
-        return request, bundle, ()
+        return Continued(request, bundle)
     assert thread is not None
-    last_result = read_last_result(context.thread_ref, thread, github)
-    change, note = _last_change(context, request, source, folder.root / "last.git")
-    if change is not None:
-        write_bundle(Bundle(bundle, _outcome(request, last_result, change), change.patch))
-    elif last_result.text:
-        write_bundle(Bundle(bundle, _outcome(request, last_result)))
-    missing = "account, which is" if change else "account and change, which are"
+    command, text = read_last_result(context.thread_ref, thread, context.github)
+    verb = command.verb if command else DEFAULT
+    pull, note = (None, "") if VERBS[verb].read_only else _own_open_pull(context, request)
+    missing = "account, which is" if pull else "account and change, which are"
     left_out = (*thread.left_out, f"the last run's own {missing} not kept any more: go by the thread")
-    updated = replace(request, thread=replace(thread, left_out=left_out))
-    return updated, bundle if change or last_result.text else None, (note,) if note else ()
+    request = replace(request, thread=replace(thread, left_out=left_out))
+    notes = (note,) if note else ()
+    if pull is None and not text:
+        return Continued(request, notes=notes)
+    question, words = posted_question(text), command.instruction if command else ""
+    last = LastRun(
+        replace(request, verb=verb, instruction=words or None).full_instruction,
+        f"It opened pull request #{pull.number}." if pull else _BY_COMMENT,
+        message="" if question else text,
+        question=question,
+    )
+    return Continued(request, earlier=EarlierRun(last, pull.head_sha if pull else "", verb), notes=notes)
 
 
 def _is_of_own_run(context: EventContext, request: Request) -> bool:
@@ -184,52 +191,25 @@ def _unpack(content: bytes, folder: Path) -> bool:
     return True
 
 
-class _Change(NamedTuple):
-    """The change of our open pull request `pull`, and the commit that it is made on."""
-
-    pull: PullData
-    base_sha: str
-    patch: bytes
-
-
-def _last_change(
-    context: EventContext, request: Request, source: Source, git_dir: Path
-) -> tuple[_Change | None, str]:
-    """Return the change of our open pull request for an issue, and a sentence for people, or empty. `git_dir` must not
-    exist."""
+def _own_open_pull(context: EventContext, request: Request) -> tuple[PullData | None, str]:
+    """Return our open pull request for an issue, and a sentence for people, or empty."""
     if request.thread is None or request.thread.is_pull_request or request.task:
         return None, ""
+    github, identity = context.github, context.policy.identity
     try:
-        own_pulls = _own_pulls(context.github, request)
-        identity = context.policy.identity
-        pull = next(
-            (
-                one.pull
-                for one in own_pulls
-                if is_untouched(context.github, request.repository, one, identity)
-            ),
-            None,
-        )
+        own_pulls = _own_pulls(github, request)
+        for own in own_pulls:
+            if is_untouched(github, request.repository, own, identity):
+                return own.pull, f"The last run's bundle has expired: this continues from #{own.pull.number}."
     except GitHubError as error:
         if error.status not in (403, 404) or error.failure.rate_limited:
             raise
-        return (
-            None,
-            "Whether there is a pull request of the last run could not be seen: by the thread alone.",
-        )
-    if pull is None:
-        numbers = ", ".join(f"#{one.pull.number}" for one in own_pulls)
-        foreign = (
-            f"The last run's bundle has expired, and other people have committed to {numbers}, which stays unchanged: "
-            "this run starts from the thread."
-        )
-        return None, foreign if own_pulls else ""
-    layout.make_git_dir(git_dir, bare=True, object_format=layout.object_format_of(pull.head_sha))
-    git, options = Git(git_dir), ["--depth=2", "--no-tags"]
-    transport.fetch(git_dir, source.url, [f"+{pull.head_sha}:{_TIP}"], source.token, options)
-    base_sha = git.run("rev-parse", f"{_TIP}^").decode().strip()
-    note = f"The last run's bundle has expired: this continues from #{pull.number}."
-    return _Change(pull, base_sha, git.run(*_DIFF, base_sha, _TIP)), note
+        return None, "Whether there is a pull request of the last run could not be seen: by the thread alone."
+    numbers = ", ".join(f"#{own.pull.number}" for own in own_pulls)
+    return None, numbers and (
+        f"The last run's bundle has expired, and other people have committed to {numbers}, which stays unchanged: "
+        "this run starts from the thread."
+    )
 
 
 def _own_pulls(github: GitHub, request: Request) -> list[OwnPull]:
@@ -244,34 +224,3 @@ def _own_pulls(github: GitHub, request: Request) -> list[OwnPull]:
         if own and own.fields.get("issue") == issue and of_base and is_here:
             pulls.append(own)
     return sorted(pulls, key=lambda own: len(own.pull.head_branch))
-
-
-def _outcome(request: Request, last_result: LastResult, change: _Change | None = None) -> Outcome:
-    """Build the outcome of the last run. The verb stays that of the earlier command: a plan must not change files."""
-    command, question = last_result.command, posted_question(last_result.text)
-    pull = change.pull if change else None
-    return Outcome(
-        schema=SCHEMA_VERSION,
-        version=__version__,
-        status=Status.NEEDS_INPUT if question else Status.CHANGED,
-        stop_reason=StopReason.NEEDS_INPUT if question else StopReason.END_TURN,
-        reason=f"It opened pull request #{pull.number}" if pull else _BY_COMMENT,
-        request=replace(
-            request,
-            verb=command.verb if command else DEFAULT,
-            instruction=(command.instruction or None) if command else None,
-            resumes=0,
-            plan=None,
-        ),
-        base_sha=change.base_sha if change else _NO_COMMIT,
-        model="",
-        sandbox="",
-        started_at=pull.created_at if pull else last_result.at,
-        ended_at=pull.updated_at if pull else last_result.at,
-        turns=0,
-        usage=Usage(),
-        cost=0.0,
-        question=question,
-        answer="" if question else last_result.text,
-        description=Description(title=pull.title if pull else ""),
-    )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
 
+from bot.agent.first_message import LastRun
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.nearest import nearest
 from bot.contracts.request import Tier
@@ -41,6 +42,7 @@ from bot.policy.values import Policy
 from bot.publish.own_pulls import is_untouched, own_pull
 from bot.publish.thread.markers import mark, marked, read_mark
 from bot.publish.writes import count_made
+from bot.session.context.run import EarlierRun
 from bot.session.event.last_bundle import read_finished
 
 Say = Callable[[str], None]
@@ -48,6 +50,10 @@ Say = Callable[[str], None]
 MOST_PULLS = 300
 """Newest pull requests that are looked through for those of tasks: three requests."""
 
+_TO_UPDATE = (
+    "Its change is in the work tree. Keep what is still right, add what is missing, and undo all of it if nothing of "
+    "it is needed any more."
+)
 _DASHBOARD = "dashboard"
 _LABEL = "maintenance"
 
@@ -130,10 +136,13 @@ def decide_now(
     return due_tasks.decide(tasks[name], state.get(name, NO_PULLS), start, room, now=now)
 
 
-def open_pull_of(name: str, repository: str, host: GitHub, policy: Policy) -> TaskPull | None:
-    """Return the task's open pull request, if it is the bot's own still."""
-    pulls = _state(repository, host, policy).get(name, NO_PULLS).open
-    return next((pull for pull in pulls if not pull.touched), None)
+def open_pull_of(name: str, repository: str, host: GitHub, policy: Policy) -> EarlierRun | None:
+    """Return the task's open pull request as the run to continue, if it is the bot's own still."""
+    for pull in _state(repository, host, policy).get(name, NO_PULLS).open:
+        if not pull.touched:
+            what = f"the pull request #{pull.number} of this task, which is open"
+            return EarlierRun(LastRun(what, _TO_UPDATE), pull.head_sha)
+    return None
 
 
 def _remaining_room(policy: Policy, state: RepositoryState, started_today: int) -> Room:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Actor, Request, Thread, Tier
@@ -35,15 +34,6 @@ from bot.publish.thread.markers import PROGRESS, ThreadRef, asking_comment, trig
 from bot.publish.thread.own_comments import OwnComment
 from bot.verbs.record import Earlier
 from bot.verbs.registry import needs
-
-
-class LastResult(NamedTuple):
-    """An earlier request: its command, `None` if its comment holds none any more, and the `text` of our comment on how
-    it ended, as it stood `at`; empty if it has not ended."""
-
-    command: Command | None = None
-    text: str = ""
-    at: str = ""
 
 
 def repeat_request(
@@ -113,18 +103,19 @@ def last_progress(thread_ref: ThreadRef, answers: Sequence[OwnComment]) -> OwnCo
     return next((one for one in newest_requests(answers, thread_ref.key) if "queued" not in one.fields), None)
 
 
-def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> LastResult:
-    """Return the result of the thread's last request from our own comments, for a run whose bundle expired."""
+def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> tuple[Command | None, str]:
+    """Return the command of the thread's last request, `None` if its comment holds none any more, and the text of our
+    comment on how it ended, empty if it has not ended."""
     answers = [one for one in answers_in(github, thread_ref.repository, thread) if one.ours]
     last = last_progress(thread_ref, answers)
     if last is None:
-        return LastResult()
+        return None, ""
     comment = _comment(github, thread_ref, last.request_key)
     results = [one for one in answers if one.key == last.key and one.kind != PROGRESS]
     result = results[-1] if results else last
     command = parse_command(comment.body) if comment else None
     text = TextCleaner().text(result.text, MAX_COMMENT) if result.over else ""
-    return LastResult(None if command is None or command.problem else command, text, result.data.updated_at)
+    return None if command is None or command.problem else command, text
 
 
 def request_behind(

@@ -27,7 +27,7 @@ from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.run import RunSpec
 from bot.session.event.attachments import github_attachments
 from bot.session.event.event_context import EventContext, EventResult
-from bot.session.event.last_bundle import finished_before, resume_bundle
+from bot.session.event.last_bundle import Continued, continued_run, finished_before
 from bot.session.event.maintain import decide_now, open_pull_of
 from bot.session.event.no_result import missing_key
 from bot.session.event.other_runs import (
@@ -151,14 +151,15 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
     check_machine()
     check_folder(options.out)
     folder, source = new_folder(environment), _source(request, context)
-    resume, open_pull, notes = None, None, tuple[str, ...]()
+    continued = Continued(request)
     if needs(request.verb, Earlier.RUN) and request.resumes:
-        request, resume, notes = resume_bundle(context, request, source, folder)
-    if request.task:
-        open_pull = open_pull_of(request.task, request.repository, github, context.policy)
+        continued = continued_run(context, request, folder)
+    elif request.task:
+        earlier = open_pull_of(request.task, request.repository, github, context.policy)
+        continued = Continued(request, earlier=earlier)
     at = request.trigger.at if request.trigger else ""
     return RunSpec(
-        request=request,
+        request=continued.request,
         source=source,
         folder=folder,
         model=model,
@@ -167,9 +168,9 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         origin=options.workspace,
         out=options.out,
         budget_usd=_budget(request, options.budget_usd),
-        resume=resume,
-        open_pull=open_pull,
-        notes=notes,
+        resume=continued.bundle,
+        earlier=continued.earlier,
+        notes=continued.notes,
         memory=_memory(github, request),
         subjects=lambda sha: newest_subjects(github, request.repository, sha),
         threads=lambda task: gather(task, request.repository, github, at),
