@@ -34,9 +34,9 @@ class Cause(StrEnum):
 class WorkflowInputs:
     """What the job adds to the payload.
 
-    `instruction` and `task` are the workflow's inputs, for events that carry no text. `repository` is the job's
-    (`owner/name`), `now` the time (RFC 3339), `url` the job's page. `target` is the repository that a maintenance
-    plan names for the task, if it is another. `replies`: comments without a command may be replies to the bot.
+    `instruction` and `task` are the workflow's inputs, for events that carry no text. `repository` is the one that the
+    job works on (`owner/name`), empty for the event's; `now` is the time (RFC 3339), `url` the job's page. `replies`:
+    comments without a command may be replies to the bot.
     """
 
     repository: str = ""
@@ -44,7 +44,6 @@ class WorkflowInputs:
     task: str = ""
     now: str = "1970-01-01T00:00:00Z"
     url: str = ""
-    target: str = ""
     replies: bool = False
 
 

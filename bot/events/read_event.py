@@ -179,7 +179,7 @@ def _from_inputs(name: str, fields: Fields, inputs: WorkflowInputs) -> EventRequ
     if not instruction.strip() and not task:
         raise NoRequestError(f"the `{name}` has neither an `instruction` nor a `task`")
     own = None if is_schedule and not fields.has("repository") else fields.repository()
-    target = inputs.target or (own.name if own else inputs.repository)
+    target = inputs.repository or (own.name if own else "")
     is_own_target = own is not None and own.name.lower() == target.lower()
     sender = None if is_schedule else fields.account("sender")
     return EventRequest(

@@ -6,7 +6,6 @@ A stranger learns only that they have no access.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,16 +43,10 @@ if TYPE_CHECKING:
     from bot.github.client import GitHub
     from bot.policy.values import Policy
 
-MOST_TRIES = 2
-"""How often failed runs may start a fix of one head."""
-
 _FOR_EVERYBODY = verbs_of(Tier.OUTSIDER)
 
-Tries = Callable[[str, int, str], int]
-"""Returns how many fixes failed runs have started already, by repository, pull request number and head SHA."""
 
-
-def build_request(event_request: EventRequest, reader: GitHub, policy: Policy, tries: Tries) -> Request:
+def build_request(event_request: EventRequest, reader: GitHub, policy: Policy) -> Request:
     """Build the request of a run. Raises `NoRequestError` and `RefusedError` if there is none, and `AgentError` if
     GitHub cannot be read."""
     _check_unlocked(event_request)
@@ -65,15 +58,6 @@ def build_request(event_request: EventRequest, reader: GitHub, policy: Policy, t
         raise NoRequestError(f"{actor.login} may not use `/agent {command.verb}` here")
     try:
         _check_access(command, actor, event_request, policy)
-        number, head_sha = event_request.number, event_request.head_sha
-        if (
-            event_request.cause is Cause.FAILED_RUN
-            and tries(event_request.repository.name, number, head_sha) >= MOST_TRIES
-        ):
-            raise NoRequestError(
-                f"the failed run's head was worked on {MOST_TRIES} times already; `/agent {DEFAULT}` tries once more",
-                unmet=True,
-            )
         event_request = complete_event_request(event_request, reader)
         _check_unlocked(event_request)
         if problem := place_problem(command, event_request):

@@ -63,7 +63,6 @@ def build_request(
     load_policy: Callable[[], Policy],
     *,
     inputs: WorkflowInputs = NO_INPUTS,
-    tries: resolve_request.Tries = lambda *_: 0,
 ) -> Request | Refusal | NoRequest:
     parsed = parse_event_request(event, inputs)
     if isinstance(parsed, NoRequest):
@@ -71,7 +70,7 @@ def build_request(
     if isinstance(reader, Threads):
         reader.remember(parsed)
     try:
-        return resolve_request.build_request(parsed, reader, load_policy(), tries)
+        return resolve_request.build_request(parsed, reader, load_policy())
     except NoRequestError as error:
         return NoRequest(error.reason)
     except RefusedError as error:

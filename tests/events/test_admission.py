@@ -39,10 +39,10 @@ ON = admitting(
 OUTSIDER = Permission("read", 583231, "User", private=False, role="read")
 
 
-def _build(name: str, payload: object, admission: Policy = ON, threads: Threads | None = None, tried: int = 0
+def _build(name: str, payload: object, admission: Policy = ON, threads: Threads | None = None
 ) -> Request | Refusal | NoRequest:  # fmt: skip
     event = Event(name, payload)
-    return build_request(event, threads or Threads(), lambda: admission, tries=lambda *_: tried)
+    return build_request(event, threads or Threads(), lambda: admission)
 
 
 EVENTS: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -101,16 +101,6 @@ def test_a_draft_is_reviewed_where_the_policy_says_so() -> None:
     admission = admitting(VERBS, {}, reviews=("opened",), drafts=True)
     payload = pull_payload("opened", pull_request__draft=True)
     assert isinstance(_build("pull_request", payload, admission), Request)
-
-
-@pytest.mark.parametrize(("tried", "built"), [(0, True), (1, True), (2, False), (9, False)])
-def test_a_failed_run_sets_off_two_fixes_a_head(tried: int, built: bool) -> None:
-    answer = _build("workflow_run", run_payload(), tried=tried)
-    assert isinstance(answer, Request) is built
-    if not built:
-        assert answer == NoRequest(
-            "Nothing to do: the failed run's head was worked on 2 times already; `/agent fix` tries once more."
-        )
 
 
 @pytest.mark.parametrize("what", ["a pull request", "a pull request's push", "a failed run"])

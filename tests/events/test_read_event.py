@@ -360,8 +360,8 @@ def test_a_schedule_has_its_own_tier_and_nobody_who_asked() -> None:
 
 def test_a_dispatched_number_is_of_the_workflows_repository_alone() -> None:
     payload = _dispatch(instruction="fix it", number="7")
-    for target, number in (("", 7), ("Acme/Calc", 7), ("acme/other", 0)):
-        inputs = WorkflowInputs("acme/calc", task="tidy", target=target)
+    for repository, number in (("", 7), ("Acme/Calc", 7), ("acme/other", 0)):
+        inputs = WorkflowInputs(repository, task="tidy")
         assert asked("workflow_dispatch", payload, inputs).number == number
 
 

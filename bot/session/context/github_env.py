@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bot.contracts.errors import UsageError
 from bot.contracts.request import POLICY_FILE
+from bot.events.event_request import NO_INPUTS, WorkflowInputs
 from bot.github.tokens import INSTALLATION, Access, TokenKind, token_kind
 from bot.policy.load import policy_file
 
@@ -61,6 +62,10 @@ class GitHubEnvironment:
             return new if one.lower() == old.lower() else one
 
         return replace(self, repository=name(self.repository), target=name(self.target))
+
+    def inputs(self, instruction: str, task: str, now: str = NO_INPUTS.now) -> WorkflowInputs:
+        """What the job adds to an event's payload. `now` is RFC 3339."""
+        return WorkflowInputs(self.acts_for, instruction, task, now, self.run_url, self.replies)
 
     def git_url(self, repository: str) -> str:
         """The address for fetch and push: on this server, never from the payload."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +23,6 @@ from bot.gate.outbound import connect
 from bot.github.errors import GitHubError
 from bot.github.signatures import Signer
 from bot.policy.load import load_policy
-from bot.publish.thread.history import count_tries
 from bot.publish.thread.markers import ThreadRef, trigger_key
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.secrets import known_secrets
@@ -140,8 +139,7 @@ class EventContext:
 
     def build(self, event_request: EventRequest, policy: Policy) -> Request:
         """The request of `event_request` under `policy`. Raises `NoRequestError` and `RefusedError`."""
-        reader, tries = cast("GitHub", self.reader), partial(count_tries, self.github)
-        return build_request(event_request, reader, policy, tries)
+        return build_request(event_request, cast("GitHub", self.reader), policy)
 
     @contextmanager
     def noting(self, what: str) -> Iterator[None]:

@@ -16,7 +16,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
 from bot.events.admission import tier_of
 from bot.events.compare import difference
-from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError, WorkflowInputs
+from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.read_event import READERS, read_event
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
@@ -135,10 +135,7 @@ class _Job:
         name, payload = given("GITHUB_EVENT_NAME", ""), given("GITHUB_EVENT_PATH", "")
         if not payload or name not in READERS:
             return None
-        instruction, task = given("SLASH_AGENT_INSTRUCTION", ""), given("SLASH_AGENT_TASK", "")
-        inputs = WorkflowInputs(
-            where.repository, instruction, task, url=where.run_url, target=where.target, replies=where.replies
-        )
+        inputs = where.inputs(given("SLASH_AGENT_INSTRUCTION", ""), given("SLASH_AGENT_TASK", ""))
         return read_event(name, Path(payload), inputs)
 
     def thread(self) -> ThreadRef | None:

@@ -18,7 +18,6 @@ from bot.events.event_request import (
     EventRequest,
     NoRequestError,
     RefusedError,
-    WorkflowInputs,
 )
 from bot.events.read_event import read_event
 from bot.github.errors import GitHubError
@@ -26,6 +25,7 @@ from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.publish.thread.comments import put_comment
+from bot.publish.thread.history import count_tries
 from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.publish.thread.progress_writer import close_progress
 from bot.session.context.github_env import read_github_environment, signed_in
@@ -34,7 +34,10 @@ from bot.session.event.no_result import report_no_result
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
 from bot.session.event.reply import check_reply
 from bot.verbs.record import Answer, Earlier
-from bot.verbs.registry import INSTANT, VERBS, needs
+from bot.verbs.registry import DEFAULT, INSTANT, VERBS, needs
+
+_MOST_TRIES = 2
+"""How often failed runs may start a fix of one head."""
 
 
 def run_event(
@@ -48,10 +51,8 @@ def run_event(
     why nothing came of the event, if another job of the workflow has to report it."""
     where = read_github_environment(environment)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    inputs = WorkflowInputs(
-        where.repository, options.instruction, options.task, now, where.run_url, where.target, where.replies
-    )
     try:
+        inputs = where.inputs(options.instruction, options.task, now)
         event_request = read_event(options.name, options.payload, inputs)
     except NoRequestError as error:
         return EventResult(ExitCode.DONE, error.reason)
@@ -115,7 +116,12 @@ def _decide(context: EventContext) -> Request:
     `approve` its plan."""
     if context.event_request.cause is Cause.REPLY and context.policy.replies:
         check_reply(context)
-    request = context.build(context.event_request, context.policy)
+    request, asked = context.build(context.event_request, context.policy), context.event_request
+    if asked.cause is Cause.FAILED_RUN:
+        tries = count_tries(context.github, request.repository, asked.number, asked.head_sha)
+        if tries >= _MOST_TRIES:
+            why = f"the failed run's head was worked on {tries} times already; `/agent {DEFAULT}` tries once more"
+            raise NoRequestError(why, unmet=True)
     if VERBS[request.verb].earlier is None:
         return request
     from bot.session.event.retry_continue import approve_request, continue_request, repeat_request
