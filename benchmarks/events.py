@@ -66,7 +66,7 @@ def thread(comments: int, runs: int) -> Iterator[Row]:
             github = connect(sample.run_token, forge.api_url)
             before = len(forge.requests)
             started = time.monotonic()
-            request = build_request(read_event("issue_comment", file), github, policy, lambda *_: 0)
+            request = build_request(read_event("issue_comment", file), github, policy)
             took.append((time.monotonic() - started) * 1000)
             calls = len(forge.requests) - before
             if not isinstance(request, Request):

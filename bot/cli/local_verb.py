@@ -86,7 +86,7 @@ class LocalVerb:
             if at is not None and options.publishes:
                 result = _publish(result, at, viewer)
             if self.verb.reviews:
-                result = finish_review(arguments, options, result, viewer)
+                result = finish_review(arguments, at, result, viewer)
             data = self._as_json(result)
             viewer.tell(EndEvent(int(result.exit_code), data))
         print_end(arguments, data, _result(result, arguments, options))
@@ -104,7 +104,7 @@ class LocalVerb:
             instruction=instruction_of(arguments), verb=self.verb.name, checks=checks, **given
         )
         if self.verb.reviews:
-            return None, with_review_options(options, arguments)
+            return with_review_options(options, arguments)
         if options.include and not options.dirty:
             raise UsageError("--include names untracked files for --dirty: give --dirty too.")
         if options.dirty and options.publishes:

@@ -6,6 +6,7 @@ import argparse
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot import __version__
 from bot.checkout.local import repository_root
@@ -21,6 +22,9 @@ from bot.session.context.preflight import check_file
 from bot.session.local.fix import FixOptions, FixResult
 from bot.session.local.review import NothingToReviewError
 
+if TYPE_CHECKING:
+    from bot.session.event.from_checkout import CheckoutOnGitHub
+
 _NAMES_SHOWN = 10
 
 
@@ -35,31 +39,32 @@ def add_review_options(parser: argparse.ArgumentParser) -> None:
         metavar="SEVERITY",
         help=f"exit with code {ExitCode.FINDINGS:d} for a finding of this severity or higher",
     )
-    add_flag(parser, "--post", help="post the review on the branch's pull request (needs GITHUB_TOKEN)")
+    add_flag(parser, "--post", help="post the review on the branch's pull request, with your own token")
 
 
-def with_review_options(options: FixOptions, arguments: argparse.Namespace) -> FixOptions:
+def with_review_options(
+    options: FixOptions, arguments: argparse.Namespace
+) -> tuple[CheckoutOnGitHub | None, FixOptions]:
     check_file(arguments.sarif, "--sarif")
-    target = None
-    if arguments.post:
-        from bot.session.event.publish_bundle import find_target  # with PyGithub
+    if not arguments.post:
+        return None, options
+    from bot.session.event.from_checkout import checkout_on_github, find_target  # with PyGithub
 
-        target = find_target(repository_root(arguments.repo.resolve()), os.environ)
-    return replace(options, target=target)
+    at = checkout_on_github(repository_root(arguments.repo.resolve()), None, os.environ)
+    return at, replace(options, target=find_target(at))
 
 
 def finish_review(
-    arguments: argparse.Namespace, options: FixOptions, result: FixResult, viewer: Viewer
+    arguments: argparse.Namespace, at: CheckoutOnGitHub | None, result: FixResult, viewer: Viewer
 ) -> FixResult:
     """Post the review and write the SARIF file, as the options say."""
     review = result.review
     if review is None:
         return result
-    if options.target is not None:
-        from bot.session.event.publish_bundle import post_review
+    if at is not None:
+        from bot.session.event.from_checkout import post_review
 
-        target = options.target
-        published = post_review(result.bundle, target, os.environ, lambda text: viewer.tell(Note(text)))
+        published = post_review(result.bundle, at, lambda text: viewer.tell(Note(text)))
         result = replace(result, notes=(*result.notes, *published.notes))
     if arguments.sarif:
         _write_sarif(arguments.sarif, review)

@@ -45,8 +45,8 @@ def posted(cli: Cli, stage: Stage, clone: Path, *steps: Any) -> tuple[CommandRes
     with ModelServer([VIEW, *steps, Say("Adds a mean.")]) as server:
         ran = cli(
             "review", "--repo", clone, "--base", "origin/main", "--model", MODEL, "--post",
-            model=server, GITHUB_TOKEN=stage.sample.maintainer_token,
-            GITHUB_SERVER_URL=stage.forge.url, GITHUB_API_URL=stage.forge.api_url,
+            model=server, GH_HOST=stage.forge.url.partition("://")[2],
+            GH_ENTERPRISE_TOKEN=stage.sample.maintainer_token,
         )  # fmt: skip
     return ran, len(server.requests)
 
@@ -87,4 +87,4 @@ def test_a134_a_token_does_not_go_to_a_repository_that_is_on_another_server(
     git(clone, "remote", "set-url", "origin", f"https://elsewhere.example/{stage.repo}")
     ran, requests = posted(cli, stage, clone)
     assert (ran.code, requests) == (2, 0)
-    assert "`origin` is on https://elsewhere.example, and the token is for http://127.0.0.1" in ran.err
+    assert "There is no token for elsewhere.example" in ran.err

@@ -1,5 +1,5 @@
-"""`slash-agent fix 123` and `--pr`: what a run on a checkout takes from GitHub, and what it publishes there, with the
-person's own token."""
+"""`slash-agent fix 123`, `--pr` and `review --post`: what a run on a checkout takes from GitHub, and what it publishes
+there, with the person's own token."""
 
 from __future__ import annotations
 
@@ -21,14 +21,19 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.own_token import api_url_of, own_token
 from bot.policy.load import load_policy
+from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import PATCH
+from bot.publish.context import PublishContext
+from bot.publish.publish import publish
 from bot.publish.result import PublishResult
+from bot.publish.review.posted_reviews import read_memory
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment
+from bot.session.context.review_scope import PullTarget
 from bot.session.context.run import FromGitHub
 from bot.session.event.attachments import github_attachments
 from bot.session.event.event_context import client_for
 from bot.session.event.other_runs import pulls_at_work
-from bot.session.event.publish_bundle import publish_bundle
+from bot.session.event.publish_bundle import publish_bundle, publishing_clone
 from bot.verbs.registry import VERBS
 
 _NOW = Trigger("", 0, "", "9999-12-31T23:59:59Z")
@@ -197,6 +202,32 @@ def _for_publishing(
             f"them first, or switch to {base}. Without --pr the result is a branch here."
         )
     return replace(request, actor=actor, repository=name, base_ref=base), text
+
+
+def find_target(at: CheckoutOnGitHub) -> PullTarget:
+    """Return the open pull request of HEAD's branch, and what earlier reviews of it came to. Raises `UsageError` if
+    there is none, or if its head is another one."""
+    github, head, repository = at.github, resolve(at.repo, "HEAD"), at.remote.repository
+    pulls = github.pulls_from(repository, head.branch) if head.branch else []
+    if not pulls:
+        raise UsageError(
+            f"The branch {head.branch or '(none)'} has no open pull request in {repository}: open one, then --post."
+        )
+    pull = github.pull(repository, pulls[0].number)
+    if pull.head_sha != head.sha:
+        raise UsageError(
+            f"HEAD is {head.sha[:12]}, and the head of #{pull.number} is {pull.head_sha[:12]}: push or pull first."
+        )
+    memory = read_memory(github, repository, pull.number)
+    return PullTarget(repository, at.where.git_url(repository), pull, memory)
+
+
+def post_review(folder: Path, at: CheckoutOnGitHub, say: Callable[[str], None]) -> PublishResult:
+    """Publish the bundle of a local review as a job publishes its own: the gate and the pull request's base decide."""
+    github, bundle = at.github, read_bundle(folder)
+    with publishing_clone(at.where, at.remote.repository) as remote:
+        context = PublishContext(bundle=bundle, github=github, remote=remote, say=say)
+        return publish(context, at.remote.repository)
 
 
 def publish_from_checkout(

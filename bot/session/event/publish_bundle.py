@@ -1,5 +1,4 @@
-"""`slash-agent publish` and `review --post`: publish a bundle on GitHub, from a clone that is separate
-from the run's work tree."""
+"""`slash-agent publish`: publish a bundle on GitHub, from a clone that is separate from the run's work tree."""
 
 from __future__ import annotations
 
@@ -9,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bot.checkout.github_remotes import github_remotes
-from bot.checkout.local import resolve
 from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier
@@ -30,7 +27,6 @@ from bot.publish.context import PublishContext
 from bot.publish.publish import publish
 from bot.publish.remote import Remote
 from bot.publish.result import PublishResult
-from bot.publish.review.posted_reviews import read_memory
 from bot.publish.thread.comments import edit_comments
 from bot.publish.thread.markers import OVER, PROGRESS, ThreadRef, thread_ref_of
 from bot.session.context.github_env import (
@@ -39,7 +35,6 @@ from bot.session.context.github_env import (
     read_github_environment,
     signed_in,
 )
-from bot.session.context.review_scope import PullTarget
 from bot.session.event.event_context import client_for, event_thread_ref
 from bot.session.event.no_result import post_check
 from bot.session.event.progress_comment import error_text
@@ -187,7 +182,7 @@ def _publish_as(job: _Job, bundle: Bundle, name: str) -> BundlePublished:
 
     # GITHUB_TOKEN, beside the token that the job acts with, reaches the job's own repository.
     has_own = own_token not in ("", where.token) and request.repository.lower() == where.repository.lower()
-    with _clone(where, request.repository) as remote:
+    with publishing_clone(where, request.repository) as remote:
         context = PublishContext(
             bundle=bundle,
             github=github.dry(say) if job.dry_run or request.dry_run else github,
@@ -202,7 +197,7 @@ def _publish_as(job: _Job, bundle: Bundle, name: str) -> BundlePublished:
 
 
 @contextmanager
-def _clone(where: GitHubEnvironment, repository: str) -> Iterator[Remote]:
+def publishing_clone(where: GitHubEnvironment, repository: str) -> Iterator[Remote]:
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
         yield Remote(Path(scratch) / "clone", where.git_url(repository), where.token)
 
@@ -291,43 +286,3 @@ def _actor_difference(request: Request, github: GitHub, of_event: bool) -> str:
         if (known.user_id, tier_of(known)) != (actor.id, actor.tier):
             return _WHO
     return ""
-
-
-def find_target(repo: Path, environment: Mapping[str, str]) -> PullTarget:
-    """Return the open pull request of HEAD's branch in the repository of the remote `origin`, and what earlier reviews
-    of it came to. Raises `UsageError` if there is none, if its head is another one, or if the token is for another
-    server."""
-    where = read_github_environment(environment)
-    origin = next((one for one in github_remotes(repo) if one.name == "origin"), None)
-    if origin is None:
-        raise UsageError("--post needs a remote `origin` on GitHub, and this checkout has none.")
-    if origin.server_url != where.server_url.lower():
-        raise UsageError(
-            f"The remote `origin` is on {origin.server_url}, and the token is for {where.server_url}."
-        )
-    head, repository = resolve(repo, "HEAD"), origin.repository
-    where = signed_in(where, repository, Access.PUBLISH)
-    github = client_for(where, environment)
-    pulls = github.pulls_from(repository, head.branch) if head.branch else []
-    if not pulls:
-        raise UsageError(
-            f"The branch {head.branch or '(none)'} has no open pull request in {repository}: open one, then --post."
-        )
-    pull = github.pull(repository, pulls[0].number)
-    if pull.head_sha != head.sha:
-        raise UsageError(
-            f"HEAD is {head.sha[:12]}, and the head of #{pull.number} is {pull.head_sha[:12]}: push or pull first."
-        )
-    memory = read_memory(github, repository, pull.number)
-    return PullTarget(repository, where.git_url(repository), pull, memory)
-
-
-def post_review(
-    folder: Path, target: PullTarget, environment: Mapping[str, str], say: Callable[[str], None]
-) -> PublishResult:
-    """Publish the bundle of a local review as a job publishes its own: the gate and the pull request's base decide."""
-    where = signed_in(read_github_environment(environment), target.repository, Access.PUBLISH)
-    github, bundle = client_for(where, environment), read_bundle(folder)
-    with _clone(where, target.repository) as remote:
-        context = PublishContext(bundle=bundle, github=github, remote=remote, say=say)
-        return publish(context, target.repository)
