@@ -20,8 +20,8 @@ from bot.github.tokens import Access
 from bot.maintenance.dashboard import LastResult, RepositoryPlan
 from bot.maintenance.due_tasks import MOST_JOBS, Decision, matrix
 from bot.report.summary import dashboards_summary, plan_summary
-from bot.session.context.github_env import read_github_environment, signed_in
-from bot.session.event.event_context import client_for
+from bot.session.context.github_env import read_github_environment
+from bot.session.event.event_context import client_for, connected
 from bot.session.event.maintain import (
     FIRST_WINDOW,
     LastPlan,
@@ -143,10 +143,7 @@ def _hosts(where: GitHubEnvironment, access: Access, actions: Actions) -> Callab
     """A client a repository: of an app, each with a token of its own."""
 
     def host_of(repository: str) -> GitHub:
-        signed = signed_in(where, repository, access)
-        for secret in signed.minted_secrets.values():
-            actions.add_mask(secret)
-        return client_for(signed, os.environ)
+        return connected(where, os.environ, repository, access, actions.add_mask)[1]
 
     return cache(host_of)
 

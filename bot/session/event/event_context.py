@@ -22,9 +22,10 @@ from bot.events.resolve_request import build_request
 from bot.gate.outbound import connect
 from bot.github.errors import GitHubError
 from bot.github.signatures import Signer
+from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.publish.thread.markers import ThreadRef, trigger_key
-from bot.session.context.github_env import GitHubEnvironment
+from bot.session.context.github_env import GitHubEnvironment, signed_in
 from bot.session.context.secrets import known_secrets
 from bot.session.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Setting
@@ -82,6 +83,17 @@ def client_for(where: GitHubEnvironment, environment: Mapping[str, str], token: 
     client = connect(token or where.token, where.api_url, secrets=secrets, server_url=where.server_url)
     client.signer = Signer(where.app_key) if where.app_key else None
     return client
+
+
+def connected(
+    where: GitHubEnvironment, environment: Mapping[str, str], repository: str, access: Access, mask: Say
+) -> tuple[GitHubEnvironment, GitHub]:
+    """Return `where` with the token for `repository` and `access`, and a client with it. `mask` gets each secret that
+    is created. Raises `UsageError` naming what to set."""
+    where = signed_in(where, repository, access)
+    for secret in where.minted_secrets.values():
+        mask(secret)
+    return where, client_for(where, environment)
 
 
 class CachingReader:

@@ -33,9 +33,8 @@ from bot.session.context.github_env import (
     WORKFLOW_TOKEN,
     GitHubEnvironment,
     read_github_environment,
-    signed_in,
 )
-from bot.session.event.event_context import client_for, event_thread_ref
+from bot.session.event.event_context import client_for, connected, event_thread_ref
 from bot.session.event.no_result import post_check
 from bot.session.event.progress_comment import error_text
 from bot.session.event.retry_continue import request_behind
@@ -99,8 +98,7 @@ def publish_note(
     event_request = job.event_request()
     if event_request is None or event_request.cause is Cause.COMMAND or not event_request.head_sha:
         raise UsageError("A note is for an event of a pull request without a command, and this job has none.")
-    where = job.signed_in(job.where, event_request.repository.name, Access.PUBLISH)
-    github = client_for(where, environment)
+    where, github = job.connected(job.where, event_request.repository.name, Access.PUBLISH)
     host = github.dry(say) if dry_run else github
     for problem in post_check(host, event_request, note, where.run_url):
         say(f"note: {problem}")
@@ -117,11 +115,10 @@ class _Job:
     mask: Callable[[str], None]
     approved: bool = False
 
-    def signed_in(self, where: GitHubEnvironment, repository: str, access: Access) -> GitHubEnvironment:
-        where = signed_in(where, repository, access)
-        for secret in where.minted_secrets.values():
-            self.mask(secret)
-        return where
+    def connected(
+        self, where: GitHubEnvironment, repository: str, access: Access
+    ) -> tuple[GitHubEnvironment, GitHub]:
+        return connected(where, self.environment, repository, access, self.mask)
 
     def event_request(self) -> EventRequest | None:
         """Return the request of the job's event with the workflow's inputs; `None` outside a job of an event that may
@@ -144,8 +141,8 @@ class _Job:
     def close_progress(self, error: str) -> None:
         """Report an unreadable bundle in the thread of the event."""
         if thread_ref := self.thread():
-            where = self.signed_in(self.where, thread_ref.repository, Access.COMMENT)
-            self.end_thread(client_for(where, self.environment), thread_ref, error)
+            _, github = self.connected(self.where, thread_ref.repository, Access.COMMENT)
+            self.end_thread(github, thread_ref, error)
 
     def end_thread(self, github: GitHub, thread_ref: ThreadRef | None, error: str) -> None:
         """Write the error in our comments of the request, unless they have its result. No new comment is written."""
@@ -162,8 +159,7 @@ def _publish_as(job: _Job, bundle: Bundle, name: str) -> BundlePublished:
     """`name` is the repository's present name, which git and an app's token need."""
     environment, say, request = job.environment, job.say, bundle.outcome.request
     old_name = job.where.acts_for or request.repository
-    where = job.signed_in(job.where.renamed(old_name, name), name, Access.PUBLISH)
-    github = client_for(where, environment)
+    where, github = job.connected(job.where.renamed(old_name, name), name, Access.PUBLISH)
     # An event has the name that the repository had then, as the bundle has.
     try:
         _check_request(request, job, github)

@@ -28,8 +28,8 @@ from bot.publish.thread.comments import put_comment
 from bot.publish.thread.history import count_tries
 from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.publish.thread.progress_writer import close_progress
-from bot.session.context.github_env import read_github_environment, signed_in
-from bot.session.event.event_context import EventContext, EventOptions, EventResult, Say, client_for
+from bot.session.context.github_env import read_github_environment
+from bot.session.event.event_context import EventContext, EventOptions, EventResult, Say, connected
 from bot.session.event.no_result import report_no_result
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
 from bot.session.event.reply import check_reply
@@ -56,10 +56,8 @@ def run_event(
         event_request = read_event(options.name, options.payload, inputs)
     except NoRequestError as error:
         return EventResult(ExitCode.DONE, error.reason)
-    where = signed_in(where, event_request.repository.name, _access(event_request))
-    for secret in where.minted_secrets.values():
-        mask(secret)
-    github = client_for(where, environment)
+    name, access = event_request.repository.name, _access(event_request)
+    where, github = connected(where, environment, name, access, mask)
     if event_request.repository.clone_url:
         github.remember(event_request.repository)
     else:
