@@ -23,13 +23,11 @@ MORE = Call("write", {"path": "CHANGES.md", "content": "Durations carry.\n"})
 RUN = {"contents": "read", "issues": "write", "actions": "read", "pull_requests": "read"}
 
 
-def carry_out(
-    stage: Stage, body: str, steps: Sequence[Step], permissions: dict[str, Any] | None = None
-) -> list[str]:
+def carry_out(stage: Stage, body: str, steps: Sequence[Step]) -> list[str]:
     """Ask, run, publish, in a run whose artifact expires at once. The requests to the model."""
     event, run = stage.ask(body), stage.add_run("success")
     with ModelServer(steps) as server:
-        token = stage.forge.token(BOT, permissions or RUN, repo=stage.repo)
+        token = stage.forge.token(BOT, RUN, repo=stage.repo)
         ran = stage.run(model=server, event=event, token=token, GITHUB_RUN_ID=str(run))
         asked = [json.dumps(request.json) for request in server.requests]
     assert ran.code == 0, ran.output
@@ -110,13 +108,3 @@ def test_a_strangers_pull_request_with_the_same_mark_is_not_gone_on_from(stage: 
     assert "which are not kept any more: go by the thread" in asked[0]
     assert b"evil.txt" not in (stage.bundle / "changes.patch").read_bytes()
     assert stage.branches()[branch] == evil
-
-
-@pytest.mark.slow
-def test_without_a_look_at_pull_requests_the_thread_has_to_do(stage: Stage) -> None:
-    fixed(stage)
-    stage.forge.make_private(stage.repo)
-    blind = {name: level for name, level in RUN.items() if name != "pull_requests"}
-    asked = carry_out(stage, "/agent continue", fix_steps(), blind)
-    assert "which are not kept any more: go by the thread" in asked[0]
-    assert any("could not be seen" in note for note in stage.outcome()["notes"])

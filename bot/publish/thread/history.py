@@ -29,12 +29,12 @@ from bot.publish.thread.own_comments import OwnComment, own_comments
 _KINDS = (PROGRESS, ENDED, ANSWER)
 
 
-def answers_in(github: GitHub, repository: str, thread: Thread, since: str = "") -> list[OwnComment]:
+def answers_in(github: GitHub, repository: str, thread: Thread) -> list[OwnComment]:
     """Return our comments on requests in the thread, with those on lines of a pull request's diff, by their last
     change."""
-    comments = list(github.comments(repository, thread.number, since))
+    comments = list(github.comments(repository, thread.number))
     if thread.is_pull_request:
-        comments += github.review_comments(repository, thread.number, since)
+        comments += github.review_comments(repository, thread.number)
     own = [one for one in own_comments(github, comments) if one.kind in _KINDS]
     return sorted(own, key=lambda one: one.data.updated_at)
 

@@ -5,7 +5,7 @@ Our progress comments name the Actions runs of a thread; GitHub says whether a r
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from github.WorkflowRun import WorkflowRun
 
@@ -25,8 +25,6 @@ from bot.verbs.record import Answer, Place
 from bot.verbs.registry import INSTANT, VERBS
 
 _OPTIONS = ("--model NAME", "--budget USD", "--base BRANCH", "--skill NAME", "--no-draft", "--dry-run")
-_RECENT = timedelta(hours=24)
-"""No run of a hosted runner lasts longer; a progress comment is edited all the while."""
 _MOST = 5
 """Active runs that are looked at, and lines of a progress comment that are shown."""
 
@@ -76,22 +74,18 @@ def help_text(request: Request, policy: Policy) -> str:
 def _thread_runs(
     context: EventContext, request: Request
 ) -> tuple[list[tuple[OwnComment, WorkflowRun]], OwnComment | None]:
-    """Return the active runs of a thread with our comments that say so, newest first, and our newest other comment.
-    Reads the last day, and the whole thread only if that has nothing."""
-    repository, thread, github = request.repository, request.thread, context.host
+    """Return the active runs of a thread with our comments that say so, newest first, and our newest other comment."""
+    repository, thread = request.repository, request.thread
     assert thread is not None
-    day_ago = (datetime.fromisoformat(context.now) - _RECENT).strftime("%Y-%m-%dT%H:%M:%SZ")
-    recent = answers_in(github, repository, thread, day_ago)
-    claims = [one for one in reversed(recent) if one.kind == PROGRESS and not one.over and one.run]
+    own = answers_in(context.host, repository, thread)
+    claims = [one for one in reversed(own) if one.kind == PROGRESS and not one.over and one.run]
     active = [
         (one, run)
         for one in claims[:_MOST]
         if one.run != context.where.run and (run := _active_run(context, repository, one))
     ]
     of_active = {one.data for one, _ in active}
-    ended = [one for one in recent if one.data not in of_active and one.kind != ANSWER]
-    if not active and not ended:
-        ended = [one for one in answers_in(github, repository, thread) if one.kind != ANSWER]
+    ended = [one for one in own if one.data not in of_active and one.kind != ANSWER]
     return active, ended[-1] if ended else None
 
 
@@ -119,7 +113,8 @@ def _idle_text(last: OwnComment | None, url: str) -> str:
 
 def _status(request: Request, now: str, comment: OwnComment, run: WorkflowRun) -> str:
     state = "Running" if run.status == "in_progress" else "Waiting for a runner"
-    head = f"**{state}** since {run.created_at:%Y-%m-%d %H:%M} UTC{_elapsed(run.created_at, now)}: "
+    seconds = (datetime.fromisoformat(now) - run.created_at).total_seconds()
+    head = f"**{state}** since {run.created_at:%Y-%m-%d %H:%M} UTC ({duration(max(seconds, 0))}): "
     head += f"[the run]({run.html_url})."
     rows = [f"- {safe_line(line)}" for line in comment.rows[:_MOST]]
     comment_id, on_lines = asking_comment(comment.key)
@@ -127,14 +122,6 @@ def _status(request: Request, now: str, comment: OwnComment, run: WorkflowRun) -
     url = request.thread.url if request.thread else ""
     origin = f", asked for [here]({url}#{anchor})" if comment_id else ""
     return "\n".join([head, "", *rows, f"- [Its progress]({url}#{comment.data.anchor}){origin}"])
-
-
-def _elapsed(since: datetime, now: str) -> str:
-    try:
-        seconds = (datetime.fromisoformat(now) - since).total_seconds()
-    except ValueError:
-        return ""
-    return f" ({duration(max(seconds, 0))})"
 
 
 def _cancel(github: GitHub, request: Request, run: WorkflowRun) -> str:

@@ -195,16 +195,10 @@ def _own_open_pull(context: EventContext, request: Request) -> tuple[PullData | 
     """Return our open pull request for an issue, and a sentence for people, or empty."""
     if request.thread is None or request.thread.is_pull_request or request.task:
         return None, ""
-    github, identity = context.github, context.policy.identity
-    try:
-        own_pulls = _own_pulls(github, request)
-        for own in own_pulls:
-            if is_untouched(github, request.repository, own, identity):
-                return own.pull, f"The last run's bundle has expired: this continues from #{own.pull.number}."
-    except GitHubError as error:
-        if error.status not in (403, 404) or error.failure.rate_limited:
-            raise
-        return None, "Whether there is a pull request of the last run could not be seen: by the thread alone."
+    own_pulls = _own_pulls(context.github, request)
+    for own in own_pulls:
+        if is_untouched(context.github, request.repository, own, context.policy.identity):
+            return own.pull, f"The last run's bundle has expired: this continues from #{own.pull.number}."
     numbers = ", ".join(f"#{own.pull.number}" for own in own_pulls)
     return None, numbers and (
         f"The last run's bundle has expired, and other people have committed to {numbers}, which stays unchanged: "
