@@ -141,5 +141,4 @@ class Budget:
     tokens: _SomeTokens | None = key(None, "Tokens of any run at most: input, cache and output together.")
     commands: Commands | None = key(None, "Commands of the agent in any run at most.")
     output: Output | None = key(None, "Output of the agent's commands in any run at most, in MiB.")
-    runs_a_day: Runs | None = key(None, "Runs of all people together within a day at most.")
     check_minutes: Minutes | None = key(None, "The longest duration of a run's checks, all rounds together.")

@@ -129,7 +129,7 @@ tiers:
   outsider: {verbs: all, usd: 1000, turns: 1000, minutes: 360, runs_a_day: 100000, egress: [python, node, go, java]}
   maintainer: {usd: 1000, turns: 1000, tokens: 1000000000, commands: 100000, output: 100000}
 bots: [1, 2, 3]
-budget: {usd: 1000, runs_a_day: 100000}
+budget: {usd: 1000}
 options: {models: ["*/*"]}
 rules: [{effect: allow, paths: ["**"]}]
 on_deny: stop

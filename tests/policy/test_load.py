@@ -32,7 +32,7 @@ tiers:
 bots:
   - 49699333
   - {id: 29139614, verbs: [fix]}
-budget: {usd: 3, turns: 60, runs_a_day: 40}
+budget: {usd: 3, turns: 60}
 history: full
 on_deny: stop
 checks:
@@ -70,7 +70,7 @@ def test_a_whole_file_is_read() -> None:
     assert policy.setup == (SetupStep("pip install -e .\npip check\n", 90),)
     assert policy.bring == (".venv", "web/node_modules")
     assert (policy.history, policy.on_deny) == ("full", "stop")
-    assert policy.budget == Budget(usd=3, turns=60, runs_a_day=40)
+    assert policy.budget == Budget(usd=3, turns=60)
     assert policy.pull_request == PullRequestPolicy("Refs", draft=False, sign_off=True, signed=True)
     assert (policy.push_to_head, policy.forks, policy.dispatch) == (True, "pull_request", ("ci.yml",))
     assert policy.thread_author == {"review", "explain"}
