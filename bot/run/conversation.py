@@ -22,7 +22,7 @@ from bot.contracts.workspace_tools import SHELL
 from bot.publish.bundle.write import JOURNAL
 from bot.run.loop_hooks import loop_hooks
 from bot.run.parts import Parts
-from bot.session.context.attachments import Attachments, has_attachments
+from bot.session.context.attachments import Attachments
 from bot.session.context.git_trees import pull_diff
 from bot.session.context.instructions import instructions, paths_of
 from bot.session.context.profiles import masking_of
@@ -140,7 +140,7 @@ def opening(
 ) -> tuple[str, tuple[Image, ...]]:
     """Return the first message and its pictures. The journal gets a line on each attachment."""
     attached = Attachments(run.for_model)
-    if run.load_attachments is not None and has_attachments(run.for_model):
+    if run.load_attachments is not None:
         attached = run.load_attachments(run, conversation.provider.info.vision)
     for note in (*attached.image_notes, *attached.omitted):
         run.journal.write(lines.Note(note))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from bot.attachments.fetch import Fetcher, FetchLimits, site_of
 from bot.attachments.files import MAX_ATTACHED, AttachedFiles
 from bot.attachments.selector import MAX_NAMED
 from bot.contracts.request import Tier
-from bot.session.context.attachments import has_attachments
 from tests.attachments.conftest import LOG, World
 from tests.support.loopback import Listener, Response
 
@@ -111,7 +109,3 @@ def test_a08_a_redirect_to_another_host_is_not_followed(world: World) -> None:
         seen = world.look(world.request(world.file()))
         assert "a host that is not known to be its own" in seen.omitted[0]
         assert elsewhere.requests == []
-
-
-def test_a_request_with_a_file_is_told_at_a_glance(world: World) -> None:
-    assert has_attachments(replace(world.request(""), instruction=world.file()))

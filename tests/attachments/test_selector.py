@@ -17,7 +17,7 @@ from bot.attachments.fetch import PICTURE_LIMITS, Fetcher, FetchLimits, Omitted,
 from bot.attachments.selector import MAX_NAMED, MAX_PICTURES
 from bot.contracts.pulls import Comment, ReviewThread, Side
 from bot.contracts.request import Actor, Thread, Tier, Trigger
-from bot.session.context.attachments import Attachments, has_attachments
+from bot.session.context.attachments import Attachments
 from tests.attachments.conftest import PICTURE, REPO, World
 from tests.attachments.pictures import plain
 
@@ -217,12 +217,6 @@ def test_a_connection_that_breaks_is_no_trouble_either(world: World) -> None:
     seen = world.look(world.request(f"![x]({world.picture()})"))
     assert "GitHub did not send it (" in text_of(seen)
     assert "token=" not in text_of(seen)
-
-
-def test_a_request_without_a_picture_is_told_at_a_glance(world: World) -> None:
-    assert not has_attachments(world.request("No picture, but (a link)[x] and 1 < 2."))
-    assert has_attachments(world.request("![x](y)"))
-    assert has_attachments(replace(world.request(), instruction="<IMG src=x>"))
 
 
 def test_the_supervisor_never_loads_a_decoder(tmp_path: Path) -> None:
