@@ -17,7 +17,7 @@ from bot.events.event_request import REVIEW, REVIEW_COMMENT
 from bot.events.thread_text import CommentTime, TextCleaner, ThreadHtml, comment_time
 
 if TYPE_CHECKING:
-    from bot.github.client import GitHub
+    pass
 
 # In characters; about a quarter as many tokens.
 THREADS_BUDGET = 40_000
@@ -35,48 +35,27 @@ _STRANGERS = "by people from outside the repository, which they may have edited 
 _INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 
 
-@dataclass(frozen=True, slots=True)
-class PullContext:
-    anchor: ReviewThread | None = None
-    unresolved: tuple[ReviewThread, ...] = ()
-    failures: tuple[FailedCheck, ...] = ()
-    reviews: tuple[Comment, ...] = ()
-    left_out: tuple[str, ...] = ()
-
-    def add_to(self, request: Request, *notes: str) -> Request:
-        """Return `request` with this context. Its thread gets the reviews, and the notes on what is left out."""
-        thread = request.thread
-        assert thread is not None
-        comments = sorted((*thread.comments, *self.reviews), key=lambda one: one.created_at)
-        left_out = (*thread.left_out, *notes, *self.left_out)
-        return replace(
-            request,
-            thread=replace(thread, comments=tuple(comments), left_out=left_out),
-            anchor=self.anchor,
-            unresolved=self.unresolved,
-            failures=self.failures,
-        )
-
-
-def read_pull_context(
-    reader: GitHub,
-    repository: str,
-    number: int,
+def with_pull_context(
+    request: Request,
+    html: ThreadHtml,
     trigger: Trigger,
     anchor: ReviewThread | None,
     *,
     head_sha: str,
     with_failures: bool,
-) -> PullContext:
-    """Read the context of a pull request. `anchor` is the payload's location of a review comment. What GitHub does not
-    return is noted, not raised: a request can do without it. Raises `EditedTextError`."""
-    context = _ContextReader(trigger, ThreadHtml(reader, repository, number))
+    note: str = "",
+) -> Request:
+    """Return `request` with the context of its thread, a pull request; reviews are among its comments. `anchor` is the
+    payload's location of a review comment, `note` says what else is left out. What GitHub does not return is noted, not
+    raised: a request can do without it. Raises `EditedTextError`."""
+    thread, context = request.thread, _ContextReader(trigger, html)
+    assert thread is not None
+    reader, repository, number = html.reader, html.repository, html.number
     threads = context.tried("review threads", lambda: reader.review_threads(repository, number))
     anchor_thread = context.anchor_thread(anchor, threads) if anchor else None
-    open_threads = [
-        thread for thread in threads if not thread.resolved and not _contains_anchor(thread, anchor)
-    ]
-    unresolved = context.newest_threads(open_threads)
+    unresolved = context.newest_threads(
+        [one for one in threads if not one.resolved and not _contains_anchor(one, anchor)]
+    )
     failed_checks: list[FailedCheck] = []
     if with_failures:
         failed_checks += context.tried("failed checks", lambda: reader.failed_checks(repository, head_sha))
@@ -87,8 +66,10 @@ def read_pull_context(
     reviews = context.tried(
         "texts of reviews", lambda: context.reviews(reader.newest_reviews(repository, number))
     )
-    left_out = (*context.missing, *context.cleaner.notes())
-    return PullContext(anchor_thread, unresolved, failures, tuple(reviews), left_out)
+    comments = sorted((*thread.comments, *reviews), key=lambda one: one.created_at)
+    left_out = (*thread.left_out, *([note] if note else []), *context.missing, *context.cleaner.notes())
+    thread = replace(thread, comments=tuple(comments), left_out=left_out)
+    return replace(request, thread=thread, anchor=anchor_thread, unresolved=unresolved, failures=failures)
 
 
 @dataclass(slots=True)

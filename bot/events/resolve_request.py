@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.contracts.pulls import Comment, PullRequest
+from bot.contracts.pulls import Comment
 from bot.contracts.request import POLICY_FILE, Actor, Request, Tier
 from bot.events.admission import (
     LOCKED,
@@ -30,7 +30,7 @@ from bot.events.event_request import (
     UsageRefusedError,
 )
 from bot.events.pull import read_target_pull
-from bot.events.pull_context import read_pull_context
+from bot.events.pull_context import with_pull_context
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, ThreadHtml, bare_thread, build_thread
 from bot.verbs.registry import DEFAULT, INSTANT, NAMES, VERBS, verbs_of
 
@@ -133,14 +133,23 @@ def _build(event_request: EventRequest, command: Command, actor: Actor, reader: 
     if command.verb in INSTANT:
         return replace(request, thread=bare_thread(subject))
     html = ThreadHtml(reader, repository.name, event_request.number)
+    trigger, sha = event_request.trigger, command.options.get("sha", "")
     target = None
     if subject.is_pull_request:
-        sha = command.options.get("sha", "")
         target = read_target_pull(event_request, command.verb, sha, actor, reader)
     comments = reader.newest_comments(html.repository, html.number)
-    request = replace(request, thread=build_thread(subject, event_request.trigger, comments, html))
+    request = replace(request, thread=build_thread(subject, trigger, comments, html))
     if target is not None:
-        request = _with_pull(request, event_request, *target, reader)
+        pull, note = target
+        request = with_pull_context(
+            replace(request, base_ref=pull.base_ref, pull=pull, trusted_sha=sha),
+            html,
+            trigger,
+            event_request.anchor,
+            head_sha=pull.head_sha,
+            with_failures=VERBS[command.verb].reads_failures,
+            note=note,
+        )
     return _with_shown_command(request, event_request, command, html)
 
 
@@ -180,20 +189,3 @@ def resolve_instruction(command: Command, event_request: EventRequest) -> str | 
     if event_request.subject is not None:
         return None if words in _AT_A_THREAD else command.instruction
     return command.instruction or None
-
-
-def _with_pull(
-    request: Request, event_request: EventRequest, pull: PullRequest, note: str, reader: GitHub
-) -> Request:
-    context = read_pull_context(
-        reader,
-        request.repository,
-        event_request.number,
-        event_request.trigger,
-        event_request.anchor,
-        head_sha=pull.head_sha,
-        with_failures=VERBS[request.verb].reads_failures,
-    )
-    trusted_sha = request.options.get("sha", "")
-    request = replace(request, base_ref=pull.base_ref, pull=pull, trusted_sha=trusted_sha)
-    return context.add_to(request, *([note] if note else []))

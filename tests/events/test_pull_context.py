@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewText, ReviewThread, Side
-from bot.contracts.request import Trigger
+from bot.contracts.request import Thread, Trigger
 from bot.contracts.threads import OWN_MARKER
 from bot.events.pull_context import (
     FAILURES_BUDGET,
@@ -16,9 +16,10 @@ from bot.events.pull_context import (
     MAX_LOG,
     REVIEWS_BUDGET,
     THREADS_BUDGET,
-    PullContext,
-    read_pull_context,
+    with_pull_context,
 )
+from bot.events.thread_text import ThreadHtml
+from tests.support.outcomes import make_request
 from tests.support.threads import AT, HEAD, Threads
 
 BEFORE, EARLIER, LATER = "2026-03-01T10:00:00Z", "2026-03-01T11:00:00Z", "2026-03-01T12:00:01Z"
@@ -44,17 +45,37 @@ def _thread(number: int, *comments: Comment, **changes: Any) -> ReviewThread:
     return ReviewThread(**{**values, **changes})
 
 
+class Context(NamedTuple):
+    anchor: ReviewThread | None
+    unresolved: tuple[ReviewThread, ...]
+    failures: tuple[FailedCheck, ...]
+    reviews: tuple[Comment, ...]
+    left_out: tuple[str, ...]
+
+
+def read(
+    reader: Threads,
+    trigger: Trigger = IN_CONVERSATION,
+    anchor: ReviewThread | None = None,
+    with_failures: bool = True,
+) -> Context:
+    thread, html = Thread(7, "", "", "ada", "u", is_pull_request=True), ThreadHtml(reader, "acme/calc", 7)
+    request = with_pull_context(
+        make_request(thread=thread), html, trigger, anchor, head_sha=HEAD, with_failures=with_failures
+    )
+    assert request.thread is not None
+    added = request.thread.comments, request.thread.left_out
+    return Context(request.anchor, request.unresolved, request.failures, *added)
+
+
 def _context(
     *threads: ReviewThread,
     trigger: Trigger = IN_CONVERSATION,
     anchor: ReviewThread | None = None,
     failed: Any = (),
     with_failures: bool = True,
-) -> PullContext:
-    reader = Threads(review=threads, failed=failed)
-    return read_pull_context(
-        reader, "acme/calc", 7, trigger, anchor, head_sha=HEAD, with_failures=with_failures
-    )
+) -> Context:
+    return read(Threads(review=threads, failed=failed), trigger, anchor, with_failures)
 
 
 # Review threads
@@ -236,10 +257,6 @@ def _review(number: int, body: str = "Not yet.", **fields: Any) -> ReviewText:
         "submitted_at": BEFORE,
     }  # fmt: skip
     return ReviewText(**{**values, **fields})
-
-
-def read(reader: Threads, trigger: Trigger = IN_CONVERSATION) -> PullContext:
-    return read_pull_context(reader, "acme/calc", 7, trigger, None, head_sha=HEAD, with_failures=True)
 
 
 def test_what_a_review_says_as_a_whole_is_read() -> None:

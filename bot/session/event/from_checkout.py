@@ -14,7 +14,7 @@ from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.request import Actor, Request, Tier, Trigger
 from bot.events.admission import option_refusal, permits, tier_of
 from bot.events.event_request import EventRequest
-from bot.events.pull_context import PullContext, read_pull_context
+from bot.events.pull_context import with_pull_context
 from bot.events.resolve_request import complete_event_request
 from bot.events.thread_text import ThreadHtml, build_thread
 from bot.github.client import GitHub
@@ -129,13 +129,16 @@ def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number:
         assert subject is not None
         html = ThreadHtml(github, name, number)
         thread = build_thread(subject, _NOW, github.newest_comments(name, number), html)
-        context = _pull_context(at, github, number) if subject.is_pull_request else PullContext()
+        request = replace(request, thread=thread)
+        if subject.is_pull_request:
+            head = _checked_out_head(at, github, number)
+            return with_pull_context(request, html, _NOW, None, head_sha=head, with_failures=True)
     except GitHubError as error:
         raise _unreadable(error, f"#{number} of {name}", host) from error
-    return context.add_to(replace(request, thread=thread))
+    return request
 
 
-def _pull_context(at: CheckoutOnGitHub, github: GitHub, number: int) -> PullContext:
+def _checked_out_head(at: CheckoutOnGitHub, github: GitHub, number: int) -> str:
     name, head = at.remote.repository, resolve(at.repo, "HEAD").sha
     pull = github.pull(name, number)
     if pull.head_sha != head:
@@ -143,7 +146,7 @@ def _pull_context(at: CheckoutOnGitHub, github: GitHub, number: int) -> PullCont
             f"#{number} is a pull request, and its head {pull.head_sha[:12]} is not checked out here (HEAD is "
             f"{head[:12]}): check it out with `gh pr checkout {number}`, then do this again."
         )
-    return read_pull_context(github, name, number, _NOW, None, head_sha=head, with_failures=True)
+    return head
 
 
 def _unreadable(error: GitHubError, what: str, host: str) -> GitHubError:
