@@ -95,14 +95,14 @@ def test_a_bundle_for_another_entry_than_the_jobs_is_refused(entries: Entries, s
     with ModelServer(writing()) as model:
         entries.run(NOTES, model)
     outcome = stage.outcome()
+    before = stage.writes()
     for change in ({"repository": stage.repo}, {"repository": SHUT}, {"task": "other"}):
         changed = {**outcome, "request": {**outcome["request"], **change}}
         (stage.bundle / "outcome.json").write_text(json.dumps(changed))
-        asked = len(stage.forge.requests)
         done = entries.publish(NOTES)
         assert done.code == 6
-        assert f"this job acts for links of {NOTES}" in done.err
-        assert len(stage.forge.requests) == asked
+        assert f"the {next(iter(change))} is another" in done.err
+        assert stage.writes() == before
 
 
 @pytest.mark.slow

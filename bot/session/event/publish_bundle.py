@@ -69,7 +69,6 @@ def publish_bundle(
     except UsageError as error:
         job.close_progress(str(error))
         raise
-    _check_entry(bundle.outcome.request, job.where, environment.get("SLASH_AGENT_TASK", ""))
     old_name = job.where.acts_for or bundle.outcome.request.repository
     try:
         return _publish_as(job, bundle, old_name)
@@ -196,18 +195,6 @@ def _publish_as(job: _Job, bundle: Bundle, name: str) -> BundlePublished:
 def publishing_clone(where: GitHubEnvironment, repository: str) -> Iterator[Remote]:
     with tempfile.TemporaryDirectory(prefix="slash-agent-publish-") as scratch:
         yield Remote(Path(scratch) / "clone", where.git_url(repository), where.token)
-
-
-def _check_entry(request: Request, where: GitHubEnvironment, task: str) -> None:
-    """An entry of a maintenance plan names repository and task: the bundle must be for these."""
-    if not where.target:
-        return
-    if (request.repository.lower(), request.task) != (where.target.lower(), task):
-        raise PublishError(
-            f"The bundle is for the task {request.task or '(none)'} of {request.repository}, and this job acts for "
-            f"{task or '(none)'} of {where.target}. The artifact may have been changed between the two jobs. "
-            "Nothing was done."
-        )
 
 
 def _check_request(request: Request, job: _Job, github: GitHub) -> None:
