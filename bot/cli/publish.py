@@ -17,7 +17,7 @@ from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
 from bot.publish.result import PublishResult
 from bot.report.summary import publish_summary, run_summary
-from bot.session.event.publish_bundle import publish_bundle, publish_note
+from bot.session.event.publish_bundle import PublishJob, publish_bundle, publish_note
 
 # What these come to is said in the thread, and no pull request was meant to come of them.
 _ANSWERED = frozenset({Status.REVIEWED, Status.PLANNED, Status.ANSWERED, Status.NEEDS_INPUT})
@@ -34,20 +34,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     actions = Actions(os.environ, sys.stdout)
+    job = PublishJob(os.environ, actions.print, arguments.dry_run, actions.add_mask)
     if arguments.note:
-        dry_run, say, mask = arguments.dry_run, actions.print, actions.add_mask
-        publish_note(arguments.note, os.environ, dry_run=dry_run, say=say, mask=mask)
+        publish_note(job, arguments.note)
         actions.print("The pull request has the reason, as a neutral check.")
         return ExitCode.DONE
     if not arguments.bundle:
         raise UsageError("There is no bundle: give --bundle DIR.")
-    done = publish_bundle(
-        Path(arguments.bundle),
-        os.environ,
-        dry_run=arguments.dry_run,
-        say=actions.print,
-        mask=actions.add_mask,
-    )
+    done = publish_bundle(job, Path(arguments.bundle))
     actions.withhold = withhold_if_secret
     published = done.published
     threads = _on_threads(published)

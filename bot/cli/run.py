@@ -21,7 +21,7 @@ from bot.contracts.progress import EndEvent
 from bot.github.actions import Actions
 from bot.report.summary import outcome_summary, run_summary
 from bot.session.event.event_context import EventOptions, EventResult
-from bot.session.event.publish_bundle import publish_bundle
+from bot.session.event.publish_bundle import PublishJob, publish_bundle
 from bot.session.event.run_event import run_event
 from bot.session.progress.interruption import recovery_commands
 
@@ -84,7 +84,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         viewer.tell(EndEvent(int(result.exit_code), _as_json(result)))
     _print_result(result, actions, Printer(out, os.environ, actions), dry_run=arguments.dry_run)
     if arguments.dry_run and result.bundle is not None:
-        publish_bundle(result.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)
+        job = PublishJob(os.environ, actions.print, dry_run=True, mask=actions.add_mask)
+        publish_bundle(job, result.bundle)
     return result.exit_code
 
 

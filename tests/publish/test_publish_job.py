@@ -18,7 +18,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Actor, Request, Tier
 from bot.publish.bundle.write import Bundle, write_bundle
-from bot.session.event.publish_bundle import publish_bundle
+from bot.session.event.publish_bundle import PublishJob, publish_bundle
 from tests.publish.conftest import FIXED, REPO, World
 from tests.support.apps import make_app
 
@@ -52,7 +52,7 @@ def bundle_of(world: World, outcome: Outcome) -> Path:
 
 
 def published(world: World, folder: Path, **where: Any) -> None:
-    publish_bundle(folder, environment(world, **where), dry_run=False, say=world.said.append)
+    publish_bundle(PublishJob(environment(world, **where), world.said.append), folder)
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_also_for_an_issue_whoever_acts(world: World, acts: str) -> None:
     folder = bundle_of(world, world.outcome())
     world.forge.rename_repository(REPO, "octo/greeting")
     where = {**environment(world), **(app.environment if acts == "an app" else {})}
-    publish_bundle(folder, where, dry_run=False, say=world.said.append)
+    publish_bundle(PublishJob(where, world.said.append), folder)
     assert len(world.api("/pulls?state=all")) == 1
 
 

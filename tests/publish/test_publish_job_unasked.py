@@ -11,7 +11,7 @@ import pytest
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Request, Tier, Trigger
-from bot.session.event.publish_bundle import publish_bundle
+from bot.session.event.publish_bundle import PublishJob, publish_bundle
 from tests.publish.conftest import REPO, World
 from tests.publish.test_publish_job import Event, bundle_of, environment
 
@@ -26,7 +26,7 @@ def published(world: World, outcome: Outcome, name: str, event: Event, **given: 
         "SLASH_AGENT_INSTRUCTION": WISH,
         **given,
     }
-    publish_bundle(bundle_of(world, outcome), where, dry_run=False, say=world.said.append)
+    publish_bundle(PublishJob(where, world.said.append), bundle_of(world, outcome))
 
 
 def outcome_of(world: World, name: str, actor: Actor) -> Outcome:

@@ -22,7 +22,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
 from bot.publish.result import PublishResult
 from bot.session.event.event_context import EventOptions
-from bot.session.event.publish_bundle import publish_bundle
+from bot.session.event.publish_bundle import PublishJob, publish_bundle
 from bot.session.event.run_event import run_event
 from bot.session.run_folder import new_folder
 from bot.workspace.probe import choose
@@ -67,9 +67,8 @@ def run_demo(environment: Mapping[str, str], say: Callable[[str], None], view: V
         result = run_event(options, {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["run"]}, say)
         if result.outcome is None:
             raise DemoError(f"The demo's run ended without a result: {result.reason}")
-        publication = publish_bundle(
-            bundle, {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["publish"]}, dry_run=False, say=say
-        )
+        publisher = {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["publish"]}
+        publication = publish_bundle(PublishJob(publisher, say), bundle)
         yield DemoResult(result.outcome, publication.published, bundle, error_text)
 
 

@@ -33,7 +33,7 @@ from bot.session.context.run import FromGitHub
 from bot.session.event.attachments import github_attachments
 from bot.session.event.event_context import client_for
 from bot.session.event.other_runs import pulls_at_work
-from bot.session.event.publish_bundle import publish_bundle, publishing_clone
+from bot.session.event.publish_bundle import PublishJob, publish_bundle, publishing_clone
 from bot.verbs.registry import VERBS
 
 _NOW = Trigger("", 0, "", "9999-12-31T23:59:59Z")
@@ -242,7 +242,7 @@ def publish_from_checkout(
     kept, apply = f"The change is kept in {bundle}", f"git -C {quote(str(at.repo))} apply"
     try:
         approved = approve()
-        return publish_bundle(bundle, at.environment, dry_run=False, say=say, approved=approved).published
+        return publish_bundle(PublishJob(at.environment, say, approved=approved), bundle).published
     except KeyboardInterrupt:
         say(kept)
         raise

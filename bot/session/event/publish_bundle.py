@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from bot.contracts.errors import PublishError, UsageError
@@ -48,80 +49,25 @@ class BundlePublished:
     published: PublishResult
 
 
-def publish_bundle(
-    folder: Path,
-    environment: Mapping[str, str],
-    *,
-    dry_run: bool,
-    say: Callable[[str], None],
-    mask: Callable[[str], None] = lambda secret: None,
-    approved: bool = False,
-) -> BundlePublished:
-    """Publish the bundle in `folder`. Raises `AgentError`; the bundle stays unchanged. `mask` gets each secret that is
-    created. `approved`: a person looked at the change, so CI may start on it.
-
-    In a job of the event that began the run, actor, request and thread come from the event: a bundle that differs is
-    not published. Without an event, GitHub is asked for the permission of the account that the bundle names.
-    """
-    job = _Job(environment, read_github_environment(environment), dry_run, say, mask, approved)
-    try:
-        bundle = read_bundle(folder)
-    except UsageError as error:
-        job.close_progress(str(error))
-        raise
-    old_name = job.where.acts_for or bundle.outcome.request.repository
-    try:
-        return _publish_as(job, bundle, old_name)
-    except OSError as error:
-        job.close_progress(error.strerror or str(error))
-        raise
-    except RepositoryMovedError:
-        new = client_for(job.where, environment).current_name(old_name)
-        if new.lower() == old_name.lower():
-            raise
-        say(f"note: the repository {old_name} is called {new} now")
-        return _publish_as(job, bundle, new)
-
-
-def publish_note(
-    note: str,
-    environment: Mapping[str, str],
-    *,
-    dry_run: bool,
-    say: Callable[[str], None],
-    mask: Callable[[str], None] = lambda secret: None,
-) -> None:
-    """Put the reason why nothing came of the job's event, which the job that ran gives, on the pull request of the
-    event as a neutral check. Raises `UsageError` for an event with a command or without a pull request."""
-    job = _Job(environment, read_github_environment(environment), dry_run, say, mask)
-    event_request = job.event_request()
-    if event_request is None or event_request.cause is Cause.COMMAND or not event_request.head_sha:
-        raise UsageError("A note is for an event of a pull request without a command, and this job has none.")
-    where, github = job.connected(job.where, event_request.repository.name, Access.PUBLISH)
-    host = github.dry(say) if dry_run else github
-    for problem in post_check(host, event_request, note, where.run_url):
-        say(f"note: {problem}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """The job that publishes."""
+@dataclass
+class PublishJob:
+    """The job that publishes. `say` writes a line of its log, and with `dry_run` each write to GitHub. `mask` gets each
+    secret that is created. `approved`: a person looked at the change, so CI may start on it."""
 
     environment: Mapping[str, str]
-    where: GitHubEnvironment
-    dry_run: bool
     say: Callable[[str], None]
-    mask: Callable[[str], None]
+    dry_run: bool = False
+    mask: Callable[[str], None] = lambda secret: None
     approved: bool = False
 
-    def connected(
-        self, where: GitHubEnvironment, repository: str, access: Access
-    ) -> tuple[GitHubEnvironment, GitHub]:
-        return connected(where, self.environment, repository, access, self.mask)
+    @cached_property
+    def where(self) -> GitHubEnvironment:
+        return read_github_environment(self.environment)
 
+    @cached_property
     def event_request(self) -> EventRequest | None:
-        """Return the request of the job's event with the workflow's inputs; `None` outside a job of an event that may
-        hold one. Raises `NoRequestError`."""
+        """The request of the job's event with the workflow's inputs; `None` outside a job of an event that may hold
+        one. Raises `NoRequestError`."""
         given, where = self.environment.get, self.where
         name, payload = given("GITHUB_EVENT_NAME", ""), given("GITHUB_EVENT_PATH", "")
         if not payload or name not in READERS:
@@ -129,10 +75,15 @@ class _Job:
         inputs = where.inputs(given("SLASH_AGENT_INSTRUCTION", ""), given("SLASH_AGENT_TASK", ""))
         return read_event(name, Path(payload), inputs)
 
+    def connected(
+        self, where: GitHubEnvironment, repository: str, access: Access
+    ) -> tuple[GitHubEnvironment, GitHub]:
+        return connected(where, self.environment, repository, access, self.mask)
+
     def thread(self) -> ThreadRef | None:
         """Return the thread of the event that began the run, `None` without one."""
         try:
-            event_request = self.event_request()
+            event_request = self.event_request
         except NoRequestError:
             return None
         return event_thread_ref(event_request, self.where) if event_request and event_request.number else None
@@ -154,7 +105,44 @@ class _Job:
             self.say(f"note: the progress comment could not be finished: {failure}")
 
 
-def _publish_as(job: _Job, bundle: Bundle, name: str) -> BundlePublished:
+def publish_bundle(job: PublishJob, folder: Path) -> BundlePublished:
+    """Publish the bundle in `folder`. Raises `AgentError`; the bundle stays unchanged.
+
+    In a job of the event that began the run, actor, request and thread come from the event: a bundle that differs is
+    not published. Without an event, GitHub is asked for the permission of the account that the bundle names.
+    """
+    try:
+        bundle = read_bundle(folder)
+    except UsageError as error:
+        job.close_progress(str(error))
+        raise
+    old_name = job.where.acts_for or bundle.outcome.request.repository
+    try:
+        return _publish_as(job, bundle, old_name)
+    except OSError as error:
+        job.close_progress(error.strerror or str(error))
+        raise
+    except RepositoryMovedError:
+        new = client_for(job.where, job.environment).current_name(old_name)
+        if new.lower() == old_name.lower():
+            raise
+        job.say(f"note: the repository {old_name} is called {new} now")
+        return _publish_as(job, bundle, new)
+
+
+def publish_note(job: PublishJob, note: str) -> None:
+    """Put the reason why nothing came of the job's event, which the job that ran gives, on the pull request of the
+    event as a neutral check. Raises `UsageError` for an event with a command or without a pull request."""
+    event_request = job.event_request
+    if event_request is None or event_request.cause is Cause.COMMAND or not event_request.head_sha:
+        raise UsageError("A note is for an event of a pull request without a command, and this job has none.")
+    where, github = job.connected(job.where, event_request.repository.name, Access.PUBLISH)
+    host = github.dry(job.say) if job.dry_run else github
+    for problem in post_check(host, event_request, note, where.run_url):
+        job.say(f"note: {problem}")
+
+
+def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> BundlePublished:
     """`name` is the repository's present name, which git and an app's token need."""
     environment, say, request = job.environment, job.say, bundle.outcome.request
     old_name = job.where.acts_for or request.repository
@@ -197,9 +185,9 @@ def publishing_clone(where: GitHubEnvironment, repository: str) -> Iterator[Remo
         yield Remote(Path(scratch) / "clone", where.git_url(repository), where.token)
 
 
-def _check_request(request: Request, job: _Job, github: GitHub) -> None:
+def _check_request(request: Request, job: PublishJob, github: GitHub) -> None:
     try:
-        event_request = job.event_request()
+        event_request = job.event_request
     except NoRequestError as error:
         raise PublishError(
             f"{error.reason} The job that publishes takes the same `instruction` and `task` as the one that ran."
