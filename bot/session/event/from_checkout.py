@@ -13,9 +13,7 @@ from bot.checkout.local import resolve
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.request import Actor, Request, Tier, Trigger
 from bot.events.admission import option_refusal, permits, tier_of
-from bot.events.event_request import EventRequest
 from bot.events.pull_context import with_pull_context
-from bot.events.resolve_request import complete_event_request
 from bot.events.thread_text import ThreadHtml, build_thread
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -119,15 +117,7 @@ def _other_pulls(at: CheckoutOnGitHub, github: GitHub, issue: int) -> list[str]:
 def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number: int) -> Request:
     name, host = at.remote.repository, at.remote.host
     try:
-        event = complete_event_request(
-            EventRequest(
-                repository=github.repository(name), trigger=_NOW, actor=None, sender=None, number=number
-            ),
-            github,
-        )
-        subject = event.subject
-        assert subject is not None
-        html = ThreadHtml(github, name, number)
+        subject, html = github.issue(name, number), ThreadHtml(github, name, number)
         thread = build_thread(subject, _NOW, github.newest_comments(name, number), html)
         request = replace(request, thread=thread)
         if subject.is_pull_request:
