@@ -76,7 +76,8 @@ class RunSpec:
     commits up to one, `load_attachments(run, vision)` loads those of the request; with `vision` the model takes
     images.
 
-    `view` takes every progress event and may have a person to ask.
+    `view` takes every progress event and may have a person to ask. `can_continue`: the person can go on from this run
+    with the same command.
     """
 
     request: Request
@@ -99,6 +100,7 @@ class RunSpec:
     model: str = ""
     connecting: Background[Provider] | None = None
     view: View = field(default_factory=View)
+    can_continue: bool = False
 
     @property
     def tier(self) -> Tier:
@@ -108,11 +110,6 @@ class RunSpec:
     def bundle(self) -> Path:
         """The folder for the bundle."""
         return self.out.resolve() if self.out else self.folder.bundle
-
-    @property
-    def can_continue(self) -> bool:
-        """Whether the person can go on from this run with the same command."""
-        return self.view.program.endswith("fix")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

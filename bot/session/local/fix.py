@@ -176,6 +176,7 @@ def _spec(
         load_attachments=given.load_attachments,
         subjects=lambda sha: newest_subjects(Git(git_dir_of(repo)), sha),
         view=view,
+        can_continue=VERBS[options.verb].changes,
     )
 
 
