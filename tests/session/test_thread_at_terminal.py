@@ -220,7 +220,7 @@ def test_a137_a_redirect_leads_the_token_nowhere(clone: Path, run: Run, attacker
     git(clone, "remote", "set-url", "origin", f"http://{host}/riverbend/tidytime")
     ran, asked = run("1", GH_HOST=host)
     assert (ran.code, asked) == (2, [])
-    assert [request.path for request in attacker.requests] == ["/api/v3/repos/riverbend/tidytime"]
+    assert [request.path for request in attacker.requests] == ["/api/v3/repos/riverbend/tidytime/issues/1"]
     assert "has moved" in ran.err
 
 
