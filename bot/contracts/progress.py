@@ -99,11 +99,9 @@ Person = Callable[[Inquiry, CancelToken], Reply]
 
 
 class View:
-    """Displays progress, from any thread; this one displays nothing. `program` is the command that people typed.
-    `person` is `None` if nobody can be asked. `interrupted` reports a signal in one line; `None` if the caller may
-    write to standard error."""
+    """Displays progress, from any thread; this one displays nothing. `person` is `None` if nobody can be asked.
+    `interrupted` reports a signal in one line; `None` if the caller may write to standard error."""
 
-    program = "slash-agent"
     person: Person | None = None
     interrupted: Callable[[str], None] | None = None
 

@@ -36,7 +36,9 @@ UNDER = "       "
 
 
 class Viewer(View):
-    """Displays nothing; base of the others. `person` answers questions."""
+    """Displays nothing; base of the others. `person` answers questions. `program` is the command that people typed."""
+
+    program = "slash-agent"
 
     def __init__(self, person: Person | None = None) -> None:
         self._turn = threading.RLock()

@@ -31,8 +31,9 @@ _A_DAY = timedelta(days=1)
 _NOTHING_FOLLOWS = (Status.NO_CHANGE, Status.PARTIAL, Status.REFUSED, Status.FAILED)
 
 
-class ProgressComment:
-    """The comment in `thread_ref` that is edited during the run; writes nothing without a thread.
+class ProgressComment(View):
+    """The comment in `thread_ref` that is edited during the run, beside the view of the event; writes nothing without a
+    thread.
 
     `comment` is the id of the comment that the action began before installation, or 0. Errors of GitHub go to the log
     at the end: no run fails because of its comment.
@@ -40,6 +41,10 @@ class ProgressComment:
 
     def __init__(self, context: EventContext, thread_ref: ThreadRef | None, comment: int) -> None:
         self._context = context
+        self._view = view = context.options.view
+        self.person, self.interrupted = view.person, view.interrupted
+        self.on_enter = view.on_enter  # type: ignore[method-assign]  # it is the other's keyboard
+        self._calls = ""
         self._run_url = context.where.run_url
         self._fields: Mapping[str, str] = {}
         self._writer = ProgressWriter(self._client, thread_ref, comment=comment) if thread_ref else None
@@ -55,11 +60,27 @@ class ProgressComment:
         if self._writer is not None:
             self._writer.update(working_text(lines, self._run_url), self._fields)
 
-    def asking(self) -> None:
-        """Note in the mark that a model is asked: from now on the run counts as one of the day."""
-        if not self._fields:
-            self._fields = ASKED
-            self.show()
+    def tell(self, event: Event) -> None:
+        self._view.tell(event)
+        match event:
+            case Note(text) | WaitEvent(text):
+                self.show(text)
+            case Written(RequestSent()) if not self._fields:
+                self._fields = ASKED  # from now on the run counts as one of the day
+                self.show()
+            case Written(Response(parts=parts), agent=""):
+                self._calls = (
+                    ", ".join(part.name for part in parts if isinstance(part, ToolCall)) or "thinking"
+                )
+            case Written(BudgetChanged(turn, usage, usd), agent=""):
+                spent = f"{usage.total} tokens, {money(usd)} so far"
+                self.show(f"turn {turn}: {self._calls}", spent)
+            case _:
+                pass
+
+    def cut_off(self, text: str) -> None:
+        self._view.cut_off(text)
+        self.fail()
 
     def end(self, outcome: Outcome) -> None:
         """Write the run's result. Publishing replaces it; without publishing it stays true."""
@@ -87,38 +108,6 @@ def working_text(lines: Sequence[str], run_url: str) -> str:
     """Return the comment on an active run."""
     parts = ["**Working on it**", "\n".join(f"- {safe_line(line)}" for line in lines[:_LINES_SHOWN])]
     return "\n\n".join(filter(None, [*parts, f"[Follow the run]({run_url})" if run_url else ""]))
-
-
-class CommentedView(View):
-    """Shows a run in its progress comment too."""
-
-    def __init__(self, view: View, comment: ProgressComment) -> None:
-        self.program, self.person, self.interrupted = view.program, view.person, view.interrupted
-        self.on_enter = view.on_enter  # type: ignore[method-assign]  # it is the other's keyboard
-        self._view = view
-        self._comment = comment
-        self._calls = ""
-
-    def tell(self, event: Event) -> None:
-        self._view.tell(event)
-        match event:
-            case Note(text) | WaitEvent(text):
-                self._comment.show(text)
-            case Written(RequestSent()):
-                self._comment.asking()
-            case Written(Response(parts=parts), agent=""):
-                self._calls = (
-                    ", ".join(part.name for part in parts if isinstance(part, ToolCall)) or "thinking"
-                )
-            case Written(BudgetChanged(turn, usage, cost), agent=""):
-                spent = f"{usage.total} tokens, {money(cost)} so far"
-                self._comment.show(f"turn {turn}: {self._calls}", spent)
-            case _:
-                pass
-
-    def cut_off(self, text: str) -> None:
-        self._view.cut_off(text)
-        self._comment.fail()
 
 
 def post_answer(context: EventContext, text: str, fields: Mapping[str, str] = MappingProxyType({})) -> None:

@@ -36,7 +36,7 @@ from bot.session.event.other_runs import (
     others_at_work,
     resolve_progress_comment,
 )
-from bot.session.event.progress_comment import CommentedView, ProgressComment
+from bot.session.event.progress_comment import ProgressComment
 from bot.session.event.quota import check_quota
 from bot.session.event.triage import gather
 from bot.session.run_folder import new_folder
@@ -175,7 +175,7 @@ def _spec(context: EventContext, request: Request, progress: ProgressComment, mo
         subjects=lambda sha: newest_subjects(github, request.repository, sha),
         threads=lambda task: gather(task, request.repository, github, at),
         load_attachments=github_attachments(context.where),
-        view=CommentedView(options.view, progress),
+        view=progress,
     )
 
 
