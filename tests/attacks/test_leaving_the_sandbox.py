@@ -146,7 +146,7 @@ attachments: {tiers: [maintainer, outsider]}
 diagnostics: {wait: 30s, servers: {ty: {command: touch owned-by-server}}, checkers: none}
 pull_request: {draft: false, keyword: Refs}
 push_to_head: true
-forks: push
+forks: pull_request
 dispatch: [owned.yml]
 review: {on: [], request_changes: true}
 thread_author: [review, explain, plan]
