@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bot.checkout.errors import CheckoutError
@@ -16,6 +17,7 @@ from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request
 from bot.contracts.threads import Account
 from bot.github.client import GitHub
+from bot.github.errors import GitHubError
 from bot.github.tokens import token_facts
 from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.write import Bundle
@@ -30,7 +32,8 @@ class PublishContext:
 
     `github` only prints its writes if it is a dry run. `say` writes to the log. `workflow` returns a client with the
     workflow's own token, and that token; after it was called, `app` is the client that was used before. `ci_waits`: CI
-    on the change waits for approval. `approved`: a person looked at the change, so CI may start on it.
+    on the change waits for approval. `approved`: a person looked at the change, so CI may start on it. `failures`
+    collects what could not be done beside the result, a sentence each.
     """
 
     bundle: Bundle
@@ -42,6 +45,17 @@ class PublishContext:
     app: GitHub | None = None
     ci_waits: bool = False
     approved: bool = False
+    failures: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def tolerating(self, what: str, silent: Collection[int] = ()) -> Iterator[None]:
+        """Let GitHub refuse what publishing does not depend on: `what` says in `failures` what was not done, except
+        after a status in `silent`."""
+        try:
+            yield
+        except GitHubError as error:
+            if error.status not in silent:
+                self.failures.append(f"{what}: {error}")
 
     @property
     def outcome(self) -> Outcome:

@@ -11,7 +11,6 @@ from bot.contracts.threads import CommentData
 from bot.events.command import PLAN as APPROVED
 from bot.events.command import parse_command
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
 from bot.publish.plan_comment import PostedPlan, as_posted, find_plan
 from bot.publish.thread.comments import rewrite
 from bot.publish.thread.history import answers_in, newest_requests
@@ -53,18 +52,13 @@ def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Reques
 
 def report_execution(
     github: GitHub, thread_ref: ThreadRef | None, posted: PostedPlan | None, number: int
-) -> tuple[str, ...]:
-    """Add to the approved plan that the request at `thread_ref` executed it, in pull request `number`. Returns soft
-    failures."""
-    if posted is None or thread_ref is None:
-        return ()
-    result = f"pull request #{number}." if number else "done."
-    text = f"**Carried out:** {result}\n\n{as_posted(posted.comment)}"
-    try:
+) -> None:
+    """Add to the approved plan that the request at `thread_ref` executed it, in pull request `number`. Raises
+    `GitHubError`."""
+    if posted is not None and thread_ref is not None:
+        result = f"pull request #{number}." if number else "done."
+        text = f"**Carried out:** {result}\n\n{as_posted(posted.comment)}"
         rewrite(github, thread_ref, posted.comment, text, {"carried": thread_ref.key})
-    except GitHubError as error:
-        return (f"The plan could not be marked as carried out: {error}",)
-    return ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,9 +170,9 @@ def plan_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[OwnComment]
             yield one
 
 
-def publish_plan(context: PublishContext) -> tuple[str, ...]:
-    """Post the bundle's plan in its thread; idempotent. Returns soft failures, a sentence each. Raises `PublishError`,
-    `GitHubError`, and `GateError` for a plan that may not leave."""
+def publish_plan(context: PublishContext) -> None:
+    """Post the bundle's plan in its thread; idempotent. Raises `PublishError`, `GitHubError`, and `GateError` for a
+    plan that may not leave."""
     github, thread_ref, plan = context.github, context.thread_ref, context.bundle.plan
     if plan is None:
         raise PublishError("The bundle says that there is a plan, and holds none: nothing was posted.")
@@ -182,12 +182,12 @@ def publish_plan(context: PublishContext) -> tuple[str, ...]:
     text = plan_text(plan, context.outcome, context.links, approvable=approvable)
     if thread_ref is None:
         context.say(f"the request came from no thread, so this is not posted:\n{text}")
-        return ()
+        return
     posted = {(one.key, one.fields["plan"]) for one in plan_comments(github, thread_ref)}
-    if (thread_ref.key, plan.hash) in posted:
-        return ()
-    # An earlier plan is never edited, since somebody may be about to approve it.
-    return put_result(github, thread_ref, PLAN, text, "Planned", fields={"plan": plan.hash})
+    if (thread_ref.key, plan.hash) not in posted:
+        # An earlier plan is never edited, since somebody may be about to approve it.
+        fields = {"plan": plan.hash}
+        put_result(github, thread_ref, PLAN, text, "Planned", context.failures, fields=fields)
 
 
 def _texts(plan: Plan) -> Iterator[str]:

@@ -54,12 +54,13 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
         check_verb(context.bundle)
         writes = validate_writes(context)  # before anything is published
         if _publisher(context) is not None or not has_change(context.bundle):
-            return _apply_writes(context, writes, _publish_reply(context))
+            _publish_reply(context)
+            return _with_writes(context, writes, PublishResult())
         plan = check_approval(context.github, context.thread_ref, context.request)
         result = _publish_change(context, plan)
         if context.github.dry_run is None:  # else the thread's comments do not exist
             try:
-                result = replace(result, notes=(*result.notes, *report_change(context, result)))
+                report_change(context, result)
             except KeyboardInterrupt:
                 raise CancelledAfterPublishing(result) from None
     except OpeningRefusedError as error:
@@ -80,23 +81,25 @@ def publish(context: PublishContext, repository: str = "") -> PublishResult:
     except AgentError as error:
         raise PublishError(report_failure(context, str(error))) from error
     number = 0 if context.github.dry_run is not None else result.pr_number
-    notes = report_execution(context.github, context.thread_ref, plan, number)
-    result = replace(result, notes=(*result.notes, *notes))
-    return _apply_writes(context, writes, result)
+    with context.tolerating("The plan could not be marked as carried out"):
+        report_execution(context.github, context.thread_ref, plan, number)
+    return _with_writes(context, writes, result)
 
 
-def _publish_reply(context: PublishContext) -> PublishResult:
+def _publish_reply(context: PublishContext) -> None:
     """Publish a run without a change: a review, a plan, an answer, a question, or why there is no change."""
     publisher = _publisher(context)
     if publisher is None:
-        return PublishResult(notes=(*report_no_change(context), *close_obsolete(context)))
+        report_no_change(context)
+        close_obsolete(context)
+        return
     if context.request.pull is not None:
         check_request(context.request, context.outcome.base_sha)
-    return PublishResult(notes=publisher(context))
+    publisher(context)
 
 
-def _publisher(context: PublishContext) -> Callable[[PublishContext], tuple[str, ...]] | None:
-    """Return the function that posts the bundle's reply and returns soft failures; `None` if there is no reply."""
+def _publisher(context: PublishContext) -> Callable[[PublishContext], None] | None:
+    """Return the function that posts the bundle's reply; `None` if there is no reply."""
     match kind_of(context.bundle):
         case Status.REVIEWED:
             return publish_review
@@ -118,10 +121,10 @@ def _publish_change(context: PublishContext, plan: PostedPlan | None) -> Publish
     return publish_on_branch(context)
 
 
-def _apply_writes(
+def _with_writes(
     context: PublishContext, writes: ValidatedWrites | None, result: PublishResult
 ) -> PublishResult:
-    if writes is None:
-        return result
-    written, withheld = apply_writes(writes, context.github)
-    return replace(result, written=() if context.github.dry_run is not None else written, withheld=withheld)
+    """Make the writes on threads, and return the whole result."""
+    written, withheld = apply_writes(writes, context.github) if writes else ((), ())
+    written = () if context.github.dry_run is not None else written
+    return replace(result, notes=tuple(context.failures), written=written, withheld=withheld)

@@ -16,7 +16,7 @@ from bot.publish.body.title_and_footer import Links, footer, title
 from bot.publish.context import PublishContext
 from bot.publish.evidence import one_line
 from bot.publish.markdown import safe_answer, safe_line, safe_markdown
-from bot.publish.thread.comments import finish, put_comment, put_result
+from bot.publish.thread.comments import edit_comments, put_comment, put_result
 from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER
 
 
@@ -152,10 +152,10 @@ class ThreadCommentError(PublishError):
     """The comment that is the whole result could not be posted."""
 
 
-def report_no_change(context: PublishContext) -> tuple[str, ...]:
-    """Post the result of a run without a change; returns soft failures. Raises `ThreadCommentError`."""
+def report_no_change(context: PublishContext) -> None:
+    """Post the result of a run without a change. Raises `ThreadCommentError`."""
     try:
-        return _put_result(context, end_text(context.outcome, context.links))
+        _put_result(context, end_text(context.outcome, context.links))
     except GitHubError as error:
         raise ThreadCommentError(f"The comment on how the run ended could not be posted: {error}") from error
 
@@ -172,30 +172,27 @@ def report_failure(context: PublishContext, problem: str, compare_url: str = "",
     return problem
 
 
-def _put_result(context: PublishContext, text: str, *, if_open: bool = False) -> tuple[str, ...]:
-    if context.thread_ref is None:
-        return ()
-    heading = headline(context.outcome)
-    return put_result(context.github, context.thread_ref, ENDED, text, heading, if_open=if_open)
+def _put_result(context: PublishContext, text: str, *, if_open: bool = False) -> None:
+    if context.thread_ref is not None:
+        heading, failures = headline(context.outcome), context.failures
+        put_result(context.github, context.thread_ref, ENDED, text, heading, failures, if_open=if_open)
 
 
-def report_change(context: PublishContext, result: PublishResult) -> tuple[str, ...]:
-    """Replace the progress comment by one line that links to the result; returns soft failures. A commit on the pull
-    request itself has a comment of its own."""
+def report_change(context: PublishContext, result: PublishResult) -> None:
+    """Replace the progress comment by one line that links to the result. A commit on the pull request itself has a
+    comment of its own."""
     thread_ref, pull = context.thread_ref, context.request.pull
     if not result.pr_number or thread_ref is None:
-        return ()
+        return
     if pull is not None and result.pr_number == pull.number and not result.suggested:
-        return ()
+        return
     line = done_line(context.outcome, context.links, result)
-    notes: tuple[str, ...] = ()
-    try:
-        if thread_ref.lines:
+    if thread_ref.lines:
+        with context.tolerating("The reply in the line thread could not be posted"):
             put_comment(context.github, thread_ref, DONE, line)
-    except GitHubError as error:
-        notes = (f"The reply in the line thread could not be posted: {error}",)
-    state = OVER if context.outcome.status is Status.PARTIAL else FINISHED
-    return (*notes, *finish(context.github, thread_ref, line, state))
+    with context.tolerating("The progress comment could not be finished"):
+        state = OVER if context.outcome.status is Status.PARTIAL else FINISHED
+        edit_comments(context.github, thread_ref, line, state)
 
 
 COMMENT_LIMIT = 64_000
@@ -205,16 +202,16 @@ _QUESTION_HEAD = "**A question before this goes on:**"
 _NOTE_LIMIT = 500
 
 
-def publish_answer(context: PublishContext) -> tuple[str, ...]:
-    """Post the bundle's answer or question if the request came from a thread; idempotent. Returns soft failures, a
-    sentence each. Raises `PublishError` without a text, and `GitHubError`."""
+def publish_answer(context: PublishContext) -> None:
+    """Post the bundle's answer or question if the request came from a thread; idempotent. Raises `PublishError` without
+    a text, and `GitHubError`."""
     github, thread_ref, outcome = context.github, context.thread_ref, context.bundle.outcome
     text = answer_text(outcome, context.links, on_lines=bool(thread_ref and thread_ref.lines))
     if thread_ref is None:
         context.say(f"the answer, which is posted nowhere, since nobody asked in a thread:\n{text}")
-        return ()
+        return
     headline = "A question about this is" if outcome.status is Status.NEEDS_INPUT else "Answered"
-    return put_result(github, thread_ref, ANSWER, text, headline, fields={"result": "done"})
+    put_result(github, thread_ref, ANSWER, text, headline, context.failures, fields={"result": "done"})
 
 
 def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from bot.checkout.branches import Signature
 from bot.contracts.errors import PublishError
-from bot.github.errors import GitHubError
 from bot.maintenance.apply import with_task_limits
 from bot.maintenance.task_file import path_of, read_task
 from bot.parsing.parser import Parser
@@ -120,17 +119,11 @@ def ci_note(context: PublishContext, policy: Policy, *, foreign: bool) -> str:
     )
 
 
-def start_workflows(
-    context: PublishContext, policy: Policy, branch: str, *, foreign: bool
-) -> tuple[str, ...]:
-    """Start the policy's workflows on the new commit. A refusal by GitHub is a note."""
-    notes: list[str] = []
+def start_workflows(context: PublishContext, policy: Policy, branch: str, *, foreign: bool) -> None:
+    """Start the policy's workflows on the new commit."""
     for workflow in _to_start(context, policy, foreign):
-        try:
+        with context.tolerating(f"{workflow} was not started"):
             context.github.dispatch_workflow(context.repository, workflow, branch, {})
-        except GitHubError as error:
-            notes.append(f"{workflow} was not started: {error}")
-    return tuple(notes)
 
 
 def _to_start(context: PublishContext, policy: Policy, foreign: bool) -> tuple[str, ...]:

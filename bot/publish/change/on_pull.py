@@ -16,7 +16,6 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest
 from bot.gate.path_rules import protection
-from bot.github.errors import GitHubError
 from bot.policy.decide import protected_files
 from bot.policy.protected import ProtectedFiles
 from bot.policy.values import Policy
@@ -125,20 +124,17 @@ def _push_onto(
         expected = context.outcome.base_sha
         context.remote.push_onto(commit.sha, current.head_ref, expected=expected, never=never)
     published = _pushed(context, current, commit)
-    started = start_workflows(context, commit.policy, current.head_ref, foreign=False)
-    return replace(published, notes=(*published.notes, *started))
+    start_workflows(context, commit.policy, current.head_ref, foreign=False)
+    return published
 
 
 def _pushed(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> PublishResult:
     """Report a commit on the head by a comment, and annotate it."""
-    url = f"{context.web}/pull/{current.number}"
-    notes: tuple[str, ...] = ()
-    try:
+    with context.tolerating("The comment on the commit could not be posted"):
         ci = ci_note(context, commit.policy, foreign=False)
-        notes = post_pushed_comment(context.with_notes(*filter(None, [ci])), current, commit)
-    except GitHubError as error:
-        notes = (f"The comment on the commit could not be posted: {error}",)
-    return PublishResult(url, current.number, current.head_ref, False, commit.sha, notes)
+        post_pushed_comment(context.with_notes(*filter(None, [ci])), current, commit)
+    url = f"{context.web}/pull/{current.number}"
+    return PublishResult(url, current.number, current.head_ref, False, commit.sha)
 
 
 def _offer(
@@ -242,10 +238,8 @@ def _moved(head: PullHeadState) -> str:
     return f" The head of {head.mention} has moved on since the run began: this was made without its latest commits."
 
 
-def post_pushed_comment(
-    context: PublishContext, current: PullRequest, commit: CheckedCommit
-) -> tuple[str, ...]:
-    """Post the comment once for a request. Returns soft failures. Raises `GitHubError`."""
+def post_pushed_comment(context: PublishContext, current: PullRequest, commit: CheckedCommit) -> None:
+    """Post the comment once for a request. Raises `GitHubError`."""
     thread_ref = context.thread_ref or ThreadRef(
         context.repository, current.number, f"commit-{commit.sha[:12]}"
     )
@@ -254,4 +248,4 @@ def post_pushed_comment(
         body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
     text = f"**Pushed {commit.sha} to this pull request.**\n\n{body}"
     fields = {} if context.outcome.status is Status.PARTIAL else {"result": "done"}
-    return put_result(context.github, thread_ref, PUSHED, text, "Pushed", fields=fields)
+    put_result(context.github, thread_ref, PUSHED, text, "Pushed", context.failures, fields=fields)

@@ -18,7 +18,6 @@ from bot.publish.change.commit import build_commit, signed
 from bot.publish.change.target import (
     Proposal,
     Target,
-    add_labels,
     branch_patterns,
     find_target,
     subject_of,
@@ -42,12 +41,14 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
     if pull is not None:
         context.github.edit_pull(context.repository, pull.number, title=title(context.outcome), body=body)
     try:
-        notes: tuple[str, ...] = ()
         if pull is None:
             pull, created = _open(context, proposal, target, body)
-            review_notes = _ask_review(context, pull) if created else ()
-            notes = (*review_notes, *add_labels(context, pull.number, proposal.commit.rules.labels))
-        started = start_workflows(context, proposal.commit.policy, target.branch, foreign=proposal.foreign)
+            if created:
+                _ask_review(context, pull)
+            if (labels := proposal.commit.rules.labels) and pull.number:
+                with context.tolerating(f"{count_of(labels, 'label')} could not be set"):
+                    context.github.add_labels(context.repository, pull.number, list(labels))
+        start_workflows(context, proposal.commit.policy, target.branch, foreign=proposal.foreign)
     except KeyboardInterrupt:
         opened = pull
         if opened is None and context.github.dry_run is None:
@@ -57,7 +58,7 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
             raise
         result = _published(opened, target, proposal, created=target.pull is None)
         raise CancelledAfterPublishing(result) from None
-    return _published(pull, target, proposal, created=created, notes=(*notes, *started))
+    return _published(pull, target, proposal, created=created)
 
 
 def _push(context: PublishContext, proposal: Proposal, target: Target) -> None:
@@ -161,22 +162,16 @@ def _compare_url(context: PublishContext, base: str, branch: str) -> str:
     return f"{context.web}/compare/{quote(base)}...{branch}?expand=1"
 
 
-def _ask_review(context: PublishContext, pull: PullData) -> tuple[str, ...]:
-    """Request a review from the requester. A refusal is a note: not every requester may review."""
+def _ask_review(context: PublishContext, pull: PullData) -> None:
+    """Request a review from the requester, if it is a person. Not every one may review."""
     actor = context.request.actor
-    if actor.tier not in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER) or actor.id == pull.author.id:
-        return ()
-    try:
-        context.github.request_review(context.repository, pull.number, actor.login)
-    except GitHubError as error:
-        return (f"No review was requested: {error}",)
-    return ()
+    if actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER) and actor.id != pull.author.id:
+        with context.tolerating("No review was requested"):
+            context.github.request_review(context.repository, pull.number, actor.login)
 
 
-def _published(
-    pull: PullData, target: Target, proposal: Proposal, *, created: bool, notes: tuple[str, ...] = ()
-) -> PublishResult:
-    return PublishResult(pull.url, pull.number, target.branch, created, proposal.commit.sha, notes)
+def _published(pull: PullData, target: Target, proposal: Proposal, *, created: bool) -> PublishResult:
+    return PublishResult(pull.url, pull.number, target.branch, created, proposal.commit.sha)
 
 
 def publish_on_branch(context: PublishContext) -> PublishResult:

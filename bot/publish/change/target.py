@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from bot.contracts.errors import PublishError
-from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Status, StopReason
-from bot.github.errors import GitHubError
 from bot.github.values import PullData
 from bot.maintenance.task_file import path_of
 from bot.publish.change.commit import CheckedCommit, same_change
@@ -80,13 +78,13 @@ def task_pulls(context: PublishContext) -> list[OwnPull]:
     return [own for own in owned if own is not None and own.task]
 
 
-def close_obsolete(context: PublishContext) -> tuple[str, ...]:
-    """Close the pull request with a sentence, unless people have committed to it; returns soft failures. Its mark says
-    that we closed it, so that it is nobody's "no"."""
+def close_obsolete(context: PublishContext) -> None:
+    """Close the pull request with a sentence, unless people have committed to it. Its mark says that we closed it, so
+    that it is nobody's "no"."""
     outcome, task, github = context.outcome, context.request.task, context.github
     if not task or outcome.status is not Status.NO_CHANGE or outcome.stop_reason is not StopReason.END_TURN:
-        return ()
-    try:
+        return
+    with context.tolerating("The task's obsolete pull request could not be closed"):
         # By its mark: after a closed pull request the branch of the task has another name.
         for own in task_pulls(context):
             pull = own.pull
@@ -100,20 +98,6 @@ def close_obsolete(context: PublishContext) -> tuple[str, ...]:
             github.create_comment(context.repository, pull.number, text)
             github.close_issue(context.repository, pull.number, "not_planned")
             context.say(f"#{pull.number} is obsolete and was closed")
-    except GitHubError as error:
-        return (f"The task's obsolete pull request could not be closed: {error}",)
-    return ()
-
-
-def add_labels(context: PublishContext, number: int, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Put the task's labels on its new pull request. A refusal is a note."""
-    if not labels or not number:
-        return ()
-    try:
-        context.github.add_labels(context.repository, number, list(labels))
-    except GitHubError as error:
-        return (f"{count_of(labels, 'label')} could not be set: {error}",)
-    return ()
 
 
 @dataclass(frozen=True, slots=True)

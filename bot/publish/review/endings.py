@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from bot.contracts.review import Review, Severity
-from bot.github.client import GitHub
-from bot.github.errors import GitHubError
+from bot.publish.context import PublishContext
 from bot.publish.markdown import safe_line
 from bot.publish.review.posted_reviews import PostedReview, ReviewHistory, without_entries
 from bot.review.diff_text import key_of, path_of, readable_path
@@ -48,57 +47,30 @@ def decide(history: ReviewHistory, review: Review, paths: Collection[str], *, fi
     return Endings(tuple(open_ones), tuple(fixed), unblocked)
 
 
-def apply_endings(
-    github: GitHub, repository: str, number: int, endings: Endings, history: ReviewHistory, head_sha: str
-) -> tuple[str, ...]:
-    """Resolve our threads on what is fixed, and end our requests for changes. Returns soft failures, a sentence each: a
-    token that may not resolve a thread leaves it, since the code is what counts."""
-    notes: list[str] = []
-    try:
-        _resolve(github, repository, number, [one for one in endings.fixed if one.comment], head_sha)
-        _strike(
-            github, repository, number, [one for one in endings.fixed if not one.comment], history, head_sha
-        )
-    except GitHubError as error:
-        if error.status not in (400, 403, 404):
-            notes.append(f"What is fixed could not be marked as fixed: {error}")
+def apply_endings(context: PublishContext, endings: Endings, history: ReviewHistory, head_sha: str) -> None:
+    """Resolve our threads on what is fixed, and end our requests for changes. A token that may not resolve a thread
+    leaves it, since the code is what counts."""
+    assert context.request.pull is not None
+    github, repository, number = context.github, context.repository, context.request.pull.number
+    with context.tolerating("What is fixed could not be marked as fixed", silent=(400, 403, 404)):
+        on_lines = [one for one in endings.fixed if one.comment]
+        threads = github.unresolved_threads(repository, number) if on_lines else {}
+        for finding in on_lines:
+            if thread_id := threads.get(finding.comment):
+                # First, so that a token that may not resolve it says nothing.
+                github.resolve_thread(repository, number, thread_id)
+                github.reply_to_review_comment(
+                    repository, number, finding.comment, f"No longer found as of {head_sha}."
+                )
+        for review in history.reviews:
+            ended = [one for one in endings.fixed if not one.comment and one.review == review.data.id]
+            if ended:
+                titles = ", ".join(safe_line(finding.title, 200) for finding in ended)
+                note = f"<sub>No longer found as of {head_sha}: {titles}.</sub>"
+                body = without_entries(review, [finding.fingerprint for finding in ended], note)
+                github.edit_review(repository, number, review.data.id, body)
     for review in endings.unblocked:
         message = f"No critical or major finding of this review is open as of {head_sha[:12]}."
-        try:
+        what = f"The request for changes of {review.data.html_url} is over, and could not be dismissed"
+        with context.tolerating(what):
             github.dismiss_review(repository, number, review.data.id, message)
-        except GitHubError as error:
-            notes.append(
-                f"The request for changes of {review.data.html_url} is over, and could not be dismissed: {error}"
-            )
-    return tuple(notes)
-
-
-def _resolve(
-    github: GitHub, repository: str, number: int, fixed: Sequence[KnownFinding], head_sha: str
-) -> None:
-    threads = github.unresolved_threads(repository, number) if fixed else {}
-    for finding in fixed:
-        if thread_id := threads.get(finding.comment):
-            # First, so that a token that may not resolve it says nothing.
-            github.resolve_thread(repository, number, thread_id)
-            github.reply_to_review_comment(
-                repository, number, finding.comment, f"No longer found as of {head_sha}."
-            )
-
-
-def _strike(
-    github: GitHub,
-    repository: str,
-    number: int,
-    fixed: Sequence[KnownFinding],
-    history: ReviewHistory,
-    head_sha: str,
-) -> None:
-    """Note in the text of each review which of its findings are over."""
-    for review in history.reviews:
-        ended = [finding for finding in fixed if finding.review == review.data.id]
-        if ended:
-            titles = ", ".join(safe_line(finding.title, 200) for finding in ended)
-            note = f"<sub>No longer found as of {head_sha}: {titles}.</sub>"
-            body = without_entries(review, [finding.fingerprint for finding in ended], note)
-            github.edit_review(repository, number, review.data.id, body)

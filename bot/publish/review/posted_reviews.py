@@ -188,22 +188,18 @@ def has_empty_review(github: GitHub, repository: str, number: int, head_sha: str
     return any(one.external_id == key and is_by_us(one, github.me()) for one in runs)
 
 
-def post_empty_review(github: GitHub, repository: str, number: int, head_sha: str) -> tuple[str, ...]:
-    """Mark the head as reviewed with a check run, unless it has one or the token may not create any: the next review
-    begins there. It is neutral, since branch protection may require a check by name. Returns soft failures."""
-    try:
-        if not has_empty_review(github, repository, number, head_sha):
-            github.create_check_run(
-                repository,
-                name=CHECK,
-                head_sha=head_sha,
-                title="No new findings",
-                summary="The next review looks only at what is new since this commit.",
-                external_id=_empty_review_key(number, head_sha),
-            )
-    except GitHubError as error:
-        return () if error.status in (403, 404) else (f"The check run could not be made: {error}",)
-    return ()
+def post_empty_review(github: GitHub, repository: str, number: int, head_sha: str) -> None:
+    """Mark the head as reviewed with a check run, unless it has one: the next review begins there. It is neutral, since
+    branch protection may require a check by name. Raises `GitHubError`."""
+    if not has_empty_review(github, repository, number, head_sha):
+        github.create_check_run(
+            repository,
+            name=CHECK,
+            head_sha=head_sha,
+            title="No new findings",
+            summary="The next review looks only at what is new since this commit.",
+            external_id=_empty_review_key(number, head_sha),
+        )
 
 
 def is_by_us(run: CheckRun, me: Account | None) -> bool:

@@ -41,7 +41,7 @@ from bot.publish.review.text import (
     in_order,
     nothing_text,
 )
-from bot.publish.thread.comments import created, edit_comments, finish, put_result
+from bot.publish.thread.comments import created, edit_comments, put_result
 from bot.publish.thread.markers import ENDED, FINISHED, OVER, marked
 from bot.review.anchors import anchor
 from bot.review.diff import Diff, parse_diff
@@ -51,10 +51,10 @@ from bot.review.suggestions import with_valid_suggestion
 _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})
 
 
-def publish_review(context: PublishContext) -> tuple[str, ...]:
+def publish_review(context: PublishContext) -> None:
     """Post the bundle's review, or a comment that there is no new finding. Publishing twice changes nothing.
 
-    Returns soft failures, a sentence each. Raises `PublishError`, and what reading GitHub and the policy raises.
+    Raises `PublishError`, and what reading GitHub and the policy raises.
     """
     review, github, say = _review(context), context.github, context.say
     number = _pull(context).number
@@ -62,7 +62,8 @@ def publish_review(context: PublishContext) -> tuple[str, ...]:
     previous = history.made_for(_key(context), review.head_sha)
     if previous is not None:
         say(f"this review is posted already: {previous.data.html_url}")
-        return finish_comments(context, previous.findings, previous.data.html_url)
+        finish_comments(context, previous.findings, previous.data.html_url)
+        return
     pull = github.pull(context.repository, number)
     # Policy and merge base are of the base branch, and which that is is not the bundle's to say.
     check_now(context.outcome.request, pull)
@@ -74,12 +75,11 @@ def publish_review(context: PublishContext) -> tuple[str, ...]:
         event = "REQUEST_CHANGES" if _requests_changes(report, diff.policy) else "COMMENT"
         url, report = post_review(context, report, event)
         say(f"review posted: {url}")
-        notes = finish_comments(context, len(report.findings), url)
+        finish_comments(context, len(report.findings), url)
     else:
         say("the review has no new findings")
-        notes = report_no_findings(context, report, endings.open, earlier=len(history.findings))
-    ended = apply_endings(github, context.repository, number, endings, history, review.head_sha)
-    return (*notes, *ended)
+        report_no_findings(context, report, endings.open, earlier=len(history.findings))
+    apply_endings(context, endings, history, review.head_sha)
 
 
 def _requests_changes(report: Report, policy: ReviewPolicy) -> bool:
@@ -173,40 +173,42 @@ def _is_finished(context: PublishContext) -> bool:
     return context.outcome.status is not Status.PARTIAL
 
 
-def finish_comments(context: PublishContext, findings: int, url: str) -> tuple[str, ...]:
-    """Edit our comments on this request to link to the review at `url`; returns soft failures."""
+def finish_comments(context: PublishContext, findings: int, url: str) -> None:
+    """Edit our comments on this request to link to the review at `url`."""
     if context.thread_ref is None:
-        return ()
+        return
     run = f" · [run]({context.links.run})" if context.links.run else ""
     line = f"**Reviewed:** [{count_of(findings, 'finding')}]({url}) · {money(context.outcome.cost)}{run}"
-    return finish(context.github, context.thread_ref, line, FINISHED)
+    with context.tolerating("The progress comment could not be finished"):
+        edit_comments(context.github, context.thread_ref, line, FINISHED)
 
 
 def report_no_findings(
     context: PublishContext, report: Report, still_open: Sequence[KnownFinding], *, earlier: int
-) -> tuple[str, ...]:
+) -> None:
     """Report once that there is no new finding: in the progress comment, in a comment of its own or, if the request
-    came from no thread, in a check run. `earlier` is the number of findings of earlier reviews. Returns soft failures.
-    Raises `GitHubError`."""
+    came from no thread, in a check run. `earlier` is the number of findings of earlier reviews. Raises
+    `GitHubError`."""
     if context.thread_ref is None:
-        return _post_empty_review(context)
+        _mark_as_reviewed(context)
+        return
     github, number = context.github, _pull(context).number
     fields = {**OVER, **({REVIEWED: _review(context).head_sha} if _is_finished(context) else {})}
     thread_ref = replace(context.thread_ref, lines=0)
     text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{number}")
     trigger = context.outcome.request.trigger
     if trigger is not None and trigger.comment_id:
-        return put_result(github, thread_ref, ENDED, text, "Reviewed", fields=fields)
-    if edit_comments(github, thread_ref, text, fields):
-        return ()
-    return _post_empty_review(context)
+        put_result(github, thread_ref, ENDED, text, "Reviewed", context.failures, fields=fields)
+    elif not edit_comments(github, thread_ref, text, fields):
+        _mark_as_reviewed(context)
 
 
-def _post_empty_review(context: PublishContext) -> tuple[str, ...]:
-    if not _is_finished(context):
-        return ()
-    number, head = _pull(context).number, _review(context).head_sha
-    return post_empty_review(context.github, context.repository, number, head)
+def _mark_as_reviewed(context: PublishContext) -> None:
+    """Most tokens may not create a check run, and nothing depends on it."""
+    if _is_finished(context):
+        number, head = _pull(context).number, _review(context).head_sha
+        with context.tolerating("The check run could not be made", silent=(403, 404)):
+            post_empty_review(context.github, context.repository, number, head)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,21 +67,23 @@ def put_result(
     kind: str,
     text: str,
     headline: str,
+    failures: list[str],
     *,
     fields: Mapping[str, str] | None = None,
     if_open: bool = False,
-) -> tuple[str, ...]:
+) -> None:
     """Post `text` as the result of this request: it replaces the text of the progress comment, if there is one. On
     lines of a diff, and without a progress comment, it is a comment of `kind`; the progress comment then becomes
     `headline` with a link. Idempotent. `if_open`: not if a comment of ours has the result already.
 
-    Returns soft failures, a sentence each. Raises `GitHubError` if the result could not be written.
+    Raises `GitHubError` if the result could not be written; `failures` gets a sentence if only the progress comment
+    could not.
     """
     own: dict[str, OwnComment] = {}
     for one in _written(github, thread_ref):
         own.setdefault(one.kind, one)
     if if_open and any(one.has_result for one in own.values()):
-        return ()
+        return
     progress, written = own.get(PROGRESS), own.get(kind)
     result = written.data if written else None
     if written is None and progress is not None and not thread_ref.lines:
@@ -102,8 +104,7 @@ def put_result(
             if stale is not None:
                 rewrite(github, thread_ref, stale, link, OVER)
     except GitHubError as error:
-        return (f"The progress comment could not be finished: {error}",)
-    return ()
+        failures.append(f"The progress comment could not be finished: {error}")
 
 
 def edit_comments(
@@ -122,15 +123,6 @@ def edit_comments(
         if not (if_open and one.has_result):
             rewrite(github, thread_ref, one, text, fields)
     return bool(own)
-
-
-def finish(github: GitHub, thread_ref: ThreadRef, line: str, fields: Mapping[str, str]) -> tuple[str, ...]:
-    """Set the progress comment, and the comment on an earlier failure, to `line`. Returns soft failures."""
-    try:
-        edit_comments(github, thread_ref, line, fields)
-    except GitHubError as error:
-        return (f"The progress comment could not be finished: {error}",)
-    return ()
 
 
 def post(github: GitHub, thread_ref: ThreadRef, body: str) -> CommentData:
