@@ -39,9 +39,10 @@ class ProtectedBranchError(PublishError):
 
 @dataclass(frozen=True, slots=True)
 class Refs:
-    """`default` is the default branch's name; `heads` maps branch names to commits."""
+    """`default` is the default branch's name and `head` its commit; `heads` maps branch names to commits."""
 
     default: str
+    head: str
     heads: dict[str, str]
 
 
@@ -59,14 +60,16 @@ class Remote:
         """Return the default branch and the branches that match one of git's glob `patterns`."""
         wanted = ["HEAD", *(f"{_HEADS}{pattern}" for pattern in patterns)]
         listing = self._drive("", "reading branches", ["ls-remote", "--symref", self.url, *wanted])
-        default, heads = "", dict[str, str]()
+        default, head, heads = "", "", dict[str, str]()
         for line in listing.split("\n"):
             value, _, name = line.partition("\t")
             if value.startswith(f"ref: {_HEADS}") and name == "HEAD":
                 default = value.removeprefix(f"ref: {_HEADS}")
+            elif name == "HEAD":
+                head = value
             elif name.startswith(_HEADS):
                 heads[name.removeprefix(_HEADS)] = value
-        return Refs(default, heads)
+        return Refs(default, head, heads)
 
     def fetch(self, sha: str, depth: int = 1) -> None:
         """Fetch the commit `sha` with a history of `depth` commits."""

@@ -32,17 +32,15 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.maintenance.apply import allowance_of
 from bot.maintenance.task import Task
-from bot.maintenance.task_file import path_of, read_task
 from bot.maintenance.thread_fit import mismatch
 from bot.parsing.parser import Parser
-from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.policy.writes import Allowance, refusal
 from bot.publish.body.title_and_footer import Links
 from bot.publish.bundle.write import Bundle
+from bot.publish.change.base_rules import read_policy
 from bot.publish.context import PublishContext, make_bare
 from bot.publish.markdown import safe_markdown
-from bot.publish.remote import read_base_file
 from bot.publish.thread.history import opened_by_us, thread_state
 from bot.publish.thread.markers import WRITE, mark, marked
 from bot.publish.thread.own_comments import own_comments
@@ -255,20 +253,12 @@ def _load_rules(context: PublishContext) -> tuple[Policy, Task | None]:
     request, folder = context.request, context.remote.git_dir
     folder = folder.with_name(f"{folder.name}-rules")
     git, remote = make_bare(folder, context.outcome.base_sha), replace(context.remote, git_dir=folder)
-    default = remote.refs().default
-    tip = remote.refs(default).heads.get(default, "") if default else ""
-    if not tip:
+    head = remote.refs().head
+    if not head:
         raise PublishError("The repository has no default branch to read the policy from: nothing was done.")
-    remote.fetch(tip)
+    remote.fetch(head)
     with Parser() as parser:
-        policy = load_policy(read_base_file(git, tip, request.policy_file), request.policy_file, parser)
-        if not request.task:
-            return policy, None
-        path = path_of(request.task)
-        text = read_base_file(git, tip, path)
-        if text is None:
-            raise PublishError(f"There is no task {request.task}: {path} is not on {default}.")
-        return policy, read_task(text, path, parser)
+        return read_policy(git, head, request, parser)
 
 
 def _check(writes: Writes, allowance: Allowance) -> None:

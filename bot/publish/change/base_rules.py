@@ -6,8 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.checkout.branches import Signature
+from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
+from bot.contracts.request import Request
 from bot.maintenance.apply import with_task_limits
+from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
@@ -34,9 +37,9 @@ def read_rules(context: PublishContext, sha: str) -> tuple[PublishContext, BaseR
     """Read the rules at the commit `sha`. Return the context with the token that they let push, and with notes on what
     they could not decide. Raises `PolicyError` and `PublishError`."""
     with Parser() as parser:
-        file = context.request.policy_file
-        policy = load_policy(read_base_file(context.git, sha, file), file, parser)
-        policy, labels = apply_task(context, policy, sha, parser)
+        policy, task = read_policy(context.git, sha, context.request, parser)
+        if task is not None:
+            policy = with_task_limits(policy, task)
         context = with_ci_wait(context, policy)
         conventions = read_conventions(
             context.git, sha, parser, lambda: newest_subjects(context.github, context.repository, sha)
@@ -47,25 +50,21 @@ def read_rules(context: PublishContext, sha: str) -> tuple[PublishContext, BaseR
     account, identity = context.github.me(), policy.identity
     if account is None and not identity.email:
         context = context.with_notes(UNKNOWN_NOTE)
-    return context, BaseRules(
-        sha, policy, labels, author_of(account, identity, context.remote.url), conventions.body_width
-    )
+    labels, author = task.labels if task else (), author_of(account, identity, context.remote.url)
+    return context, BaseRules(sha, policy, labels, author, conventions.body_width)
 
 
-def apply_task(
-    context: PublishContext, policy: Policy, sha: str, parser: Parser | None = None
-) -> tuple[Policy, tuple[str, ...]]:
-    """Return the policy with the limits of the request's task, and the task's labels, from its file at the commit
-    `sha`."""
-    name = context.request.task
-    if not name:
-        return policy, ()
-    path = path_of(name)
-    text = read_base_file(context.git, sha, path)
+def read_policy(git: Git, sha: str, request: Request, parser: Parser) -> tuple[Policy, Task | None]:
+    """Return the policy and the request's task at the commit `sha`. Raises `PolicyError` and `PublishError`."""
+    file = request.policy_file
+    policy = load_policy(read_base_file(git, sha, file), file, parser)
+    if not request.task:
+        return policy, None
+    path = path_of(request.task)
+    text = read_base_file(git, sha, path)
     if text is None:
-        raise PublishError(f"There is no task {name}: {path} is not in the base commit {sha[:12]}.")
-    task = read_task(text, path, parser)
-    return with_task_limits(policy, task), task.labels
+        raise PublishError(f"There is no task {request.task}: {path} is not in the base commit {sha[:12]}.")
+    return policy, read_task(text, path, parser)
 
 
 # Whether CI starts on the pushed commit: after an approval or, if the policy says `ci: start`, at once. By GitHub's
