@@ -141,14 +141,11 @@ def safe_answer(text: str, limit: int, rest: str) -> str:
 
 def safe_plain(text: str, limit: int) -> str:
     """Return untrusted text for a field that is not rendered as Markdown."""
-    near = text[: 4 * limit + 1000]
-    reason = withhold_if_secret(near)
-    return f"({reason})" if reason else clean_markdown(near, limit)
+    return clean_markdown(_gated(text, limit), limit)
 
 
 def safe_html(text: str) -> str:
     """Return a command inside an HTML tag, where Markdown code spans do not work."""
-
     # This is no code span, so mentions and keywords would have an effect.
     return f"<code>{escape(clean_line(_gated(text, 200), 200)).replace('[', '&#91;')}</code>"
 
