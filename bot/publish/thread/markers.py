@@ -79,11 +79,6 @@ def asking_comment(key: str) -> tuple[int, bool]:
     return (int(digits), key.startswith("r")) if digits.isdecimal() and len(digits) < 20 else (0, False)
 
 
-def notice_recipient(body: str, kind: str) -> str:
-    """Return the id of the account that a comment is the daily notice of this `kind` to; empty for every other."""
-    return (read_mark(body, kind) or {}).get("to", "")
-
-
 def acts_as_itself(me: Account | None) -> bool:
     """Whether no other workflow writes as the account of our token, unlike as `github-actions[bot]`."""
     return me is not None and me.login != _ACTIONS_BOT

@@ -19,7 +19,7 @@ from bot.publish.markdown import safe_line
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import post, put_comment, with_mark
 from bot.publish.thread.history import ASKED, UNASKED
-from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, notice_recipient
+from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, read_mark
 from bot.publish.thread.own_comments import comments_at
 from bot.publish.thread.progress_writer import ProgressWriter, close_progress
 from bot.session.event.event_context import EventContext, client_for
@@ -138,7 +138,7 @@ def answer_outsider(context: EventContext, kind: str, text: Callable[[], str]) -
     posted = False
     with context.noting("the comment could not be posted"):
         if any(
-            notice_recipient(one.body, kind) == account and is_ours(one.author, host.me(), REFUSED)
+            (read_mark(one.body, kind) or {}).get("to") == account and is_ours(one.author, host.me(), REFUSED)
             for one in comments_at(host, recent)
         ):
             context.say("note: this account got an answer of this kind today, so nothing is posted")
