@@ -223,16 +223,25 @@ def test_where_the_token_may_not_resolve_threads_the_code_still_counts(reviews: 
     assert reviews.last_word.startswith("**No new findings.** No earlier finding is open.")
 
 
-@pytest.mark.parametrize(("login", "settles"), [(MIRA, True), ("jonas-weber", False)])
-def test_a_maintainers_wont_fix_settles_a_finding_and_a_strangers_does_not(
-    reviews: Reviews, login: str, settles: bool
+WONT_FIX = "Won't fix: it never is empty."
+
+
+@pytest.mark.parametrize(
+    ("login", "words", "settles"),
+    [(MIRA, WONT_FIX, True), ("jonas-weber", WONT_FIX, False), (MIRA, "", True)],
+)
+def test_a_maintainers_wont_fix_or_a_resolved_thread_settles_a_finding_and_a_strangers_word_does_not(
+    reviews: Reviews, login: str, words: str, settles: bool
 ) -> None:
-    """A-130: who may not push here silences no finding."""
+    """A-130: who may not push here silences no finding. Without `words` the thread is resolved."""
     reviews.open(stats_py=CODE)
     reviews.asked(report())
     [comment] = reviews.comments()
-    words = "Won't fix: it never is empty."
-    reviews.stage.forge.reply(reviews.stage.repo, comment["id"], login, words)
+    forge, repo = reviews.stage.forge, reviews.stage.repo
+    if words:
+        forge.reply(repo, comment["id"], login, words)
+    else:
+        forge.resolve(repo, comment["id"], login)
     told = reviews.asked(report(title="Division by zero", severity="critical"), said="/agent review --full")
     assert "An earlier review has this finding" in told[2]
     assert len(reviews.comments()) == 1
