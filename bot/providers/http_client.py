@@ -21,18 +21,31 @@ MAX_RESPONSE = 128 * 2**20
 
 _MAX_ERROR = 2**20
 _CONNECT, _SEND, _KEEPALIVE = 10.0, 60.0, 90.0
+_DONE = (b"[DONE]\n\n", b"[DONE]\r\n\r\n", b"[DONE]")
+_LINGER = 0.5
+"""Seconds that a server may take to end its response after that."""
 # The packages add telemetry, and whatever their own environment variables name.
 _PASSED = frozenset({"connection", "accept", "content-type", "content-length"})
 
 
 class _Limited(httpx2.SyncByteStream):
-    """A response's bytes, up to `MAX_RESPONSE`, and the beginning of an error's."""
+    """A response's bytes, up to `MAX_RESPONSE`, and the beginning of an error's.
 
-    def __init__(self, stream: httpx2.SyncByteStream, *, is_error: bool) -> None:
+    The openai package leaves a stream at `[DONE]`. Read to its end, the connection serves the next request too."""
+
+    def __init__(self, stream: httpx2.SyncByteStream, cut: Callable[[], None], *, is_error: bool) -> None:
         self._stream = stream
+        self._cut = cut
         self._is_error = is_error
+        self._pieces = self._limited()
+        self._last = b""
 
     def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            self._last = piece
+            yield piece
+
+    def _limited(self) -> Iterator[bytes]:
         left = _MAX_ERROR if self._is_error else MAX_RESPONSE
         for piece in self._stream:
             left -= len(piece)
@@ -43,6 +56,12 @@ class _Limited(httpx2.SyncByteStream):
             yield piece
 
     def close(self) -> None:
+        if self._last.endswith(_DONE):
+            limit = threading.Timer(_LINGER, self._cut)
+            limit.start()
+            with suppress(httpx2.HTTPError, AnswerTooLong):
+                next(self._pieces, None)
+            limit.cancel()
         self._stream.close()
 
 
@@ -115,7 +134,7 @@ class HttpClient(httpx2.Client):
         # None was asked for, and a megabyte may unpack to any number.
         response.headers.pop("content-encoding", None)
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = _Limited(response.stream, is_error=not response.is_success)
+        response.stream = _Limited(response.stream, self.cut, is_error=not response.is_success)
 
     def _trace(self, name: str, info: Mapping[str, Any]) -> None:
         if name.endswith("connect_tcp.complete"):

@@ -222,8 +222,6 @@ def test_a_token_that_fired_before_sends_nothing(model: str) -> None:
 
 
 def test_the_connection_is_kept_from_turn_to_turn(model: str) -> None:
-    if model.startswith("openai-chat"):
-        pytest.skip("the openai package leaves these streams at their last event and closes the connection")
     with ModelServer(lambda _: Call("bash", {"command": "ls"})) as server:
         provider = connect(model, server.environment())
         for _ in range(5):
