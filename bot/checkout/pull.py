@@ -17,8 +17,8 @@ _HEAD = "refs/agent/head"
 _POLICY = "refs/agent/policy"
 _MERGE_BASE = "refs/agent/merge-base"
 OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# Refused by `git check-ref-format`, or a leading hyphen or plus.
-_NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[-+]")
+# Refused by `git check-ref-format`.
+_NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
 
 
 class PullHead(NamedTuple):
