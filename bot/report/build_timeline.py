@@ -193,7 +193,8 @@ class _TimelineBuilder:
         if isinstance(record, ResponseFailed):
             turn.failure = record
         else:
-            turn.finish = record.finish if record.raw_reason in ("", record.finish) else _both(record)
+            vendor = "" if record.raw_reason in ("", record.finish) else f" ({record.raw_reason})"
+            turn.finish = f"{record.finish}{vendor}"
         self._add_parts(turn, record.parts)
 
     def _add_parts(self, turn: Turn, parts: Sequence[Part]) -> None:
@@ -221,10 +222,6 @@ class _TimelineBuilder:
         (call.files if call is not None else turn.files).extend(changed)
         if record.note and call is not None:
             call.notes.append(record.note)
-
-
-def _both(record: Response) -> str:
-    return f"{record.finish} ({record.raw_reason})"
 
 
 def _images(messages: Iterable[Message]) -> Iterable[Image]:
