@@ -42,12 +42,6 @@ class Reviews(RenderedTexts):
         comments = pull.get_review_comments(since=datetime.fromisoformat(since) if since else NotSet)
         return self._each(comments, self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment))
 
-    def review_comment(self, repository: str, comment_id: int) -> ReviewCommentData | None:
-        """The current text of a review comment; `None` if it was deleted."""
-        comment = self._review_comment(repository, comment_id)
-        parse = self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment)
-        return self._parsed_or_none(lambda: parse(comment.complete()))
-
     def create_review(
         self,
         repository: str,

@@ -50,12 +50,6 @@ class Threads(RenderedTexts, Accounts):
         comments = self.requester.newest_first(IssueComment, path)
         return self._each(comments, self._keeping(repository, TextKind.COMMENT, self._comment_of(repository)))
 
-    def comment(self, repository: str, comment_id: int) -> CommentData | None:
-        """Return one comment of an issue's or pull request's thread; `None` if it was deleted."""
-        comment = self._comment(repository, comment_id)
-        parse = self._keeping(repository, TextKind.COMMENT, self._comment_of(repository))
-        return self._parsed_or_none(lambda: parse(comment.complete()))
-
     def create_comment(self, repository: str, number: int, body: str) -> CommentData:
         issue = self._repository(repository).get_issue(number)
         return self._parsed(lambda: _comment(issue.create_comment(body)))

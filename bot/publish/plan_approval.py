@@ -6,25 +6,24 @@ from dataclasses import dataclass
 
 from bot.contracts.errors import PublishError, UsageError
 from bot.contracts.plan import Plan
-from bot.contracts.request import Request, Thread
-from bot.contracts.threads import CommentData
+from bot.contracts.request import Request
 from bot.events.command import PLAN as APPROVED
 from bot.events.command import parse_command
 from bot.github.client import GitHub
 from bot.publish.plan_comment import PostedPlan, as_posted, find_plan
 from bot.publish.thread.comments import rewrite
-from bot.publish.thread.history import answers_in, newest_requests
-from bot.publish.thread.markers import ThreadRef, asking_comment
+from bot.publish.thread.history import ThreadLog, newest_requests, read_log
+from bot.publish.thread.markers import ThreadRef
 from bot.verbs.record import Earlier
 from bot.verbs.registry import VERBS, needs
 
 
-def continued_plan(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> Plan | None:
+def continued_plan(github: GitHub, thread_ref: ThreadRef, log: ThreadLog) -> Plan | None:
     """Return the approved plan that a `continue` at `thread_ref` continues; `None` if the last run executed none.
 
     Raises `UsageError` if the approval or the plan was edited or deleted.
     """
-    behind = _approval_behind(github, thread_ref, thread)
+    behind = _approval_behind(log, thread_ref)
     return find_plan(github, thread_ref, behind.prefix, behind.keys).plan if behind is not None else None
 
 
@@ -33,7 +32,7 @@ def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Reques
     another request than those that a `continue` continues. Raises `PublishError`."""
     continued: frozenset[str] = frozenset()
     if needs(request.verb, Earlier.RUN) and thread_ref is not None and request.thread is not None:
-        behind = _approval_behind(github, thread_ref, request.thread)
+        behind = _approval_behind(read_log(github, thread_ref.repository, request.thread), thread_ref)
         named = request.plan.hash if request.plan else ""
         if bool(named) != (behind is not None) or (behind and not named.startswith(behind.prefix.lower())):
             raise PublishError(
@@ -69,35 +68,25 @@ class _ApprovalRef:
     keys: frozenset[str]
 
 
-def _approval_behind(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> _ApprovalRef | None:
+def _approval_behind(log: ThreadLog, thread_ref: ThreadRef) -> _ApprovalRef | None:
     keys: set[str] = set()
     ours = True
-    for answer in newest_requests(answers_in(github, thread_ref.repository, thread), thread_ref.key):
+    for answer in newest_requests(log.answers, thread_ref.key):
         keys |= {answer.key, answer.request_key}
         # Another workflow may have written the first answer of a run; what the app has signed since is ours.
         ours = ours and answer.ours
-        body, edited = _asking(github, thread_ref, answer.request_key)
-        command = parse_command(body)
+        comment = log.comments.get(answer.request_key)
+        command = parse_command(comment.body) if comment else None
         earlier = None if command is None or command.problem else VERBS[command.verb].earlier
-        if command is None or earlier not in (Earlier.PLAN, Earlier.RUN):
+        if comment is None or command is None or earlier not in (Earlier.PLAN, Earlier.RUN):
             return None
         if earlier is Earlier.PLAN:
-            if edited or not ours:
+            if comment.edited or not ours:
                 raise UsageError(
                     "The comment that approved the plan was edited: approve the plan again."
-                    if edited
+                    if comment.edited
                     else "The last run ended before it signed its comment, so which plan it was for is not known: "
                     "approve the plan again."
                 )
             return _ApprovalRef(command.options.get(APPROVED, ""), frozenset(keys))
     return None
-
-
-def _asking(github: GitHub, thread_ref: ThreadRef, key: str) -> tuple[str, bool]:
-    """Return the text of the request's comment, and whether it was edited; empty if it was deleted."""
-    number, on_lines = asking_comment(key)
-    comment: CommentData | None = None
-    if number:
-        read = github.review_comment if on_lines else github.comment
-        comment = read(thread_ref.repository, number)
-    return (comment.body, comment.edited) if comment else ("", False)

@@ -97,15 +97,6 @@ def test_a_branch_with_an_odd_name_contains_its_commit(world: World) -> None:
     assert not world.github.contains(NAME, "odd", sha)
 
 
-def test_a_comment_that_was_deleted_is_none(world: World) -> None:
-    number, _ = world.forge.comment(NAME, world.pull, "ann", "hello")
-    found = world.github.comment(NAME, number)
-    assert found is not None
-    assert (found.body, found.author.login) == ("hello", "ann")
-    world.forge.delete_comment(NAME, number)
-    assert world.github.comment(NAME, number) is None
-
-
 def test_threads_of_reviews(world: World) -> None:
     one = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body="why?", start_line=2)
     world.forge.reply(NAME, one, "bob", "because")

@@ -9,13 +9,13 @@ import pytest
 from github.WorkflowRun import WorkflowRun
 
 from bot.contracts.request import Thread
-from bot.contracts.threads import Account
+from bot.contracts.threads import Account, CommentData
 from bot.github.client import GitHub
 from bot.github.signatures import Signer
 from bot.publish.plan_comment import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
 from bot.publish.thread.comments import with_mark
-from bot.publish.thread.history import answers_in, is_own_run
+from bot.publish.thread.history import is_own_run, read_log
 from bot.publish.thread.markers import (
     ANSWER,
     ENDED,
@@ -86,10 +86,12 @@ def of_app(world: World, key: str = "the app's key") -> GitHub:
     return client
 
 
-def author(client: GitHub, comment: int) -> str:
-    data = client.comment(REPO, comment)
-    assert data is not None
-    return data.author.login
+def read(world: World, client: GitHub, comment: int) -> CommentData:
+    return next(one for one in client.comments(REPO, world.issue) if one.id == comment)
+
+
+def author(world: World, client: GitHub, comment: int) -> str:
+    return read(world, client, comment).author.login
 
 
 def written_over(world: World) -> tuple[int, str]:
@@ -99,12 +101,11 @@ def written_over(world: World) -> tuple[int, str]:
         REPO, world.issue, with_mark(thread_ref, PROGRESS, "**Working on it**")
     )
     app = of_app(world)
-    assert author(app, begun.id) == ACTIONS.login
+    assert author(world, app, begun.id) == ACTIONS.login
     done = with_mark(thread_ref, PROGRESS, "**Done**", {"result": "done"})
     for _ in range(2):
         app.edit_comment(REPO, world.issue, begun.id, done)
-    data = app.comment(REPO, begun.id)
-    assert data is not None
+    data = read(world, app, begun.id)
     assert data.body.count(" sig=") == 1
     return begun.id, data.body
 
@@ -112,32 +113,32 @@ def written_over(world: World) -> tuple[int, str]:
 def test_what_the_app_signed_is_the_apps(world: World) -> None:
     comment, body = written_over(world)
     app = of_app(world)
-    assert author(app, comment) == "our-app[bot]"
+    assert author(world, app, comment) == "our-app[bot]"
     assert [one.author.login for one in app.comments(REPO, world.issue) if one.id == comment] == [
         "our-app[bot]"
     ]
     again = body.replace("**Done**", "**Done again**")
     app.edit_comment(REPO, world.issue, comment, again)
-    assert author(app, comment) == "our-app[bot]"
+    assert author(world, app, comment) == "our-app[bot]"
 
 
 def test_with_another_key_or_none_it_is_as_without_a_signature(world: World) -> None:
     comment, _ = written_over(world)
-    assert author(of_app(world, "a new key"), comment) == ACTIONS.login
-    assert author(world.github(), comment) == ACTIONS.login
+    assert author(world, of_app(world, "a new key"), comment) == ACTIONS.login
+    assert author(world, world.github(), comment) == ACTIONS.login
 
 
 def test_a64_a_signed_mark_that_was_copied_is_nobodys(world: World) -> None:
     _, body = written_over(world)
     copy = world.github().create_comment(REPO, world.issue, body)
-    assert author(of_app(world), copy.id) == ACTIONS.login
+    assert author(world, of_app(world), copy.id) == ACTIONS.login
 
 
 def test_a64_nor_is_one_that_was_changed(world: World) -> None:
     comment, body = written_over(world)
     for change in (("result=done", "result=none"), (" progress ", " plan "), ("sig=", "sig=0 sig=")):
         world.github().edit_comment(REPO, world.issue, comment, body.replace(*change))
-        assert author(of_app(world), comment) == ACTIONS.login
+        assert author(world, of_app(world), comment) == ACTIONS.login
 
 
 def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(world: World) -> None:
@@ -150,7 +151,7 @@ def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(
     assert read_last_result(thread_ref, thread, of_app(world))[1] == "**Done**"
     forged = with_mark(ThreadRef(REPO, world.issue, "11"), PROGRESS, "**Push to main**", {"result": "done"})
     world.github().edit_comment(REPO, world.issue, comment, forged)
-    assert last_progress(thread_ref, answers_in(of_app(world), REPO, thread)) is not None
+    assert last_progress(thread_ref, read_log(of_app(world), REPO, thread).answers) is not None
     assert read_last_result(thread_ref, thread, of_app(world))[1] == ""
 
 

@@ -21,6 +21,7 @@ from bot.publish.bundle.write import Bundle
 from bot.publish.plan_approval import continued_plan, report_execution
 from bot.publish.plan_comment import find_plan, plan_text, read_plan
 from bot.publish.thread.comments import put_comment
+from bot.publish.thread.history import read_log
 from bot.publish.thread.markers import PROGRESS, ThreadRef
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import OUTCOME
@@ -293,7 +294,8 @@ def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: Wor
     second = asked(world, "/agent continue and mind the tests")
     thread = world.outcome().request.thread
     assert thread is not None
-    assert continued_plan(world.github(), thread_ref_in(world, str(second)), thread) == PLAN_A
+    log = read_log(world.github(), REPO, thread)
+    assert continued_plan(world.github(), thread_ref_in(world, str(second)), log) == PLAN_A
     bundle = going_on(world, second)
     for _ in range(2):
         published = world.publish(bundle)

@@ -4,9 +4,10 @@ somebody else last changed a thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import NamedTuple
 
 from github.WorkflowRun import WorkflowRun
 
@@ -29,14 +30,22 @@ from bot.publish.thread.own_comments import OwnComment, own_comments
 _KINDS = (PROGRESS, ENDED, ANSWER)
 
 
-def answers_in(github: GitHub, repository: str, thread: Thread) -> list[OwnComment]:
-    """Return our comments on requests in the thread, with those on lines of a pull request's diff, by their last
-    change."""
-    comments = list(github.comments(repository, thread.number))
+class ThreadLog(NamedTuple):
+    """The comments of a thread, with those on lines of a pull request's diff, by the key of a request in them, and of
+    these our `answers` to requests, by their last change."""
+
+    comments: Mapping[str, CommentData]
+    answers: Sequence[OwnComment]
+
+
+def read_log(github: GitHub, repository: str, thread: Thread) -> ThreadLog:
+    comments: dict[str, CommentData] = {
+        str(one.id): one for one in github.comments(repository, thread.number)
+    }
     if thread.is_pull_request:
-        comments += github.review_comments(repository, thread.number)
-    own = [one for one in own_comments(github, comments) if one.kind in _KINDS]
-    return sorted(own, key=lambda one: one.data.updated_at)
+        comments |= {f"r{one.id}": one for one in github.review_comments(repository, thread.number)}
+    own = [one for one in own_comments(github, comments.values()) if one.kind in _KINDS]
+    return ThreadLog(comments, sorted(own, key=lambda one: one.data.updated_at))
 
 
 def newest_requests(answers: Iterable[OwnComment], own: str) -> list[OwnComment]:

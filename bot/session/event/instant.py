@@ -17,7 +17,7 @@ from bot.github.errors import GitHubError
 from bot.github.transport import stamp
 from bot.policy.values import Policy
 from bot.publish.markdown import safe_line
-from bot.publish.thread.history import answers_in, is_own_run
+from bot.publish.thread.history import is_own_run, read_log
 from bot.publish.thread.markers import ANSWER, PROGRESS, asking_comment
 from bot.publish.thread.own_comments import OwnComment
 from bot.session.event.event_context import EventContext
@@ -77,7 +77,7 @@ def _thread_runs(
     """Return the active runs of a thread with our comments that say so, newest first, and our newest other comment."""
     repository, thread = request.repository, request.thread
     assert thread is not None
-    own = answers_in(context.host, repository, thread)
+    own = read_log(context.host, repository, thread).answers
     claims = [one for one in reversed(own) if one.kind == PROGRESS and not one.over and one.run]
     active = [
         (one, run)

@@ -29,7 +29,7 @@ from bot.github.client import GitHub
 from bot.policy.values import Policy
 from bot.publish.plan_approval import continued_plan
 from bot.publish.plan_comment import find_plan
-from bot.publish.thread.history import answers_in, comes_before, newest_requests
+from bot.publish.thread.history import comes_before, newest_requests, read_log
 from bot.publish.thread.markers import PROGRESS, ThreadRef, asking_comment, trigger_key
 from bot.publish.thread.own_comments import OwnComment
 from bot.verbs.record import Earlier
@@ -49,13 +49,14 @@ def repeat_request(
     by the same person, with the earlier command in it. Raises `RefusedError`."""
     if event_request.trigger.event not in (ISSUE_COMMENT, REVIEW_COMMENT, REVIEW):
         raise UsageRefusedError("Write `/agent retry` in the thread whose last request it repeats.")
-    key = _last_request_key(thread_ref, thread, github, actor)
-    comment = _comment(github, thread_ref, key)
+    log = read_log(github, thread_ref.repository, thread)
+    key = _last_request_key(thread_ref, log.answers, actor)
+    comment = log.comments.get(key)
     if comment is None:
         raise UsageRefusedError(
             "The comment with the last request was deleted. Write what to do, as in `/agent fix this`."
         )
-    if comment.updated_at != comment.created_at and comment.updated_at >= thread_ref.since:
+    if comment.edited and comment.updated_at >= thread_ref.since:
         raise UsageRefusedError(
             "The comment with the last request was edited after this command. Check it and write the command again."
         )
@@ -76,10 +77,9 @@ def repeat_request(
     return replace(event_request, command=command, source=source), key
 
 
-def _last_request_key(thread_ref: ThreadRef, thread: Thread, github: GitHub, actor: Actor) -> str:
+def _last_request_key(thread_ref: ThreadRef, answers: Sequence[OwnComment], actor: Actor) -> str:
     """Return the key of the newest earlier request that a run began, unless a later one by `actor` was refused: a
     refused request cannot be repeated."""
-    answers = answers_in(github, thread_ref.repository, thread)
     last = next(iter(newest_requests(answers, thread_ref.key)), None)
     refused = [
         one for one in answers if one.number("refused") == actor.id and comes_before(one.key, thread_ref.key)
@@ -106,11 +106,12 @@ def last_progress(thread_ref: ThreadRef, answers: Sequence[OwnComment]) -> OwnCo
 def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> tuple[Command | None, str]:
     """Return the command of the thread's last request, `None` if its comment holds none any more, and the text of our
     comment on how it ended, empty if it has not ended."""
-    answers = [one for one in answers_in(github, thread_ref.repository, thread) if one.ours]
+    log = read_log(github, thread_ref.repository, thread)
+    answers = [one for one in log.answers if one.ours]
     last = last_progress(thread_ref, answers)
     if last is None:
         return None, ""
-    comment = _comment(github, thread_ref, last.request_key)
+    comment = log.comments.get(last.request_key)
     results = [one for one in answers if one.key == last.key and one.kind != PROGRESS]
     result = results[-1] if results else last
     command = parse_command(comment.body) if comment else None
@@ -137,17 +138,18 @@ def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) ->
     run or a maintainer may continue it. Raises `RefusedError`."""
     if request.thread is None:
         raise UsageRefusedError("`/agent continue` works only in a thread with an earlier request.")
-    last = last_progress(thread_ref, answers_in(github, thread_ref.repository, request.thread))
+    log = read_log(github, thread_ref.repository, request.thread)
+    last = last_progress(thread_ref, log.answers)
     if last is None:
         raise UsageRefusedError("There is no run to continue in this thread. Start one with `/agent fix`.")
     if request.actor.tier is not Tier.MAINTAINER:
-        comment = _comment(github, thread_ref, last.request_key)
+        comment = log.comments.get(last.request_key)
         if comment is None or comment.author.id != request.actor.id:
             raise UsageRefusedError(
                 f"{request.actor.login} did not start the last run. Its starter, or a maintainer, can continue it."
             )
     try:
-        plan = continued_plan(github, thread_ref, request.thread)
+        plan = continued_plan(github, thread_ref, log)
     except UsageError as error:
         raise UsageRefusedError(str(error)) from error
     return replace(request, resumes=last.run, plan=plan)
@@ -161,22 +163,6 @@ def approve_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> 
         return replace(request, plan=find_plan(github, thread_ref, request.options.get(PLAN, "")).plan)
     except UsageError as error:
         raise UsageRefusedError(str(error)) from error
-
-
-def _comment(github: GitHub, thread_ref: ThreadRef, key: str) -> CommentData | None:
-    """Return the comment with this key in this thread: a forged mark may name a command of another one."""
-    repository, number = thread_ref.repository, thread_ref.number
-    comment_id, on_lines = asking_comment(key)
-    if not comment_id:
-        return None
-    read, read_all = (
-        (github.review_comment, github.review_comments) if on_lines else (github.comment, github.comments)
-    )
-    comment = read(repository, comment_id)
-    if comment is None:
-        return None
-    there = read_all(repository, number, comment.updated_at)
-    return comment if any(one.id == comment_id for one in there) else None
 
 
 def _check_author(repository: str, comment: CommentData, verb: str, github: GitHub, policy: Policy) -> None:
