@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.policy.json_schema import alternatives, resolved, words_of
-from bot.policy.limits import default_tiers
+from bot.policy.tiers import default_tiers
 from bot.policy.read_policy import schema
 
 SCHEMA = schema()

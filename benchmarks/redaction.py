@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.table import Row
-from bot.events.hygiene import clean
+from bot.events.sanitize import clean
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.gate.secrets import without_credentials

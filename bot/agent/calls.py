@@ -10,7 +10,7 @@ from typing import Any
 from bot.agent.compaction import Files
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.finish import Stop, cancel_stop, command_limit_stop
-from bot.agent.masking import Mask
+from bot.agent.tool_availability import Mask
 from bot.agent.toolbox import CallExecution
 from bot.agent.usage import SessionUsage
 from bot.contracts.journal import CallStarted, PermissionDecision, Result

@@ -11,9 +11,9 @@ from bot.agent.compaction import CompactionInput, Files
 from bot.agent.context_budget import fixed_tokens, max_response
 from bot.agent.conversation_context import ConversationContext, TurnInfo
 from bot.agent.finish import Stop, cancel_stop, limit_stop
-from bot.agent.masking import Mask, RequestState
 from bot.agent.message_history import MessageHistory
 from bot.agent.receive import receive
+from bot.agent.tool_availability import Mask, RequestState
 from bot.agent.usage import SessionUsage, limit_shares
 from bot.contracts.journal import (
     BudgetChanged,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bot.agent.compaction import Files, SummaryCompaction
 from bot.agent.finish import Stop
 from bot.agent.journal import Journal, SubJournal
-from bot.agent.masking import Masking, RequestState, no_mask
+from bot.agent.tool_availability import Masking, RequestState, no_mask
 from bot.agent.toolbox import Toolbox
 from bot.agent.usage import LimitShare, SessionUsage
 from bot.contracts.cancel import CancelToken

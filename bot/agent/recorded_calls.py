@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
-from bot.agent.handover import ANSWER
 from bot.agent.journal_file import JournalFile
+from bot.agent.submission_tools import ANSWER
 from bot.agent.transcript import transcript_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import Response, ResponseFailed, Result, UserText

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
-from bot.agent.masking import Mask
+from bot.agent.tool_availability import Mask
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.messages import ToolCall, ToolResult

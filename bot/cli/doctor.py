@@ -21,7 +21,7 @@ from bot.cli.trials import ADVICE, result_text, try_with_progress
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
-from bot.doctor.demands import read_text
+from bot.doctor.contribution_requirements import read_text
 from bot.doctor.finding import Finding, State, is_healthy, unknown
 from bot.doctor.github import check_app, check_github, without_app
 from bot.doctor.local import check_local, checkout_policy

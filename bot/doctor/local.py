@@ -12,7 +12,7 @@ from pathlib import Path
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.sandbox import Canary
-from bot.doctor.demands import OWN_ACTION, WORKFLOWS, file_demands, read_text
+from bot.doctor.contribution_requirements import OWN_ACTION, WORKFLOWS, file_demands, read_text
 from bot.doctor.finding import Finding, State, missing, ok, unknown, warning
 from bot.ecosystems.record import Setup
 from bot.ecosystems.registry import ecosystems

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker import PATH, Checker
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, by_line, entries, mapping, parsed
+from bot.ecosystems.command_purpose import uses
 from bot.ecosystems.dependencies import HOST, Dependencies
 from bot.ecosystems.outline import CLASSES, MODULES
 from bot.ecosystems.record import Ecosystem, Files, Pin
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, path_of
-from bot.ecosystems.uses import uses
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 

@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from bot.ecosystems.checker import ANY, PATH, Checker, each_with
+from bot.ecosystems.command_purpose import uses
 from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Ecosystem, Files, Setup
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import MOST_PATHS, CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, printed
-from bot.ecosystems.uses import uses
 
 
 def _checks(files: Files) -> Iterator[str]:

@@ -10,15 +10,15 @@ from typing import Any
 
 from bot.ecosystems import javascript_related
 from bot.ecosystems.checker import table
+from bot.ecosystems.command_purpose import listed, uses
 from bot.ecosystems.dependencies import HOST, Dependencies
 from bot.ecosystems.javascript_checkers import CHECKERS, FORMS
 from bot.ecosystems.javascript_tests import RUNNERS
 from bot.ecosystems.language_server import Launch, Server, server_beside
 from bot.ecosystems.outline import METHOD, TYPES
-from bot.ecosystems.place import Place
+from bot.ecosystems.program_lookup import Place
 from bot.ecosystems.record import Action, Added, Ecosystem, Files, Pin, Setup
 from bot.ecosystems.suite import Suite
-from bot.ecosystems.uses import listed, uses
 
 MODULES = "node_modules"
 _PLACEHOLDER = "no test specified"

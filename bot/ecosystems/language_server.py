@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.ecosystems.place import Place
+from bot.ecosystems.program_lookup import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.command_purpose import uses
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.outline import NOT_CALLS, TYPES
 from bot.ecosystems.record import Ecosystem, Files
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner
-from bot.ecosystems.uses import uses
 
 _CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")
 _CMAKE_OPTION = re.compile(r'(?im)^[ \t]*option\s*\(\s*(\w+)\s+"[^"]*"\s*(\w*)\s*\)')

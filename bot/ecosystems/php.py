@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bot.ecosystems.checker import table
+from bot.ecosystems.command_purpose import uses
 from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.outline import CLASSES
 from bot.ecosystems.record import Action, Ecosystem, Files
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of
-from bot.ecosystems.uses import uses
 
 
 def _checks(files: Files) -> Iterator[str]:

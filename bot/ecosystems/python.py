@@ -11,15 +11,15 @@ from typing import Any
 from bot.contracts.name_patterns import is_one_of
 from bot.ecosystems import python_commands, python_environments, python_setup
 from bot.ecosystems.checker import table
+from bot.ecosystems.command_purpose import listed, uses
 from bot.ecosystems.dependencies import HOST, Dependencies
 from bot.ecosystems.python_checkers import CHECKERS, FORMS
+from bot.ecosystems.python_language_servers import SERVERS
 from bot.ecosystems.python_related import related
-from bot.ecosystems.python_servers import SERVERS
 from bot.ecosystems.python_tests import RUNNERS
 from bot.ecosystems.record import Action, Added, Ecosystem, Pin
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.suite_files import Role, role_of
-from bot.ecosystems.uses import listed, uses
 
 _FRAMEWORK_FILES = "unittest*.py pytest*.py coverage.py _pytest.py"
 _HELPERS = "__init__.py setup.* setup-*.*"

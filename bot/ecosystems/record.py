@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, Protocol
 
 from bot.ecosystems.checker import Checker
 from bot.ecosystems.checker_output import Form
+from bot.ecosystems.command_purpose import Use
 from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.language_server import Server
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import CheckCommand, Related, Rerun
 from bot.ecosystems.test_results import Runner
-from bot.ecosystems.uses import Use
 
 
 class Files(Protocol):

@@ -10,9 +10,9 @@ from typing import cast
 
 from bot.ecosystems.checker import Checker
 from bot.ecosystems.checker_output import FORMS, Form
+from bot.ecosystems.command_purpose import Use, is_other_name, use_of_name
 from bot.ecosystems.language_server import Server
 from bot.ecosystems.record import Ecosystem
-from bot.ecosystems.uses import Use, is_other_name, use_of_name
 
 Words = Sequence[str]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.ecosystems.command_purpose import uses
 from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.outline import MODULES
 from bot.ecosystems.record import Action, Ecosystem, Files, Pin, Setup
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, ParsedTests, Runner, tests_of
-from bot.ecosystems.uses import uses
 
 
 def _checks(files: Files) -> Iterator[str]:

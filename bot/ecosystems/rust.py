@@ -11,13 +11,13 @@ from typing import Any
 from bot.contracts.regular_files import read_regular
 from bot.ecosystems.checker import ANY, PATH, Checker, above, table, topmost_with
 from bot.ecosystems.checker_output import ERROR, WARNING, Find, entries, mapping, parsed
+from bot.ecosystems.command_purpose import uses
 from bot.ecosystems.dependencies import Dependencies
 from bot.ecosystems.language_server import Server, server_beside
 from bot.ecosystems.record import Action, Added, Ecosystem, Files, Pin, Setup
 from bot.ecosystems.suite import Suite
 from bot.ecosystems.test_command import MOST_PATHS, Related, command_line
 from bot.ecosystems.test_results import FAILED, PASSED, SKIPPED, STATES, ParsedTests, Runner, tests_of
-from bot.ecosystems.uses import uses
 
 
 def _checks(files: Files) -> Iterator[str]:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from bot.ecosystems.command_purpose import Use, use_of_name
 from bot.ecosystems.record import Setup
 from bot.ecosystems.registry import ecosystem_of, ecosystems, use_of
-from bot.ecosystems.servers import Service
-from bot.ecosystems.uses import Use, use_of_name
+from bot.ecosystems.services import Service
 from bot.environment.detection import (
     CIStep,
     DetectedCheck,

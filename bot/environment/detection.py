@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.ecosystems.command_purpose import Use
 from bot.ecosystems.record import Setup
-from bot.ecosystems.servers import Service
-from bot.ecosystems.uses import Use
+from bot.ecosystems.services import Service
 from bot.parsing.parser import ParseError, Parser
 
 LONGEST_COMMAND = 4_000

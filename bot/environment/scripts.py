@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from bot.ecosystems.command_purpose import Use
 from bot.ecosystems.registry import ecosystem_of, named, use_of
-from bot.ecosystems.uses import Use
 from bot.policy.shell import parse_shell, syntax_tree
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bot.ecosystems.servers import Service, service_for
+from bot.ecosystems.services import Service, service_for
 from bot.environment.detection import CIStep, Omission, Read, source_of
 from bot.environment.expressions import UNKNOWN, evaluate, substitute
 from bot.environment.matrix import MOST_COMBINATIONS, legs_of, list_of, mapping_of

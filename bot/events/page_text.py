@@ -16,7 +16,7 @@ from html.parser import HTMLParser
 from itertools import groupby
 
 from bot.events.hidden_parts import FORMULA, drawn_code, drawn_formulas, without_hidden_elements
-from bot.events.hygiene import CHARACTER, COMMENT, CleanText, clean, visible
+from bot.events.sanitize import CHARACTER, COMMENT, CleanText, clean, visible
 
 
 def _names(words: str) -> frozenset[str]:

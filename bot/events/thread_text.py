@@ -13,8 +13,8 @@ from bot.contracts.pulls import Comment
 from bot.contracts.request import HIDDEN_TEXT_MARK, Thread, Trigger
 from bot.contracts.threads import CommentData, IssueData, TextKind, without_own_mark
 from bot.events.event_request import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT, RefusedError, is_own
-from bot.events.hygiene import CleanText, clean
 from bot.events.page_text import shown_text
+from bot.events.sanitize import CleanText, clean
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub

@@ -17,8 +17,8 @@ from bot.evidence.labels import (
     no_result_as_they_were,
     number_of,
 )
-from bot.evidence.pieces import Line, code, line, names, quote
 from bot.evidence.problems import count_problems, problem_line, problems_of
+from bot.evidence.styled_line import Line, code, line, names, quote
 
 _MOST = 12
 _OF_A_KIND = 4

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from bot.contracts.evidence import CheckerComparison, Problem, Severity
 from bot.contracts.outcome import Outcome
 from bot.contracts.plain_text import quoted_lines
-from bot.evidence.pieces import Line, code, line, quote
+from bot.evidence.styled_line import Line, code, line, quote
 
 _MOST_LISTED = 10
 

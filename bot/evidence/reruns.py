@@ -7,7 +7,8 @@
 - If a check failed before the change and passes with it, and its tests cannot run alone, the result notes that there
   was one run each.
 
-Checks that timed out do not run again.
+Checks that timed out do not run again. `bot/session/checks` carries this out: `runner.py` the first repeat,
+`after_round.py` the second.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from bot.contracts.formatting import count_of, cut_short, sentence
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
 from bot.contracts.request import NO_CHECKS, Tier
+from bot.ecosystems.command_purpose import Use
 from bot.ecosystems.record import Ecosystem
 from bot.ecosystems.registry import ecosystem_of, ecosystems, ecosystems_of, named
-from bot.ecosystems.uses import Use
 from bot.environment.scripts import statements
 from bot.evidence.check import NO_TESTS, NOT_SHOWN, OTHER_CODE
 from bot.evidence.failing_checks import failing, more_failing

@@ -26,9 +26,9 @@ from bot.evidence.labels import (
     number_of,
 )
 from bot.evidence.look_first import look_first
-from bot.evidence.pieces import Line, code, joined, line, names, quote, strong
 from bot.evidence.problems import KINDS, count_problems, problem_line, problems_of
 from bot.evidence.reruns import ONE_RUN
+from bot.evidence.styled_line import Line, code, joined, line, names, quote, strong
 from bot.evidence.summary import CheckSummary, summarize_checks
 
 Mark = Literal["good", "bad", "attention", "nothing"]

@@ -2,7 +2,7 @@
 without their assertions, fewer assertions.
 
 A report blocks no change; reviewers see it. What only looks like an assertion is left to the round with the tests as
-they were (`bot/evidence/as_they_were.py`). All files are compared together, so that moved code is not reported.
+they were (`bot/evidence/base_tests.py`). All files are compared together, so that moved code is not reported.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from github.PullRequestReview import PullRequestReview
 from bot.contracts.pulls import Comment, ReviewText, ReviewThread, Side
 from bot.contracts.threads import GHOST, TextKind
 from bot.github.accounts import account, graphql_account
-from bot.github.bodies import fit
 from bot.github.rendered import RenderedTexts
+from bot.github.text_limits import fit
 from bot.github.transport import stamp, unchanged
 from bot.github.values import RenderedText, ReviewCommentData, ReviewDraft
 

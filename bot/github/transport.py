@@ -26,10 +26,10 @@ from github.Requester import Requester
 from requests import RequestException
 
 from bot.contracts.idle import IdleReporter
-from bot.github.bodies import fit, fit_title
 from bot.github.dry_run import DryRun, description, stand_in, text_of
 from bot.github.errors import Failure, GitHubError, failure_from
 from bot.github.retry import Pace, with_retries
+from bot.github.text_limits import fit, fit_title
 
 T = TypeVar("T")
 ObjectT = TypeVar("ObjectT", bound=GithubObject)

@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 from bot.contracts.formatting import count_of, money
 from bot.maintenance.due_tasks import NO_PULLS, Decision, RepositoryState, TaskState
-from bot.maintenance.task import FOLDER, Task, cron
+from bot.maintenance.schedule import schedule_words
+from bot.maintenance.task import FOLDER, Task
 from bot.policy.values import MaintenancePolicy
 
 TITLE = "Maintenance by Slash Agent"
@@ -22,7 +23,6 @@ next look of the maintenance workflow, within the hour. Close this issue to have
 again.
 """
 _TICKED = re.compile(r"^- \[[xX]\] \[`([a-z0-9-]{1,50})`\]", re.MULTILINE)
-_DAYS = ("Sundays", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
 _WORDS = {
     "changed": "changed files",
     "no_change": "nothing to do",
@@ -110,7 +110,7 @@ def _facts(state: TaskState, result: LastResult | None, home: str) -> list[str]:
 def _next(decision: Decision, state: TaskState, policy: MaintenancePolicy, repository: str) -> str:
     """Return what is next, without a time that passes: the schedule, or what the task waits for."""
     task = decision.task
-    when = schedule_words(task, repository)
+    when = schedule_words(task.schedule, f"{repository}/{task.name}")
     if touched := next((pull for pull in state.open if pull.touched), None):
         return f"waits until #{touched.number} is closed"
     if not task.schedule:
@@ -118,19 +118,3 @@ def _next(decision: Decision, state: TaskState, policy: MaintenancePolicy, repos
     if policy.back_off_days and (back_off := state.back_off(policy.back_off_days)):
         return f"{when}, but not before {back_off[0]:%Y-%m-%d}, since people closed {back_off[1]}"
     return when
-
-
-def schedule_words(task: Task, repository: str) -> str:
-    """Return when a task runs, in UTC."""
-    if not task.schedule:
-        return "by hand"
-    fields = cron(task.schedule, f"{repository}/{task.name}")
-    minute, hour, day, _, weekday = fields.split()
-    if task.schedule == "hourly":
-        return f"hourly at minute {minute}"
-    at = f"at {hour:>02}:{minute:>02} UTC"
-    return {
-        "daily": f"daily {at}",
-        "weekly": f"{_DAYS[int(weekday)] if weekday.isdecimal() else ''} {at}",
-        "monthly": f"on day {day} of each month {at}",
-    }.get(task.schedule, f"`{fields}` (UTC)")

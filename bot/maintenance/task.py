@@ -1,26 +1,20 @@
-"""A maintenance task: the model of its front matter, and its schedule: five cron fields in UTC, or one of four words.
-
-GitHub drops scheduled runs at the full hour, so a word such as `daily` maps to a fixed time of day that is derived from
-repository and task.
-"""
+"""A maintenance task: the model of its front matter."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
-from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BeforeValidator
 from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.writes import MAX_LABEL, WriteCaps
-from bot.policy.kinds import Glob, Line, problem, raise_problems, whole
-from bot.policy.limits import Budget
+from bot.maintenance.schedule import schedule_error
+from bot.policy.field_types import Glob, Line, problem, raise_problems, whole
 from bot.policy.problems import Location
-from bot.policy.publishing import Label
-from bot.policy.running import Checks, Folders
+from bot.policy.publish_settings import Label
+from bot.policy.run_settings import Checks, Folders
+from bot.policy.tiers import Budget
 from bot.verbs import registry
 
 FOLDER = ".github/agent"
@@ -150,39 +144,3 @@ def consistent(task: Task) -> Task:
     why = "a task that writes on threads changes no file, so `{}` means nothing"
     raise_problems(problems + [((key,), why.format(key)) for key in unused])
     return task
-
-
-WORDS = ("hourly", "daily", "weekly", "monthly")
-
-
-def schedule_error(schedule: str) -> str:
-    """Return why `schedule` is invalid, or an empty string."""
-    if schedule in WORDS:
-        return ""
-    if len(schedule.split()) != 5:
-        return f"expected five cron fields, or one of {', '.join(WORDS)}"
-    try:
-        CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC))
-    except CronSimError as error:
-        return f"not a cron expression: {error}"
-    return ""
-
-
-def cron(schedule: str, key: str) -> str:
-    """Return `schedule` as five cron fields. `key` (repository and task) determines the time of a word."""
-    if schedule not in WORDS:
-        return schedule
-    spread = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
-    minute, hour = spread % 60, spread // 60 % 24
-    day, weekday = spread // 1440 % 28 + 1, spread // 1440 % 7
-    return {
-        "hourly": f"{minute} * * * *",
-        "daily": f"{minute} {hour} * * *",
-        "weekly": f"{minute} {hour} * * {weekday}",
-        "monthly": f"{minute} {hour} {day} * *",
-    }[schedule]
-
-
-def last_due(schedule: str, key: str, now: datetime) -> datetime:
-    """Return the last due time that is not after `now` (UTC)."""
-    return next(CronSim(cron(schedule, key), now + timedelta(seconds=1), reverse=True))

@@ -16,7 +16,7 @@ from bot.contracts.request import Tier
 from bot.policy import matching
 from bot.policy.dangerous import dangerous
 from bot.policy.protected import ProtectedFiles
-from bot.policy.publishing import DiffPolicy
+from bot.policy.publish_settings import DiffPolicy
 from bot.policy.rule import CommandRule, Effect, Rule
 from bot.policy.values import Policy
 

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from bot.policy.kinds import JsonSchema
+from bot.policy.field_types import JsonSchema
 
 
 class _SchemaGenerator(GenerateJsonSchema):

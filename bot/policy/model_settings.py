@@ -11,8 +11,8 @@ from pydantic_core import CoreSchema
 
 from bot.contracts.model import EFFORTS, ModelOverride, ThinkingKind
 from bot.contracts.request import Tier
-from bot.policy.kinds import FROZEN, ONCE, about, decimal, key, line, one_of, whole
-from bot.policy.limits import FILE_TIERS, VerbName
+from bot.policy.field_types import FROZEN, ONCE, about, decimal, key, line, one_of, whole
+from bot.policy.tiers import FILE_TIERS, VerbName
 
 _Value = TypeVar("_Value")
 

@@ -20,7 +20,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo
 
-from bot.policy.kinds import raise_problems
+from bot.policy.field_types import raise_problems
 from bot.policy.matching import covers_path, covers_shell
 from bot.policy.problems import KEY, Location, Reading
 from bot.policy.rule import CommandRule, OpaqueRule, PathRule, Rule

@@ -15,8 +15,8 @@ from bot.contracts.nearest import nearest
 from bot.parsing.compose_yaml import YamlError
 from bot.parsing.parser import Parser
 from bot.parsing.yaml_nodes import Node, read_yaml
+from bot.policy.field_types import JsonSchema
 from bot.policy.json_schema import alternatives, json_schema, resolved, words_of
-from bot.policy.kinds import JsonSchema
 from bot.policy.problems import KEY, Location, PolicyError, Problem, Reading
 
 Model = TypeVar("Model")

@@ -11,7 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from bot.contracts.request import Tier
 from bot.contracts.workspace_tools import READING, WRITING
-from bot.policy.kinds import ONE_OR_MORE, Glob, Line, Text, about, key, one_of, problem
+from bot.policy.field_types import ONE_OR_MORE, Glob, Line, Text, about, key, one_of, problem
 
 WRITING_TOOLS = frozenset(WRITING)
 READING_TOOLS = frozenset(READING)

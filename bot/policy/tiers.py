@@ -1,25 +1,144 @@
-"""The limits of one run."""
+"""Rights and limits: the keys `tiers`, `bots` and `budget`, as models and frozen values."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import GetJsonSchemaHandler
+from pydantic_core import core_schema
 
 from bot.contracts.request import Tier
-from bot.policy.limits import TierPolicy
-from bot.policy.values import Policy
+from bot.policy.egress import PRESETS
+from bot.policy.field_types import (
+    ONCE,
+    JsonSchema,
+    about,
+    decimal,
+    key,
+    one_of,
+    raise_problems,
+    repeated,
+    whole,
+    word,
+)
+from bot.verbs.registry import NAMES, verbs_of
 
-Limit = TypeVar("Limit", int, float)
+Usd = Annotated[float, decimal(1000)]
+Minutes = Annotated[float, decimal(360)]
+Turns = Annotated[int, whole(0, 1000)]
+Tokens = Annotated[int, whole(0, 1_000_000_000)]
+Commands = Annotated[int, whole(0, 100_000)]
+Output = Annotated[float, decimal(100_000)]
+Runs = Annotated[int, whole(0, 100_000)]
+VerbName = Annotated[str, one_of(NAMES)]
+Verbs = Annotated[frozenset[VerbName], word("all", frozenset(NAMES))]
+Egress = Annotated[tuple[Annotated[str, one_of(PRESETS)], ...], ONCE, word("none", ())]
+_SomeTurns = Annotated[int, whole(1, 1000)]
+_SomeTokens = Annotated[int, whole(1, 1_000_000_000)]
 
 
-def run_budget(policy: Policy, tier: Tier, requested_usd: float | None = None) -> TierPolicy:
-    """Return the tier's limits, lowered by those of all runs and by `requested_usd`, the request's `--budget`."""
-    own, caps = policy.tiers[tier], policy.budget
-    names = ("usd", "turns", "minutes", "tokens", "commands", "output")
-    lowered: dict[str, Any] = {name: least(getattr(own, name), getattr(caps, name)) for name in names}
-    return replace(own, **lowered | {"usd": least(lowered["usd"], requested_usd)})
+@dataclass(frozen=True, slots=True)
+class TierPolicy:
+    """Limits of one run; `runs_a_day` of one person within a day. `None` is no limit. `egress` are names of
+    presets, whose hosts the workspace may reach."""
+
+    verbs: Annotated[Verbs, about("The verbs that the tier may use.")]
+    usd: Annotated[Usd, about("Cost of one run at most, in USD.")]
+    turns: Annotated[Turns, about("Model requests of one run at most.")]
+    minutes: Annotated[Minutes, about("The longest duration of one run.")]
+    runs_a_day: Annotated[Runs, about("Runs of one person within a day at most.")]
+    tokens: Tokens | None = key(None, "Tokens of one run at most: input, cache and output together.")
+    commands: Commands | None = key(None, "Commands of the agent in one run at most.")
+    output: Output | None = key(None, "Output of the agent's commands in one run at most, in MiB.")
+    egress: Egress = key((), "Package registries that the sandbox can reach, by preset.")
+
+    @property
+    def runs_commands(self) -> bool:
+        """Whether the model may run commands."""
+        return self.commands != 0 and self.output != 0
 
 
-def least(one: Limit | None, other: Limit | None) -> Limit | None:
-    """Return the smaller limit, where `None` is no limit."""
-    return min((limit for limit in (one, other) if limit is not None), default=None)
+def default_tiers() -> Mapping[Tier, TierPolicy]:
+    """Return the limits of one run by tier, and the runs a day. A person at their own terminal has a maintainer's.
+
+    An outsider's limits take effect only if a policy gives outsiders a verb that starts a model.
+    """
+    tiers = {
+        Tier.MAINTAINER: TierPolicy(verbs_of(Tier.MAINTAINER), 5, 80, 30, 50, commands=500, output=256),
+        Tier.CONTRIBUTOR: TierPolicy(verbs_of(Tier.CONTRIBUTOR), 1, 30, 10, 10, commands=150, output=64),
+        Tier.OUTSIDER: TierPolicy(verbs_of(Tier.OUTSIDER), 0.5, 20, 10, 3, commands=100, output=64),
+        Tier.BOT: TierPolicy(verbs_of(Tier.BOT), 1, 30, 10, 10, commands=150, output=64),
+        Tier.SCHEDULE: TierPolicy(verbs_of(Tier.SCHEDULE), 2, 60, 30, 20, commands=300, output=256),
+    }
+    return MappingProxyType({**tiers, Tier.LOCAL: tiers[Tier.MAINTAINER]})
+
+
+FILE_TIERS = tuple(tier.value for tier in Tier if tier is not Tier.LOCAL)
+
+
+class TierTable:
+    """The annotation of `tiers`: the file's keys of a tier replace its defaults."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        read = handler.generate_schema(Mapping[Annotated[Tier, one_of(FILE_TIERS)], TierPolicy])
+        return core_schema.no_info_after_validator_function(
+            _with_local, core_schema.no_info_before_validator_function(_over_defaults, read)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchema:
+        tier = handler(schema)["additionalProperties"]
+        handler.resolve_ref_schema(tier).pop("required", None)
+        return {
+            "type": "object",
+            "properties": dict.fromkeys(FILE_TIERS, tier),
+            "additionalProperties": False,
+        }
+
+
+def _over_defaults(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    defaults = {tier.value: asdict(limits) for tier, limits in default_tiers().items()}
+    return {
+        name: {**defaults.get(name, defaults[Tier.LOCAL]), **own} if isinstance(own, dict) else own
+        for name, own in value.items()
+    }
+
+
+def _with_local(tiers: Mapping[Tier, TierPolicy]) -> Mapping[Tier, TierPolicy]:
+    tiers = {**default_tiers(), **tiers}
+    return MappingProxyType({**tiers, Tier.LOCAL: tiers[Tier.MAINTAINER]})
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """An account that may ask. Without `verbs` it may ask for what the tier `bot` may."""
+
+    id: Annotated[int, whole(1, 10**15), about("The numeric id of the account.")]
+    verbs: Verbs | None = key(None, "The verbs that it may use; by default those of the tier `bot`.")
+
+
+def once_by_id(bots: tuple[Bot, ...]) -> tuple[Bot, ...]:
+    raise_problems(((n, "id"), f"{one} is listed twice") for n, one in repeated(bot.id for bot in bots))
+    return bots
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Caps for the runs of all tiers. `None` caps nothing beyond the tier's own limit.
+
+    `check_minutes` is for all rounds of checks of a run together; `None` is ten.
+    """
+
+    usd: Usd | None = key(None, "Cost of any run at most, in USD.")
+    turns: _SomeTurns | None = key(None, "Model requests of any run at most.")
+    minutes: Minutes | None = key(None, "The longest duration of any run.")
+    tokens: _SomeTokens | None = key(None, "Tokens of any run at most: input, cache and output together.")
+    commands: Commands | None = key(None, "Commands of the agent in any run at most.")
+    output: Output | None = key(None, "Output of the agent's commands in any run at most, in MiB.")
+    check_minutes: Minutes | None = key(None, "The longest duration of a run's checks, all rounds together.")

@@ -17,10 +17,9 @@ from pydantic_core.core_schema import int_schema
 
 from bot.contracts.model import ModelOverride
 from bot.contracts.request import Tier
-from bot.policy.kinds import FROZEN, ONCE, Kind, Short, key, line, one_of, whole, word
-from bot.policy.limits import Bot, Budget, TierPolicy, TierTable, default_tiers, once_by_id
+from bot.policy.field_types import FROZEN, ONCE, Kind, Short, key, line, one_of, whole, word
 from bot.policy.model_settings import Model, ModelSettingsPolicy, Override
-from bot.policy.publishing import (
+from bot.policy.publish_settings import (
     DiffPolicy,
     Identity,
     PullRequestPolicy,
@@ -29,7 +28,7 @@ from bot.policy.publishing import (
     WritesPolicy,
 )
 from bot.policy.read_rules import Rules
-from bot.policy.running import (
+from bot.policy.run_settings import (
     AgentPolicy,
     AttachmentsPolicy,
     Checks,
@@ -40,6 +39,7 @@ from bot.policy.running import (
     ServiceSpec,
     SetupStep,
 )
+from bot.policy.tiers import Bot, Budget, TierPolicy, TierTable, default_tiers, once_by_id
 from bot.verbs.registry import READ_ONLY
 
 _Models = Annotated[

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bot.evidence.labels import short_tail
-from bot.evidence.pieces import Line
+from bot.evidence.styled_line import Line
 from bot.evidence.view import Mark, Row, Section, View
 from bot.publish import markdown
 from bot.publish.markdown import cell, safe_code, safe_html, safe_line, safe_tail

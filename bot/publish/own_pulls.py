@@ -11,7 +11,7 @@ from bot.checkout.branches import Signature
 from bot.contracts.threads import Account
 from bot.github.client import GitHub
 from bot.github.values import PullData
-from bot.policy.publishing import Identity
+from bot.policy.publish_settings import Identity
 from bot.publish.thread.markers import PULL_REQUEST, own_fields
 
 UNKNOWN = Signature("slash-agent[bot]", "slash-agent@noreply.invalid")

@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.findings import REPORT_FINDING, finding_of
-from bot.agent.handover import AskUser, DescribeChange, SubmitPlan
 from bot.agent.journal_file import JournalFile
 from bot.agent.recorded_calls import recorded_calls, repeat_calls
+from bot.agent.submission_tools import AskUser, DescribeChange, SubmitPlan
 from bot.contracts.formatting import count_of, duration
 from bot.contracts.journal import Evidence
 from bot.contracts.outcome import ChangedFile, Description, Outcome, Status, StopReason
 from bot.contracts.plan import Plan
 from bot.contracts.review import Finding
-from bot.evidence.recorded import recorded_evidence
+from bot.evidence.from_journal import recorded_evidence
 from bot.evidence.view import View, view_of
 from bot.report.calls import counts
 from bot.report.text import usd

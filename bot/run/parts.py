@@ -16,8 +16,8 @@ from bot.environment.detection import Detection, guarded_folder
 from bot.environment.prepared import facts, lock_files_digest
 from bot.evidence.check import Check
 from bot.policy.decide import allows_commands, may_write
-from bot.policy.running import SetupStep
-from bot.policy.tiers import run_budget
+from bot.policy.run_budget import run_budget
+from bot.policy.run_settings import SetupStep
 from bot.policy.values import Policy
 from bot.publish.bundle.write import Bundle
 from bot.session.checks.inspection import inspection_of

@@ -1,13 +1,15 @@
-"""One run, from a request to its bundle. Read this first: it is the whole way, in order.
+"""One run, from a request to its bundle. Read this first: it is the whole way, in order. Called for an event by
+`bot/session/event/run_request.py`, at a terminal by `bot/session/local/fix.py`, which makes the branch afterwards.
 
 1. On threads: connect the model, try the sandboxes, load what finds secrets. Meanwhile the base is checked out.
-2. Task, policy and skills are read from the base. With them there is one `Run`, which never changes
-   (`bot/session/context/run.py`).
+2. Task, policy and skills are read from the base: of a pull request, from the tip of its base branch. With them there
+   is one `Run`, which never changes (`bot/session/context/run.py`).
 3. The parts of the run are made (`parts.py`): trees, checks, gate. Then the tool host starts in the sandbox; if the
    tree needs preparation, at the first call of a tool.
-4. The agent loop: requests to the model, and its tool calls. `loop_hooks.py` starts the checks on the base with the
-   first request. When the model says that it is done, it closes the workspace, asks the gate, runs the checks with the
-   change, and tells the model what is missing. A title is requested if the model gave none.
+4. The agent loop: requests to the model, and its tool calls, each of which the policy decides; after each command the
+   journal records what changed, from which `salvage` recovers it. `loop_hooks.py` starts the checks on the base with
+   the first request. When the model says that it is done, it closes the workspace, asks the gate, runs the checks with
+   the change, and tells the model what is missing. A title is requested if the model gave none.
 5. Every process of the tool host is killed. The verdict of the gate and the checks, which are taken from step 4 if the
    tree is still the same, make the outcome (`result.py`).
 6. The bundle is written. `bot/publish` reads it as a stranger's.

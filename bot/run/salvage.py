@@ -17,7 +17,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import SCHEMA_VERSION, Denial, Outcome, Status, StopReason
 from bot.contracts.plain_text import utf8
-from bot.evidence.recorded import recorded_evidence
+from bot.evidence.from_journal import recorded_evidence
 from bot.gate.disguised_secrets import Detector
 from bot.gate.judge import judge_tree
 from bot.gate.redact import Redactor

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from bot.events.hygiene import clean
+from bot.events.sanitize import clean
 from bot.parsing.parser import Parser
 from bot.skills.front_matter import Field, InvalidSkillError, read_fields
 from bot.skills.skill import CheckedSkill, Finding, Origin, Skill

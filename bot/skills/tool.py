@@ -20,7 +20,7 @@ from bot.contracts import tool_schema as schema
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.events.hygiene import visible
+from bot.events.sanitize import visible
 from bot.parsing.front_matter import split_front_matter
 from bot.skills.discover import MAX_BYTES
 from bot.skills.find import SkillSet

@@ -15,9 +15,9 @@ from bot.toolhost.listing import scratch_repository
 from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
-from bot.toolhost.records import Records
 from bot.toolhost.resource_limits import effective_limits
 from bot.toolhost.usage import CommandUsage, DiskUse
+from bot.toolhost.viewed_files import Records
 
 Ask = Callable[[str, Sequence[tuple[str, str]], str], Answer]
 """`ask(tool, files, diff)`: one question for all that a call would do. `files` are pairs of a path relative to the root

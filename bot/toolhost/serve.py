@@ -19,9 +19,9 @@ from bot.toolhost import descendants
 from bot.toolhost.context import Context
 from bot.toolhost.lsp.diagnosing import Diagnosing
 from bot.toolhost.process_monitor import ProcessMonitor
-from bot.toolhost.records import Records
 from bot.toolhost.registry import tool
 from bot.toolhost.scan import Scanner
+from bot.toolhost.viewed_files import Records
 
 _LAST_SECONDS = 3.0
 """Seconds that a tool may run after the supervisor ended the pipe."""

@@ -1,7 +1,8 @@
 """Find the verbs: each file beside this one with a `VERB`.
 
 To add a verb `name`, copy the file beside this one that is nearest to it (`explain.py` for a verb that reads, `fix.py`
-for one that changes code) to `name.py`, and change its fields; `record.py` says what they mean. Nothing else names it:
+for one that changes code) to `name.py`, and change its fields; `record.py` says what they mean. Nothing else names it,
+but a verb without a model needs an `Answer` there, and its text in `bot/session/event/instant_answers.py`:
 
 - `/agent name` is in the comment grammar with its options, in the answer of `/agent help` and in the near misses;
 - the policy knows it as a verb (`tiers`, `triggers`, `writes`, `model_settings`), and its tiers have it by default;

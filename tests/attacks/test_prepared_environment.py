@@ -10,7 +10,7 @@ import pytest
 from bot.checkout.clone import Checkout, Source, check_out
 from bot.contracts.cancel import CancelToken
 from bot.policy.load import load_policy
-from bot.policy.running import SetupStep
+from bot.policy.run_settings import SetupStep
 from bot.session.context.base import Preparation, detected_at, preparation_of
 from bot.session.workspaces.trees import TreeEnvironment, Trees
 from bot.workspace.client import Answer, Workspace

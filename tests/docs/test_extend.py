@@ -179,7 +179,9 @@ def test_an_event_is_a_reader(tree: Tree, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_policy_key_is_a_field(tree: Tree, tmp_path: Path) -> None:
     tree.change(
-        "bot/policy/publishing.py", '    keyword: Literal["Fixes", "Refs"]', EXAMPLES["PullRequestPolicy"]
+        "bot/policy/publish_settings.py",
+        '    keyword: Literal["Fixes", "Refs"]',
+        EXAMPLES["PullRequestPolicy"],
     )
     policy = tmp_path / "agent.yml"
     policy.write_text("version: 1\npull_request:\n  greeting: Thank you for reading.\n")

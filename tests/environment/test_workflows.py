@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from bot.ecosystems.uses import Use
+from bot.ecosystems.command_purpose import Use
 from bot.environment.detect import detect
 from bot.environment.detection import Detection
 from bot.environment.expressions import UNKNOWN, evaluate, substitute
@@ -191,7 +191,7 @@ PORT = "${{ job.services.db.ports['5432'] }}"
 
 def test_a_service_of_ci_becomes_a_server_inside_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of CI's container only the image, plain variables and the port are taken."""
-    monkeypatch.setattr("bot.ecosystems.servers._is_there", lambda program: True)
+    monkeypatch.setattr("bot.ecosystems.services._is_there", lambda program: True)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     text = workflow(f"- run: pytest --db\n  env:\n    DB: postgres://app@localhost:{PORT}/app", job=SERVICES)
     detected = detection(PYTEST, text)
@@ -215,7 +215,7 @@ def test_a_service_of_ci_becomes_a_server_inside_the_sandbox(monkeypatch: pytest
 def test_a_job_whose_service_cannot_run_here_is_left_out(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, str], sockets: bool, there: bool, reason: str
 ) -> None:
-    monkeypatch.setattr("bot.ecosystems.servers._is_there", lambda program: there)
+    monkeypatch.setattr("bot.ecosystems.services._is_there", lambda program: there)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     text = workflow("- run: pytest --db", job=SERVICES)
     for old, new in change.items():
@@ -227,7 +227,7 @@ def test_a_job_whose_service_cannot_run_here_is_left_out(
 
 
 def test_a_database_that_refuses_root_is_named_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.ecosystems.servers._is_there", lambda program: True)
+    monkeypatch.setattr("bot.ecosystems.services._is_there", lambda program: True)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert (
         "postgres does not run as root"

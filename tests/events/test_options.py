@@ -10,7 +10,7 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.request import Request, Tier
 from bot.contracts.threads import Permission
 from bot.events.event_request import WorkflowInputs
-from bot.policy.publishing import PullRequestPolicy
+from bot.policy.publish_settings import PullRequestPolicy
 from bot.policy.values import OptionsPolicy, Policy
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, Refusal, build_request, expect

@@ -20,7 +20,7 @@ from bot.contracts.evidence import (
 from bot.contracts.journal import Evidence, Note, SessionEnded
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
 from bot.contracts.plain_text import printable
-from bot.evidence.pieces import plain
+from bot.evidence.styled_line import plain
 from bot.evidence.view import Row, view_of
 from bot.publish.body.render import render_body
 from bot.report.summary import run_summary

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from bot.contracts.errors import UsageError
 from bot.contracts.globs import matches
 from bot.events.event_request import NoRequestError
-from bot.events.hygiene import clean
 from bot.events.page_text import page_text
 from bot.events.read_event import read_event
+from bot.events.sanitize import clean
 from bot.gate.redact import Redactor
 from bot.parsing.child import plain, yaml_texts
 from bot.parsing.compose_yaml import compose

@@ -16,8 +16,8 @@ from bot.gate.withheld import MayWrite
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy
 from bot.policy.protected import SERVICES, ProtectedFiles
-from bot.policy.publishing import DiffPolicy
-from bot.policy.running import AgentPolicy
+from bot.policy.publish_settings import DiffPolicy
+from bot.policy.run_settings import AgentPolicy
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench
 

@@ -8,9 +8,9 @@ from bot.maintenance.apply import with_task_instruction, with_task_limits
 from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of
 from bot.policy.decide import decide, may_write
-from bot.policy.limits import Budget
 from bot.policy.load import load_policy
-from bot.policy.tiers import run_budget
+from bot.policy.run_budget import run_budget
+from bot.policy.tiers import Budget
 
 LINKS = Task("links", "Mend links.", paths=("docs/**", "README.md"), limits=Budget(usd=1, turns=10))
 POLICY = load_policy(

@@ -22,7 +22,7 @@ from bot.maintenance.due_tasks import (
     room_of,
 )
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
-from bot.policy.limits import Budget
+from bot.policy.tiers import Budget
 from bot.policy.values import MaintenancePolicy
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

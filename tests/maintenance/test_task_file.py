@@ -8,9 +8,9 @@ import pytest
 import bot.maintenance
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
 from bot.maintenance.task_file import is_task_file, read_task
-from bot.policy.limits import Budget
 from bot.policy.problems import PolicyError
-from bot.policy.running import CheckSpec
+from bot.policy.run_settings import CheckSpec
+from bot.policy.tiers import Budget
 
 WHOLE = """---
 schedule: "0 3 * * 1"

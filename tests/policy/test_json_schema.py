@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator, ValidationError
 from bot.contracts.request import Tier
 from bot.doctor.propose import policy_text
 from bot.environment.detection import Detection
-from bot.policy.limits import default_tiers
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
 from bot.policy.read_policy import schema, schema_text
+from bot.policy.tiers import default_tiers
 from tests.docs.test_docs import blocks
 from tests.policy import test_load, test_read_rules
 from tests.policy.json_view import as_json

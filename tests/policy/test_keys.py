@@ -11,7 +11,7 @@ from bot.contracts.request import Tier
 from bot.policy.load import load_policy
 from bot.policy.model_settings import ModelSettings
 from bot.policy.problems import PolicyError
-from bot.policy.running import (
+from bot.policy.run_settings import (
     AgentPolicy,
     CheckSpec,
     DiagnosticsPolicy,

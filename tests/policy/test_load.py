@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Tier
-from bot.policy.limits import Budget
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
-from bot.policy.publishing import Identity, PullRequestPolicy, ReviewPolicy
-from bot.policy.running import CheckSpec, SetupStep
-from bot.policy.tiers import run_budget
+from bot.policy.publish_settings import Identity, PullRequestPolicy, ReviewPolicy
+from bot.policy.run_budget import run_budget
+from bot.policy.run_settings import CheckSpec, SetupStep
+from bot.policy.tiers import Budget
 from bot.policy.values import MaintenancePolicy, Policy
 from bot.verbs.registry import NAMES
 

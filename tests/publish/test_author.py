@@ -11,7 +11,7 @@ from bot.checkout.branches import Signature
 from bot.contracts.errors import PublishError
 from bot.contracts.threads import Account
 from bot.github.errors import GitHubError
-from bot.policy.publishing import Identity
+from bot.policy.publish_settings import Identity
 from bot.publish.own_pulls import UNKNOWN, author_of
 from slash_forge.forge import Forge
 from tests.publish.conftest import REPO, World

@@ -9,7 +9,7 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Status, StopReason, exit_code
 from bot.contracts.request import Tier
-from bot.policy.limits import default_tiers
+from bot.policy.tiers import default_tiers
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Turn
 from tests.support.stage import Stage

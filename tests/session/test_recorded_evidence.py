@@ -12,7 +12,7 @@ from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
 from bot.contracts.evidence import Coverage, TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
-from bot.evidence.recorded import recorded_evidence
+from bot.evidence.from_journal import recorded_evidence
 from tests.support.sessions import header
 
 PASSED, FAILED = CheckRun(CheckState.PASSED, 0, 1.0), CheckRun(CheckState.FAILED, 1, 1.0)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from bot.contracts.request import Tier
-from bot.policy.limits import Bot, default_tiers
-from bot.policy.publishing import PullRequestPolicy, ReviewPolicy, TriggersPolicy
+from bot.policy.publish_settings import PullRequestPolicy, ReviewPolicy, TriggersPolicy
+from bot.policy.tiers import Bot, default_tiers
 from bot.policy.values import OptionsPolicy, Policy
 
 

@@ -13,8 +13,8 @@ from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd
 from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.agent.loop import run_loop
-from bot.agent.masking import Masking, no_mask
 from bot.agent.recorded_calls import ResultTool
+from bot.agent.tool_availability import Masking, no_mask
 from bot.agent.toolbox import CallExecution, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import SCHEMA_VERSION, Header, Record

@@ -14,7 +14,7 @@ import pytest
 from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
 from bot.toolhost import registry
 from bot.toolhost.context import Context
-from bot.toolhost.records import Records
+from bot.toolhost.viewed_files import Records
 
 _PATH = os.environ["PATH"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from bot.contracts.tools import Answer
 from bot.toolhost.files import LARGE
-from bot.toolhost.records import Records
+from bot.toolhost.viewed_files import Records
 from tests.toolhost.conftest import Bench
 
 

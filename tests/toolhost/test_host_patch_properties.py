@@ -19,7 +19,7 @@ from bot.toolhost import registry
 from bot.toolhost.context import Context
 from bot.toolhost.patch.grammar import parse
 from bot.toolhost.patch.overlay import Draft
-from bot.toolhost.records import Records
+from bot.toolhost.viewed_files import Records
 from tests.toolhost.test_host_patch import snapshot
 
 # Few lines, so that many are equal; some look like the format's own.

@@ -24,7 +24,7 @@ from bot.contracts.request import Actor, Request, Thread, Tier
 from bot.events.command import parse_command
 from bot.policy.load import load_policy
 from bot.session.context.profiles import profile_of
-from bot.session.event.instant import help_text
+from bot.session.event.instant_answers import help_text
 sys.path.append(".ci")
 from write_schema import verb_table
 

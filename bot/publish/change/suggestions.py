@@ -15,8 +15,8 @@ from bot.checkout.pull import PullBase
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import PullRequest, Side
 from bot.github.accounts import account
-from bot.github.bodies import BODY_LIMIT
 from bot.github.errors import GitHubError
+from bot.github.text_limits import BODY_LIMIT
 from bot.github.values import ReviewDraft
 from bot.policy.decide import protected_files
 from bot.publish.body.render import render_body

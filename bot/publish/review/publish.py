@@ -19,7 +19,7 @@ from bot.github.values import ReviewDraft
 from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
 from bot.policy.protected import ProtectedFiles
-from bot.policy.publishing import ReviewPolicy
+from bot.policy.publish_settings import ReviewPolicy
 from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import figures
 from bot.publish.context import PublishContext, check_now, check_request, fetch_ends, make_bare

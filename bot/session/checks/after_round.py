@@ -17,7 +17,7 @@ from bot.contracts.outcome import CheckResult, CheckState, TestsAsTheyWere
 from bot.contracts.review import Finding, Review, Tried
 from bot.ecosystems.registry import ecosystem_of
 from bot.ecosystems.test_command import plain_words
-from bot.evidence import opened, reruns
+from bot.evidence import opened_sources, reruns
 from bot.evidence.check import Check
 from bot.evidence.check_command import related_command
 from bot.evidence.labels import check_title
@@ -87,7 +87,7 @@ class AfterRound(Round):
         self._changed_lines = self._history.changed_lines(self._tree)
         try:
             changed, _ = self._history.changes(self._tree)
-            self._sources = opened.sources(changed, set(self._history.paths(self._tree)))
+            self._sources = opened_sources.sources(changed, set(self._history.paths(self._tree)))
             if self.checks:
                 with self.trees.for_checks(
                     f"checks-after-{self._number}", self.cancel, self._tree
@@ -116,13 +116,15 @@ class AfterRound(Round):
         """Take the checks whose tests opened nothing of the change as not runnable, on both sides."""
         for number, reason in self._without_evidence(()).items():
             pair = self._pairs[number]
-            pair.before, pair.after = (opened.excused(one, reason) for one in (pair.before, pair.after))
+            pair.before, pair.after = (
+                opened_sources.excused(one, reason) for one in (pair.before, pair.after)
+            )
 
     def _without_evidence(self, rerun: Collection[tuple[int, CheckExecution]]) -> Mapping[int, str]:
         """Return the reasons by the number of the check; `rerun` are executions in place of the first ones."""
         executions = dict(enumerate(pair.after for pair in self._pairs)) | dict(rerun)
         ran = [(pair.check, executions[number]) for number, pair in enumerate(self._pairs)]
-        return dict(opened.no_evidence(ran, self._sources))
+        return dict(opened_sources.no_evidence(ran, self._sources))
 
     def _run_checks(self, workspace: Workspace) -> None:
         """Run each check that fits into the time, then related tests for the others."""
@@ -231,7 +233,7 @@ class AfterRound(Round):
                 pair.note = f"it could not be run again: {second.run.note}"
             else:
                 if reason := self._without_evidence([(number, second)]).get(number):
-                    second = opened.excused(second, reason)
+                    second = opened_sources.excused(second, reason)
                 pair.second = second
                 self._record("after", pair.check, second, again=True)
 

@@ -21,7 +21,7 @@ from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.coverage import merge_coverage
 from bot.session.checks.after_round import BaseRuns, CheckPair, SuggestionTests
-from bot.session.checks.as_they_were import AsTheyWereRound
+from bot.session.checks.base_tests import AsTheyWereRound
 from bot.session.checks.before_round import MINUTES, NO_CHANGE, BeforeRound, TimeBudget
 from bot.session.checks.inspection import Inspection
 from bot.session.checks.runner import UNNEEDED, not_run

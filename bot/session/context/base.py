@@ -20,7 +20,7 @@ from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
-from bot.policy.running import SETUP_TIMEOUT, CheckSpec, ServiceSpec, SetupStep
+from bot.policy.run_settings import SETUP_TIMEOUT, CheckSpec, ServiceSpec, SetupStep
 from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions, read_conventions
 from bot.session.context.git_trees import GitTrees

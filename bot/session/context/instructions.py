@@ -17,7 +17,7 @@ from bot.checkout.git import Git
 from bot.checkout.objects import blobs_behind_links
 from bot.contracts.request import Request
 from bot.contracts.text_encoding import wide_text
-from bot.events.hygiene import clean
+from bot.events.sanitize import clean
 
 MOST_A_FILE = 4_000
 MOST = 8_000

@@ -26,8 +26,8 @@ from bot.contracts.sandbox import SandboxInfo
 from bot.contracts.writes import Writes
 from bot.gate.disguised_secrets import Detector
 from bot.maintenance.apply import with_task_instruction
-from bot.policy.limits import TierPolicy
-from bot.policy.tiers import run_budget
+from bot.policy.run_budget import run_budget
+from bot.policy.tiers import TierPolicy
 from bot.policy.values import Policy
 from bot.publish.convention.read import Conventions
 from bot.review.fingerprints import NO_MEMORY, ReviewMemory

@@ -182,7 +182,7 @@ def _refuse(context: EventContext, refusal: RefusedError) -> EventResult:
 
 def _answer(context: EventContext, request: Request) -> EventResult:
     """`help`, `status`, `stop`."""
-    from bot.session.event.instant import answer
+    from bot.session.event.instant_answers import answer
 
     if context.outsider_id:
         posted = answer_outsider(context, ANSWER, lambda: answer(context, request))

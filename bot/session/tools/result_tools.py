@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.agent.handover import AskUser, DescribeChange, SubmitPlan
 from bot.agent.journal_file import JournalFile
 from bot.agent.recorded_calls import ResultTool, repeat_calls
+from bot.agent.submission_tools import AskUser, DescribeChange, SubmitPlan
 from bot.agent.todo import Todo
 from bot.agent.writes import ProposeWrite
 from bot.contracts import journal as lines

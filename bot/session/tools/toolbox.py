@@ -8,9 +8,9 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.agent.handover import ANSWER
-from bot.agent.masking import Mask
 from bot.agent.recorded_calls import ResultTool
+from bot.agent.submission_tools import ANSWER
+from bot.agent.tool_availability import Mask
 from bot.agent.toolbox import PERSON, CallExecution, Handler, Permission, Toolbox, error_result
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken

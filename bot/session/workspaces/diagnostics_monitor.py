@@ -20,7 +20,7 @@ from bot.contracts.wire import WireError
 from bot.contracts.workspace_tools import SHELL
 from bot.ecosystems.registry import server_commands, server_names
 from bot.policy.decide import decide
-from bot.policy.running import DiagnosticsPolicy
+from bot.policy.run_settings import DiagnosticsPolicy
 from bot.policy.values import Policy
 from bot.session.workspaces.start import CallPosition
 from bot.verbs.record import Profile

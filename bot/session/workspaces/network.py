@@ -12,7 +12,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.sandbox import HostUse
 from bot.contracts.workspace_tools import SHELL_TOOLS
 from bot.policy.egress import mirror, targets
-from bot.policy.running import SetupStep
+from bot.policy.run_settings import SetupStep
 from bot.session.context.run import Run
 from bot.workspace.egress.access import CA_VARIABLES, EgressAccess
 from bot.workspace.egress.tunnel_limits import NOT_LISTED, Uses, add_uses

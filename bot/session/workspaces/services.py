@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
-from bot.policy.running import ServiceSpec
+from bot.policy.run_settings import ServiceSpec
 from bot.workspace.client import Workspace
 
 _UNTIL = 'until (\n{ready}\n) > "$TMPDIR/ready" 2>&1; do\n  sleep 0.2\ndone'

@@ -20,7 +20,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FileVersion
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import SHELL_TOOLS, WRITING
-from bot.policy.running import SandboxLimits
+from bot.policy.run_settings import SandboxLimits
 from bot.session.context.run import Run
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.trees import TreeEnvironment, Trees

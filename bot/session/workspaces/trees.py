@@ -26,7 +26,7 @@ from bot.contracts.host_programs import find_host_program
 from bot.contracts.request import Tier
 from bot.environment.detection import guarded_folder
 from bot.evidence.missing_environments import left_out_sentence
-from bot.policy.running import ServiceSpec, SetupStep
+from bot.policy.run_settings import ServiceSpec, SetupStep
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.run import Run
 from bot.session.workspaces import build_caches

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.ecosystems.language_server import Launch, Server
-from bot.ecosystems.place import Place
+from bot.ecosystems.program_lookup import Place
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context
 

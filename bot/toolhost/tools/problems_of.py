@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.checker_output import FormError
-from bot.ecosystems.place import Place
+from bot.ecosystems.program_lookup import Place
 from bot.ecosystems.registry import checking, ecosystems, form
 from bot.toolhost import shell
 from bot.toolhost.context import Context

@@ -20,8 +20,8 @@ from bot.toolhost.context import Context
 from bot.toolhost.lsp.client import LanguageServer
 from bot.toolhost.lsp.diagnosing import Diagnosing
 from bot.toolhost.lsp.launch import environment_of
-from bot.toolhost.records import Records
 from bot.toolhost.scan import Scanner
+from bot.toolhost.viewed_files import Records
 from tests.support.language_servers import LONG, PLAYER, item, pulls
 from tests.support.workspaces import eventually
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.ecosystems.language_server import Launch, Server
-from bot.ecosystems.place import Place
+from bot.ecosystems.program_lookup import Place
 from bot.ecosystems.registry import ecosystems, servers
 from bot.toolhost.lsp.launch import replace_command
 

@@ -13,7 +13,7 @@ from bot.contracts.request import Tier
 from bot.ecosystems.checkers import MAX_WAIT
 from bot.ecosystems.registry import checker_names, server_names
 from bot.policy.dangerous import NAMES
-from bot.policy.kinds import (
+from bot.policy.field_types import (
     FROZEN,
     ONCE,
     ONE_OR_MORE,
@@ -33,7 +33,7 @@ from bot.policy.kinds import (
     whole,
     word,
 )
-from bot.policy.limits import Egress
+from bot.policy.tiers import Egress
 
 CHECK_TIMEOUT = 600.0
 SETUP_TIMEOUT = 900.0

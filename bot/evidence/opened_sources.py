@@ -9,10 +9,10 @@ from dataclasses import replace
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
 from bot.contracts.plain_text import printable_name
+from bot.ecosystems.command_purpose import Use
 from bot.ecosystems.record import Ecosystem
 from bot.ecosystems.registry import ecosystems_of
 from bot.ecosystems.suite_files import role_of
-from bot.ecosystems.uses import Use
 from bot.evidence.check import OTHER_CODE, Check
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.summary import languages_of, may_run_tests, uses_of

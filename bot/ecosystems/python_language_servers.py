@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.ecosystems.language_server import Launch, Server
-from bot.ecosystems.place import Place
+from bot.ecosystems.program_lookup import Place
 
 _FILES = {".py": "python", ".pyi": "python"}
 # Syntax errors, misplaced statements, undefined names: reported in any project.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.events.hygiene import clean
+from bot.events.sanitize import clean
 
 HIDDEN = {
     "a<!-- x -->b": "ab",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.github.bodies import BODY_LIMIT, NOTE, TITLE_LIMIT, fit, fit_title
+from bot.github.text_limits import BODY_LIMIT, NOTE, TITLE_LIMIT, fit, fit_title
 
 MARK = "<!-- slash-agent progress request=5 -->"
 

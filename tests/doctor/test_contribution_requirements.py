@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.demands import LOCK, check_demands, file_demands
+from bot.doctor.contribution_requirements import LOCK, check_demands, file_demands
 from bot.doctor.finding import Finding, State
 from bot.policy.load import load_policy
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.handover import AskUser, DescribeChange, SubmitPlan
+from bot.agent.submission_tools import AskUser, DescribeChange, SubmitPlan
 from bot.contracts.outcome import Description, StopReason
 from bot.contracts.plan import MAX_STEPS, PlanStep
 from tests.support.sessions import execute

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.agent.conversation_context import Hooks
-from bot.agent.masking import (
+from bot.agent.tool_availability import (
     NOTICE_AT,
     Masking,
     RequestState,

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from bot.ecosystems.servers import Service, service_for
+from bot.ecosystems.services import Service, service_for
 from bot.session.workspaces.services import _UNTIL
 
 pytestmark = pytest.mark.bubblewrap

@@ -44,6 +44,7 @@ def answer(context: EventContext, request: Request) -> str:
         return _idle_text(last, request.thread.url if request.thread else "")
     if kind is Answer.CANCELLATION:
         return "\n\n".join(_cancel(context.host, request, run) for _, run in active)
+    assert kind is Answer.RUNS, kind
     return "\n\n".join(_status(request, context.now, comment, run) for comment, run in active)
 
 

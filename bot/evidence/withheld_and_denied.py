@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bot.contracts.outcome import Denial, WithheldFile
-from bot.evidence.pieces import Line, code, line, names, quote
+from bot.evidence.styled_line import Line, code, line, names, quote
 
 _NAMED = 5
 

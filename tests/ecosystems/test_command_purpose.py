@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
+from bot.ecosystems.command_purpose import Use
 from bot.ecosystems.registry import NAMES, ecosystem_of, named, use_of
-from bot.ecosystems.uses import Use
 
 TESTS = """
 pytest -x

@@ -8,7 +8,7 @@ import pytest
 
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.ecosystems.suite_files import Role, inner_tests, role_of
-from bot.evidence.as_they_were import ChangedSuite, changed_suite, compare, confirmed_tests
+from bot.evidence.base_tests import ChangedSuite, changed_suite, compare, confirmed_tests
 from bot.evidence.labels import as_they_were, confirms
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult, count_names

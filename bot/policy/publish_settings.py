@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core.core_schema import bool_schema
 
-from bot.policy.kinds import (
+from bot.policy.field_types import (
     ONCE,
     Glob,
     Kind,

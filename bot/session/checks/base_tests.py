@@ -1,6 +1,6 @@
 """The round with the tests as they were: the checks that count tests, on the changed source with the base's tests.
 
-It runs only if the change touches tests, within what is left of the time for checks. `bot.evidence.as_they_were`
+It runs only if the change touches tests, within what is left of the time for checks. `bot.evidence.base_tests`
 compares the results.
 """
 
@@ -13,7 +13,7 @@ from bot.checkout.git import GitError
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckState
 from bot.ecosystems.suite_files import suite_of
-from bot.evidence.as_they_were import (
+from bot.evidence.base_tests import (
     NO_TIME,
     ChangedSuite,
     changed_suite,

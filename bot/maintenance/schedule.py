@@ -1,0 +1,64 @@
+"""The schedule of a maintenance task: five cron fields in UTC, or one of four words.
+
+GitHub drops scheduled runs at the full hour, so a word such as `daily` maps to a fixed time of day that is derived from
+repository and task.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+
+from cronsim import CronSim, CronSimError
+
+WORDS = ("hourly", "daily", "weekly", "monthly")
+_DAYS = ("Sundays", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
+
+
+def schedule_error(schedule: str) -> str:
+    """Return why `schedule` is invalid, or an empty string."""
+    if schedule in WORDS:
+        return ""
+    if len(schedule.split()) != 5:
+        return f"expected five cron fields, or one of {', '.join(WORDS)}"
+    try:
+        CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
+        return f"not a cron expression: {error}"
+    return ""
+
+
+def cron(schedule: str, key: str) -> str:
+    """Return `schedule` as five cron fields. `key` (repository and task) determines the time of a word."""
+    if schedule not in WORDS:
+        return schedule
+    spread = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+    minute, hour = spread % 60, spread // 60 % 24
+    day, weekday = spread // 1440 % 28 + 1, spread // 1440 % 7
+    return {
+        "hourly": f"{minute} * * * *",
+        "daily": f"{minute} {hour} * * *",
+        "weekly": f"{minute} {hour} * * {weekday}",
+        "monthly": f"{minute} {hour} {day} * *",
+    }[schedule]
+
+
+def last_due(schedule: str, key: str, now: datetime) -> datetime:
+    """Return the last due time that is not after `now` (UTC)."""
+    return next(CronSim(cron(schedule, key), now + timedelta(seconds=1), reverse=True))
+
+
+def schedule_words(schedule: str, key: str) -> str:
+    """Return in words when a task with this schedule runs, in UTC."""
+    if not schedule:
+        return "by hand"
+    fields = cron(schedule, key)
+    minute, hour, day, _, weekday = fields.split()
+    if schedule == "hourly":
+        return f"hourly at minute {minute}"
+    at = f"at {hour:>02}:{minute:>02} UTC"
+    return {
+        "daily": f"daily {at}",
+        "weekly": f"{_DAYS[int(weekday)] if weekday.isdecimal() else ''} {at}",
+        "monthly": f"on day {day} of each month {at}",
+    }.get(schedule, f"`{fields}` (UTC)")
