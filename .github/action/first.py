@@ -37,7 +37,7 @@ from bot.github.actions import Actions  # noqa: E402
 from bot.github.stdlib_api import Api, ApiError  # noqa: E402
 from bot.policy.load import policy_file  # noqa: E402
 from bot.publish.thread import markers  # noqa: E402
-from bot.publish.thread.markers import ANSWER, PROGRESS, REFUSED, mark, marked  # noqa: E402
+from bot.publish.thread.markers import ANSWER, PROGRESS, REFUSED, mark, marked, read_mark  # noqa: E402
 from bot.verbs.registry import DEFAULT, INSTANT, VERBS, started_by, verbs_of  # noqa: E402
 
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
@@ -147,7 +147,7 @@ class Check:
         newest = f"since={since}&sort=created&direction=desc&per_page={PAGE}"
         _, answer = self.api.get(f"{self.base}/issues/comments?{newest}")
         ours = (one for one in answer or () if (one.get("user") or {}).get("type") == "Bot")
-        was_told = any(markers.notice_recipient(str(one.get("body") or ""), kind) == str(account) for one in ours)
+        was_told = any((read_mark(str(one.get("body") or ""), kind) or {}).get("to") == str(account) for one in ours)
         return was_told or len(answer or ()) >= PAGE
 
 

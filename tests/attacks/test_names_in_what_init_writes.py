@@ -30,7 +30,7 @@ PACKAGE = {
     "devDependencies": {"jest": "1", EVIL: "1"},
 }
 PROJECT = f"[project]\nname = {json.dumps(EVIL)}\n[dependency-groups]\ntest = [{json.dumps(EVIL)}]\n"
-COMMANDS = [STEPS[0]["run"], "npm test", STEPS[2]["run"]]
+COMMANDS = [f"set -e\n{STEPS[0]['run']}", "npm test", STEPS[2]["run"]]
 
 
 def test_a07_no_name_becomes_a_line_or_a_command_of_what_init_writes(tmp_path: Path) -> None:

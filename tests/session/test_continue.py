@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from tests.session.conftest import Cli, command
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps
-from tests.support.model_script import Call, Say, Status, Step, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git, sample_repository
 from tests.support.stage import CommandResult
@@ -52,14 +53,22 @@ def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_g
     [answer] = [line.strip() for line in ran.out.splitlines() if "--continue" in line]
     *options, given, _ = shlex.split(answer.removeprefix("answer"))
     assert options == ["slash-agent", "fix", "--repo", str(repo), "--model", MODELS[0], "--continue"]
-    ran, sent = go_on(cli, repo, Path(given), "Round it.", steps=fix_steps())
+    steps, asked = iter(fix_steps()), list[str]()
+
+    def step(request: ScriptRequest) -> Step:
+        asked.append(json.dumps(request.body["messages"]))
+        found = re.search(r"to be searched or viewed: ([\w./-]+\w)", asked[0])
+        assert found, asked[0]
+        if request.number == 0:
+            return Call("grep", {"pattern": "agent calls ask_user", "path": found[1]})
+        return next(steps)
+
+    with ModelServer(step) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--continue", given, "Round it.", model=server)
     assert ran.code == 0, ran.err
-    first = json.dumps(sent[0])
-    assert "Round or truncate?" in first
-    assert "Round it." in first
-    [transcript] = (Path(ran.json["bundle"]).parent / "archive").iterdir()
-    assert f"to be searched or viewed: {transcript}" in first
-    assert "[agent calls ask_user]" in transcript.read_text()
+    assert "Round or truncate?" in asked[0]
+    assert "Round it." in asked[0]
+    assert "[agent calls ask_user]" in asked[1]
 
 
 def test_continue_goes_on_from_the_last_run_in_this_repository(cli: Cli, repo: Path, tmp_path: Path) -> None:
