@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from textwrap import shorten
 
 from bot.ecosystems.command_purpose import Use, use_of_name
 from bot.ecosystems.record import Setup
@@ -285,7 +286,7 @@ class _Detector:
 
     def _name(self, title: str) -> str:
         """Return a short name that no other check has."""
-        short = " ".join(source_of(title).split())[:60] or "check"
+        short = shorten(source_of(title), 60, placeholder=" …") or "check"
         taken = {check.name for check in self.checks}
         return next(
             name for name in (short, *(f"{short} ({number})" for number in range(2, 99))) if name not in taken

@@ -187,7 +187,7 @@ def publish_plan(context: PublishContext) -> None:
     if (thread_ref.key, plan.hash) not in posted:
         # An earlier plan is never edited, since somebody may be about to approve it.
         fields = {"plan": plan.hash}
-        put_result(github, thread_ref, PLAN, text, "Planned", context.failures, fields=fields)
+        context.failures.extend(put_result(github, thread_ref, PLAN, text, "Planned", fields=fields))
 
 
 def _texts(plan: Plan) -> Iterator[str]:

@@ -174,8 +174,10 @@ def report_failure(context: PublishContext, problem: str, compare_url: str = "",
 
 def _put_result(context: PublishContext, text: str, *, if_open: bool = False) -> None:
     if context.thread_ref is not None:
-        heading, failures = headline(context.outcome), context.failures
-        put_result(context.github, context.thread_ref, ENDED, text, heading, failures, if_open=if_open)
+        heading = headline(context.outcome)
+        context.failures.extend(
+            put_result(context.github, context.thread_ref, ENDED, text, heading, if_open=if_open)
+        )
 
 
 def report_change(context: PublishContext, result: PublishResult) -> None:
@@ -211,7 +213,7 @@ def publish_answer(context: PublishContext) -> None:
         context.say(f"the answer, which is posted nowhere, since nobody asked in a thread:\n{text}")
         return
     headline = "A question about this is" if outcome.status is Status.NEEDS_INPUT else "Answered"
-    put_result(github, thread_ref, ANSWER, text, headline, context.failures, fields={"result": "done"})
+    context.failures.extend(put_result(github, thread_ref, ANSWER, text, headline, fields={"result": "done"}))
 
 
 def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:

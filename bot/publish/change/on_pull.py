@@ -248,4 +248,4 @@ def post_pushed_comment(context: PublishContext, current: PullRequest, commit: C
         body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
     text = f"**Pushed {commit.sha} to this pull request.**\n\n{body}"
     fields = {} if context.outcome.status is Status.PARTIAL else {"result": "done"}
-    put_result(context.github, thread_ref, PUSHED, text, "Pushed", context.failures, fields=fields)
+    context.failures.extend(put_result(context.github, thread_ref, PUSHED, text, "Pushed", fields=fields))

@@ -198,7 +198,7 @@ def report_no_findings(
     text = nothing_text(report, still_open, earlier, f"{context.web}/pull/{number}")
     trigger = context.outcome.request.trigger
     if trigger is not None and trigger.comment_id:
-        put_result(github, thread_ref, ENDED, text, "Reviewed", context.failures, fields=fields)
+        context.failures.extend(put_result(github, thread_ref, ENDED, text, "Reviewed", fields=fields))
     elif not edit_comments(github, thread_ref, text, fields):
         _mark_as_reviewed(context)
 

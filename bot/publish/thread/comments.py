@@ -67,23 +67,21 @@ def put_result(
     kind: str,
     text: str,
     headline: str,
-    failures: list[str],
     *,
     fields: Mapping[str, str] | None = None,
     if_open: bool = False,
-) -> None:
+) -> list[str]:
     """Post `text` as the result of this request: it replaces the text of the progress comment, if there is one. On
     lines of a diff, and without a progress comment, it is a comment of `kind`; the progress comment then becomes
     `headline` with a link. Idempotent. `if_open`: not if a comment of ours has the result already.
 
-    Raises `GitHubError` if the result could not be written; `failures` gets a sentence if only the progress comment
-    could not.
+    Raises `GitHubError` if the result could not be written; returns a sentence if only the progress comment could not.
     """
     own: dict[str, OwnComment] = {}
     for one in _written(github, thread_ref):
         own.setdefault(one.kind, one)
     if if_open and any(one.has_result for one in own.values()):
-        return
+        return []
     progress, written = own.get(PROGRESS), own.get(kind)
     result = written.data if written else None
     if written is None and progress is not None and not thread_ref.lines:
@@ -104,7 +102,8 @@ def put_result(
             if stale is not None:
                 rewrite(github, thread_ref, stale, link, OVER)
     except GitHubError as error:
-        failures.append(f"The progress comment could not be finished: {error}")
+        return [f"The progress comment could not be finished: {error}"]
+    return []
 
 
 def edit_comments(
