@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import __version__
 from bot.agent.conversation_context import LoopEnd
-from bot.agent.journal_file import JournalFile, read_journal
-from bot.checkout.clone import Checkout
+from bot.agent.journal_file import MAX_JOURNAL, JournalFile, parse_journal, read_journal
+from bot.checkout.clone import Checkout, Source, check_out
 from bot.checkout.git import Git, GitError
 from bot.checkout.pull import recorded_pull_base
 from bot.contracts import journal as lines
-from bot.contracts.errors import UsageError
+from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import SCHEMA_VERSION, Denial, Outcome, Status, StopReason
 from bot.contracts.plain_text import utf8
+from bot.contracts.regular_files import read_regular
 from bot.evidence.from_journal import recorded_evidence
 from bot.gate.disguised_secrets import Detector
 from bot.gate.judge import judge_tree
@@ -81,7 +85,7 @@ def salvage(
 def _salvage(
     folder: RunFolder, environment: Mapping[str, str], out: Path | None, allow_deletions: bool
 ) -> RunResult:
-    recording = read_journal(folder.journal)
+    recording, damage = _journal(folder)
     checkout = _checkout(folder, recording)
     request = recording.header.request
     with Parser() as parser:
@@ -102,7 +106,7 @@ def _salvage(
         )
     )
     profile = recorded_profile(recording.header)
-    notes = tuple(filter(None, (recording.damage, record_damage)))
+    notes = tuple(filter(None, (damage, recording.damage, record_damage)))
     if profile.read_only:
         verdict, discarded = without_changes(verdict, checkout)
         notes = (*notes, *discarded)
@@ -130,10 +134,37 @@ def _salvage(
     return result
 
 
+def _journal(folder: RunFolder) -> tuple[JournalFile, str]:
+    """Return the journal, and a note if its first line was damaged: the run keeps a copy of that. The damaged file is
+    renamed. Raises `UsageError` if the copy cannot be read either."""
+    try:
+        return read_journal(folder.journal), ""
+    except UsageError as error:
+        damage = error
+    repaired, damaged = folder.root / "journal.repaired.jsonl", folder.root / "journal.damaged.jsonl"
+    rows = _readable(folder.facts).rstrip() + b"\n" + _readable(folder.journal)
+    try:
+        parse_journal(rows, "")
+    except UsageError:
+        raise damage from None
+    repaired.write_bytes(rows)  # first: the disk may be full
+    if os.path.lexists(folder.journal):
+        folder.journal.rename(damaged)
+    repaired.rename(folder.journal)
+    return read_journal(folder.journal), f"The run's journal was damaged: {damage} It is kept as {damaged}."
+
+
+def _readable(file: Path) -> bytes:
+    try:
+        return read_regular(file, MAX_JOURNAL)
+    except OSError:
+        return b""
+
+
 def _checkout(folder: RunFolder, recording: JournalFile) -> Checkout:
     for root in (folder.history, folder.root):
         if RunFolder(root).has_tree:
-            git = _trusted(root, recording)
+            git = _trusted(root, folder, recording)
             ends = recorded_pull_base(git)
             return Checkout(
                 git,
@@ -149,17 +180,31 @@ def _checkout(folder: RunFolder, recording: JournalFile) -> Checkout:
     raise UsageError(f"The work tree of the run in {folder.root} is gone{bundle_note}.")
 
 
-def _trusted(root: Path, recording: JournalFile) -> Git:
-    """Return the run's git directory. Raises `UsageError` if it is gone or damaged."""
-    git, base = Git(root / "trusted.git"), recording.header.base_sha
+def _trusted(root: Path, folder: RunFolder, recording: JournalFile) -> Git:
+    """Return the run's git directory, or a new clone of its source if it is gone or damaged."""
+    base, url = recording.header.base_sha, recording.header.request.clone_url
+    trusted = root / "trusted.git"
     try:
+        if odd := next((path for path in (trusted, *trusted.rglob("*")) if not _is_plain(path)), None):
+            raise OSError(f"{odd} is not a regular file")
+        git = Git(trusted)
         git.run("rev-list", "--objects", "--quiet", "--max-count=1", base)
+        return git
     except (OSError, GitError) as error:
+        damage = error
+    try:
+        return check_out(Source(url, base), Path(tempfile.mkdtemp(prefix="again-", dir=folder.root))).git
+    except (OSError, AgentError) as error:
         raise UsageError(
-            f"The git directory of the run in {root} is gone or damaged ({error}). Its work tree is "
-            f"whole: {root / 'tree'}"
+            f"The git directory of the run in {folder.root} is gone or damaged ({damage}), and commit {base[:12]} "
+            f"cannot be had from {url} again ({error}). The run's work tree is whole: {root / 'tree'}"
         ) from error
-    return git
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether it is a regular file or a folder: git waits for a fifo, and follows links."""
+    mode = path.lstat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def _known(recording: JournalFile, end: LoopEnd, ended_at: str, notes: tuple[str, ...]) -> Outcome:

@@ -144,7 +144,7 @@ class RunFolder:
         run all folders but the bundle are removed, of another one those that `salvage` does not need, and of a run that
         had not begun everything."""
         with suppress(OSError):  # then `slash-agent clean` removes it
-            if not self.begun:
+            if not self.begun and not _is_regular(self.facts):  # somebody may have removed the journal
                 self.drop()
                 return
             self._set_aside()

@@ -119,11 +119,17 @@ def test_a_journal_that_is_no_file_is_refused_at_once(
         assert "journal.jsonl cannot be read" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("gone", ["trusted.git", "trusted.git/objects"])
-def test_of_a_damaged_git_directory_the_work_tree_is_named(folder: RunFolder, gone: str) -> None:
-    shutil.rmtree(folder.root / gone)
-    with pytest.raises(UsageError, match=f"Its work tree is whole: {folder.tree}"):
-        salvage(folder.root, {})
+def test_a_git_directory_that_cannot_be_had_again_is_said_with_the_tree(
+    folder: RunFolder, kept: RunFolder
+) -> None:
+    shutil.rmtree(folder.root / "trusted.git")
+    origin = kept.root.parents[4] / "tidytime"
+    origin.rename(origin.with_name("moved"))
+    try:
+        with pytest.raises(UsageError, match=f"The run's work tree is whole: {folder.tree}"):
+            salvage(folder.root, {})
+    finally:
+        origin.with_name("moved").rename(origin)
 
 
 def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFolder, tmp_path: Path) -> None:
