@@ -98,10 +98,10 @@ class LocalVerb:
         if thread is not None and not self.verb.reviews:
             arguments.instruction = f"{self.verb.name.capitalize()} #{thread.number}"
         names = {one.name for one in fields(FixOptions)} - {"instruction"}
-        given = {name: value for name, value in vars(arguments).items() if name in names}
+        own_fields = {name: value for name, value in vars(arguments).items() if name in names}
         checks = check_options(arguments) if self.verb.changes else {}
         options = FixOptions(
-            instruction=instruction_of(arguments), verb=self.verb.name, checks=checks, **given
+            instruction=instruction_of(arguments), verb=self.verb.name, checks=checks, **own_fields
         )
         if self.verb.reviews:
             return with_review_options(options, arguments)

@@ -80,10 +80,10 @@ def by_line(pattern: str) -> Form:
 
     def read(output: str) -> Iterator[Find]:
         for match in filter(None, map(expression.match, output.splitlines())):
-            found = {"column": None, "severity": ERROR, "code": "", **match.groupdict()}
-            line, column = int(found["line"] or 0), int(found["column"] or 0)
+            groups = {"column": None, "severity": ERROR, "code": "", **match.groupdict()}
+            line, column = int(groups["line"] or 0), int(groups["column"] or 0)
             yield Find(
-                found["path"], line, column, str(found["severity"]), found["code"] or "", found["message"]
+                groups["path"], line, column, str(groups["severity"]), groups["code"] or "", groups["message"]
             )
 
     return read

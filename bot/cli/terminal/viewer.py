@@ -112,10 +112,10 @@ def _first_lines(text: str) -> str:
     *lines, more = text.strip("\n").split("\n", _MOST_LINES)
     if len(lines) < _MOST_LINES:
         lines, more = [*lines, more], ""
-    shown = "\n".join(lines)
-    if len(shown) > _MOST_CHARACTERS:
-        return f"{shown[: _MOST_CHARACTERS - 1]}…"
-    return f"{shown}\n… {more.count(chr(10)) + 1} more" if more else shown
+    beginning = "\n".join(lines)
+    if len(beginning) > _MOST_CHARACTERS:
+        return f"{beginning[: _MOST_CHARACTERS - 1]}…"
+    return f"{beginning}\n… {more.count(chr(10)) + 1} more" if more else beginning
 
 
 def _shortened(record: CompactionRecord, agent: str) -> str:
