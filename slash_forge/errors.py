@@ -11,12 +11,7 @@ BODY_LIMIT = 65_536
 class ApiError(Exception):
     """Raised by an operation; only the server turns it into a response."""
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        errors: Sequence[Mapping[str, str] | str] = (),
-    ) -> None:
+    def __init__(self, status: int, message: str, errors: Sequence[Mapping[str, str] | str] = ()) -> None:
         super().__init__(message)
         self.status = status
         self.message = message

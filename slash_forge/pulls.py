@@ -214,13 +214,7 @@ def attempt_all(state: State, repository: Repository) -> None:
 
 
 def merge(
-    state: State,
-    repository: Repository,
-    issue: Issue,
-    pull: Pull,
-    user: User,
-    *,
-    method: str = "merge",
+    state: State, repository: Repository, issue: Issue, pull: Pull, user: User, *, method: str = "merge"
 ) -> str:
     """Merge into the base branch. Returns the merge commit. Raises `ValueError` for a conflict."""
     git, base = repository.git, repository.git.branch(pull.base_ref)

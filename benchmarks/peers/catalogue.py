@@ -105,12 +105,7 @@ def _opencode(place: Place) -> Started:
 
 def _pi(place: Place) -> Started:
     model = {"id": MODEL, "contextWindow": 200000, "maxTokens": 8000}
-    provider = {
-        "baseUrl": f"{place.url}/v1",
-        "api": "openai-completions",
-        "apiKey": KEY,
-        "models": [model],
-    }
+    provider = {"baseUrl": f"{place.url}/v1", "api": "openai-completions", "apiKey": KEY, "models": [model]}
     place.write(".pi/agent/models.json", {"providers": {"bench": provider}})
     program = str(place.installed / "node_modules" / ".bin" / "pi")
     return Started([program, "-p", "--provider", "bench", "--model", MODEL, TASK], {"PI_OFFLINE": "1"})

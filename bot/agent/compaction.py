@@ -198,10 +198,7 @@ def split_index(messages: Sequence[Message], keep: int) -> int:
 
 def compose_summary(summary: str, state: CompactionInput, transcript: str) -> str:
     """Return the message that replaces the removed ones."""
-    facts = [
-        f"Files read: {_names(state.files.read)}",
-        f"Files changed: {_names(state.files.changed)}",
-    ]
+    facts = [f"Files read: {_names(state.files.read)}", f"Files changed: {_names(state.files.changed)}"]
     if transcript:
         facts.append(f"The whole transcript so far, to be searched or viewed: {transcript}")
     verbatim = "\n\n".join(state.verbatim)

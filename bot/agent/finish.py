@@ -59,8 +59,7 @@ def limit_stop(limits: RunLimits, used: SessionUsage, seconds: float) -> Stop | 
         )
     if limits.cost_usd is not None and cost >= limits.cost_usd:
         return Stop(
-            StopReason.BUDGET,
-            f"The budget of {money(limits.cost_usd)} is spent: the run cost {money(cost)}.",
+            StopReason.BUDGET, f"The budget of {money(limits.cost_usd)} is spent: the run cost {money(cost)}."
         )
     if limits.minutes is not None and seconds >= limits.minutes * 60:
         return Stop(StopReason.TIME, _time_sentence(limits))

@@ -174,11 +174,7 @@ def _sane(text: str) -> int:
 
 _DIGITS = 18
 _MOST = 10.0**_DIGITS
-_NUMBERS: Mapping[str, Any] = {
-    "parse_float": _finite,
-    "parse_int": _sane,
-    "parse_constant": lambda _: 0.0,
-}
+_NUMBERS: Mapping[str, Any] = {"parse_float": _finite, "parse_int": _sane, "parse_constant": lambda _: 0.0}
 """Implausible numbers become 0, since a page adds them up."""
 
 

@@ -30,10 +30,7 @@ def with_timeout(cancel: CancelToken, seconds: float) -> CancelToken:
 
 
 def receive(
-    provider: Provider,
-    request: ModelRequest,
-    cancel: CancelToken,
-    retrying: OnRetry = unreported,
+    provider: Provider, request: ModelRequest, cancel: CancelToken, retrying: OnRetry = unreported
 ) -> Complete | Failed:
     """Return the response to `request`. Every error of the provider becomes a `Failed`. `retrying` is called before
     the wait for another attempt."""

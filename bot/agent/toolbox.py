@@ -68,12 +68,7 @@ class CallExecution(NamedTuple):
 class Toolbox:
     """The tools of one session, fixed at its start. Names and order are those of `specs`."""
 
-    def __init__(
-        self,
-        specs: Sequence[ToolSpec],
-        handlers: Mapping[str, Handler],
-        permit: Permit,
-    ) -> None:
+    def __init__(self, specs: Sequence[ToolSpec], handlers: Mapping[str, Handler], permit: Permit) -> None:
         missing = [spec.name for spec in specs if spec.name not in handlers]
         if missing:
             raise ValueError(f"no handler for {', '.join(missing)}")

@@ -13,14 +13,7 @@ from bot.cli.options import add_flag, confirm
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
-from bot.session.run_folder import (
-    RunFolder,
-    check_private,
-    is_busy,
-    parent_folder,
-    remove_run,
-    size_of,
-)
+from bot.session.run_folder import RunFolder, check_private, is_busy, parent_folder, remove_run, size_of
 
 EXAMPLE = "slash-agent clean --dry-run"
 

@@ -95,11 +95,7 @@ def _root(file: Path) -> Path:
 
 
 def _report(file: Path, problems: Sequence[Problem]) -> dict[str, Any]:
-    return {
-        "file": str(file),
-        "valid": not problems,
-        "problems": [asdict(one) for one in problems],
-    }
+    return {"file": str(file), "valid": not problems, "problems": [asdict(one) for one in problems]}
 
 
 def _explain(arguments: argparse.Namespace) -> ExitCode:

@@ -17,14 +17,7 @@ from bot.ecosystems.test_results import (
     tests_of,
 )
 
-_MARKS = {
-    "✓": PASSED,
-    "✔": PASSED,
-    "√": PASSED,
-    "✖": FAILED,
-    "﹣": SKIPPED,
-    "-": SKIPPED,
-}
+_MARKS = {"✓": PASSED, "✔": PASSED, "√": PASSED, "✖": FAILED, "﹣": SKIPPED, "-": SKIPPED}
 _FIGURE = re.compile(r"(\d+) ([a-z]+)")
 _WORDS = {
     "passed": PASSED,
@@ -140,9 +133,4 @@ def _totals(ends: Iterable[str]) -> dict[str, int]:
     return totals
 
 
-RUNNERS = (
-    Runner(jest),
-    Runner(vitest),
-    Runner(mocha),
-    Runner(node),
-)
+RUNNERS = (Runner(jest), Runner(vitest), Runner(mocha), Runner(node))

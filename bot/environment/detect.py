@@ -13,15 +13,7 @@ from bot.ecosystems.command_purpose import Use, use_of_name
 from bot.ecosystems.record import Setup
 from bot.ecosystems.registry import ecosystem_of, ecosystems, use_of
 from bot.ecosystems.services import Service
-from bot.environment.detection import (
-    CIStep,
-    DetectedCheck,
-    Detection,
-    Omission,
-    Read,
-    is_writable,
-    source_of,
-)
+from bot.environment.detection import CIStep, DetectedCheck, Detection, Omission, Read, is_writable, source_of
 from bot.environment.scripts import Statement, statements
 from bot.environment.workflows import Workflows, read_workflows
 from bot.parsing.parser import Parser

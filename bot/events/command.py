@@ -152,9 +152,7 @@ def shown_command(command: Command, source: str, shown: str) -> Command | None:
         return None
     same = _WORDS.findall(visible.instruction) == _WORDS.findall(written.instruction)
     return replace(
-        command,
-        instruction=command.instruction if same else visible.instruction,
-        quoted=visible.quoted,
+        command, instruction=command.instruction if same else visible.instruction, quoted=visible.quoted
     )
 
 

@@ -172,11 +172,7 @@ class _ContextReader:
         omitted = max(0, len(check.annotations) - MAX_ANNOTATIONS)
         cleaner.leave_out("annotation", f"over {MAX_ANNOTATIONS} a check", omitted)
         annotations = (
-            replace(
-                one,
-                path=_clean_path(one.path, cleaner),
-                message=cleaner.text(one.message, MAX_LINE),
-            )
+            replace(one, path=_clean_path(one.path, cleaner), message=cleaner.text(one.message, MAX_LINE))
             for one in check.annotations[:MAX_ANNOTATIONS]
         )
         # The reason of a failure is at the end of a log.

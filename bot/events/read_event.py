@@ -32,11 +32,7 @@ from bot.verbs.record import Earlier
 from bot.verbs.registry import taking
 
 _SCHEDULE = "schedule"
-_TEXTS = {
-    ISSUE_COMMENT: TextKind.COMMENT,
-    REVIEW_COMMENT: TextKind.REVIEW_COMMENT,
-    REVIEW: TextKind.REVIEW,
-}
+_TEXTS = {ISSUE_COMMENT: TextKind.COMMENT, REVIEW_COMMENT: TextKind.REVIEW_COMMENT, REVIEW: TextKind.REVIEW}
 _OF_PULLS = ("pull_request", "pull_request_target")
 _INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
 _REVIEWABLE = ("opened", "reopened", "ready_for_review", "synchronize")

@@ -22,13 +22,7 @@ from bot.events.admission import (
     place_problem,
 )
 from bot.events.command import Command, shown_command
-from bot.events.event_request import (
-    Cause,
-    EventRequest,
-    NoRequestError,
-    RefusedError,
-    UsageRefusedError,
-)
+from bot.events.event_request import Cause, EventRequest, NoRequestError, RefusedError, UsageRefusedError
 from bot.events.pull import read_target_pull
 from bot.events.pull_context import with_pull_context
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, ThreadHtml, bare_thread, build_thread

@@ -75,10 +75,7 @@ def compare(
 ) -> TestsAsTheyWere:
     """Return the result of `run`, the base's tests on the changed source."""
     result = TestsAsTheyWere(
-        run.run,
-        run.counts,
-        mixed=suite.mixed[:_MOST_FILES],
-        inside=suite.inside[:_MOST_FILES],
+        run.run, run.counts, mixed=suite.mixed[:_MOST_FILES], inside=suite.inside[:_MOST_FILES]
     )
     if note := _no_result(before, run):
         return replace(result, note=note)

@@ -27,10 +27,7 @@ _PATHS_NAMED = 5
 # A phrase for several files, and the beginnings of the gate's notes on one of them, the most severe first.
 _KINDS = (
     (f"that {CAN_CHANGE_TESTS}", (CAN_CHANGE_TESTS,)),
-    (
-        "with what is not seen, or looks like a credential",
-        ("adds characters", "adds what looks like"),
-    ),
+    ("with what is not seen, or looks like a credential", ("adds characters", "adds what looks like")),
     ("whose tests prove less", ("removes ", "skips ", "has ", "could not be read", "deletes a test")),
     ("that run by themselves or set up tools", ("symbolic link", "CI", "configuration")),
     ("that set up or silence checkers", ("sets up", "adds a suppression", " suppressions")),

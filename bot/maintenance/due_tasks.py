@@ -113,13 +113,7 @@ def room_of(policy: MaintenancePolicy, runs_a_day: int, started_today: int, stat
 
 
 def decide(
-    task: Task,
-    state: TaskState,
-    start: Start,
-    room: Room,
-    *,
-    now: datetime,
-    due: datetime | None = None,
+    task: Task, state: TaskState, start: Start, room: Room, *, now: datetime, due: datetime | None = None
 ) -> Decision:
     """Decide whether a task runs now: the one decision of the plan, of a workflow that names a task, and of a start by
     hand. `due` is when its schedule last fell, if it was after the last look."""

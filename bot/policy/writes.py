@@ -10,13 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.contracts.request import Tier
-from bot.contracts.writes import (
-    FIELDS,
-    Write,
-    WriteCaps,
-    cap_name,
-    write_problem,
-)
+from bot.contracts.writes import FIELDS, Write, WriteCaps, cap_name, write_problem
 from bot.verbs import registry
 
 WRITING_TIERS = frozenset({Tier.MAINTAINER, Tier.SCHEDULE})

@@ -12,16 +12,7 @@ from typing import Any
 import anthropic.resources.messages  # noqa: F401 - else the first request waits for it
 from anthropic import Anthropic, AnthropicBedrock, AnthropicVertex
 
-from bot.contracts.messages import (
-    Image,
-    Message,
-    Part,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Usage,
-)
+from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import Complete, ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader
@@ -132,11 +123,7 @@ class AnthropicMessages(Wire):
         return [block for part in parts if (block := self._block(part)) is not None]
 
     def _tool(self, spec: ToolSpec) -> dict[str, Any]:
-        tool = {
-            "name": spec.name,
-            "description": spec.description,
-            "input_schema": dict(spec.parameters),
-        }
+        tool = {"name": spec.name, "description": spec.description, "input_schema": dict(spec.parameters)}
         return {**tool, "eager_input_streaming": True} if self.info.streams_tools else tool
 
     def _block(self, part: Part) -> dict[str, Any] | None:

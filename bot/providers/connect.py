@@ -13,13 +13,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, Provider
 from bot.providers.endpoint import Endpoint
 from bot.providers.lifecycle import CLOSED_PROVIDERS, refuse_ended
-from bot.providers.models import (
-    CHAT_EFFORTS,
-    DEFAULTS,
-    full_name_of,
-    listed_name,
-    model_info,
-)
+from bot.providers.models import CHAT_EFFORTS, DEFAULTS, full_name_of, listed_name, model_info
 from bot.providers.presets import VENDORS, Format, Vendor, endpoint_of
 from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
 

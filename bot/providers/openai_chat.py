@@ -10,16 +10,7 @@ from typing import Any
 
 import openai.resources.chat.completions  # noqa: F401 - else the first request waits for it
 
-from bot.contracts.messages import (
-    Image,
-    Message,
-    Part,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Usage,
-)
+from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import Complete, ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader

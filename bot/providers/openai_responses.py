@@ -15,16 +15,7 @@ from typing import Any, Literal
 
 import openai.resources.responses  # noqa: F401 - else the first request waits for it
 
-from bot.contracts.messages import (
-    Image,
-    Message,
-    Part,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Usage,
-)
+from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import Complete, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Block, Reader

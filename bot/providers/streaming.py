@@ -27,13 +27,7 @@ from bot.contracts.model import (
 )
 from bot.providers.assembly import TOO_LONG, Reader
 from bot.providers.endpoint import Endpoint
-from bot.providers.failures import (
-    AnswerTooLong,
-    AttemptError,
-    StreamError,
-    failure_of,
-    reported_error,
-)
+from bot.providers.failures import AnswerTooLong, AttemptError, StreamError, failure_of, reported_error
 from bot.providers.models import apply_override
 from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, RetryPolicy, next_wait
 
@@ -94,11 +88,7 @@ class StreamingProvider:
             forget()
 
     def _attempts(
-        self,
-        request: ModelRequest,
-        params: Params,
-        cancel: CancelToken,
-        retrying: OnRetry,
+        self, request: ModelRequest, params: Params, cancel: CancelToken, retrying: OnRetry
     ) -> Complete | Failed:
         attempt, interrupted = 1, 0
         deadline = self._clock() + max(self._policy.deadline, self._wire.info.timeout)

@@ -18,14 +18,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.request import ThreadState
 from bot.contracts.threads import Account, CommentData, IssueData
-from bot.contracts.writes import (
-    MAX_BODY,
-    MAX_TITLE,
-    Write,
-    Writes,
-    describe_write,
-    texts_of,
-)
+from bot.contracts.writes import MAX_BODY, MAX_TITLE, Write, Writes, describe_write, texts_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.github.client import GitHub

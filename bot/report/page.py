@@ -28,13 +28,7 @@ from bot.publish.bundle.write import PATCH, PATCH_LIMIT
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
 from bot.report.diffs import diff_of
-from bot.report.first_screen import (
-    FirstScreen,
-    Handover,
-    build_first_screen,
-    handover_of,
-    suggestion_diff,
-)
+from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of, suggestion_diff
 from bot.report.text import make_visible, safe_link
 from bot.report.timeline import Timeline
 

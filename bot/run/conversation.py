@@ -132,11 +132,7 @@ _NO_LAST_RUN = "The record of the last run is not available: the thread and the 
 
 
 def opening(
-    run: Run,
-    parts: Parts,
-    conversation: ConversationContext,
-    results: ResultTools,
-    last: LastRun | None,
+    run: Run, parts: Parts, conversation: ConversationContext, results: ResultTools, last: LastRun | None
 ) -> tuple[str, tuple[Image, ...]]:
     """Return the first message and its pictures. The journal gets a line on each attachment."""
     attached = Attachments(run.for_model)

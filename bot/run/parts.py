@@ -172,10 +172,7 @@ def _possible_setup(run: Run, setup: Sequence[SetupStep]) -> tuple[tuple[SetupSt
 def _tools(run: Run) -> Toolchains:
     """What the user's shell leads to, before the first command, with notes on what is missing."""
     tools = toolchains.find(
-        run.environment,
-        run.checkout.tree,
-        _package_folders(run),
-        severs=run.confinement.severs,
+        run.environment, run.checkout.tree, _package_folders(run), severs=run.confinement.severs
     )
     pins = GitTrees(run.checkout).texts(sorted(toolchains.pin_files()))
     return tools._replace(
@@ -257,14 +254,7 @@ def _gatekeeper(run: Run, skills: RunSkills) -> Gatekeeper:
         run.detector.masked,
         earlier_approvals(run.resume, run.folder.root.parent) if run.tier is Tier.LOCAL else None,
     )
-    return Gatekeeper(
-        run.policy,
-        run.tier,
-        run.root,
-        run.journal.write,
-        run.profile,
-        approvals=approvals,
-    )
+    return Gatekeeper(run.policy, run.tier, run.root, run.journal.write, run.profile, approvals=approvals)
 
 
 def _review(run: Run, workspace: AgentWorkspace) -> Reviewing | None:

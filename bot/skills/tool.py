@@ -82,12 +82,7 @@ class SkillTool:
             words = f"The skill {name} is loaded already; its instructions are above and hold."
         return ToolOutcome(
             words,
-            metadata={
-                "skill": name,
-                "origin": skill.origin,
-                "path": skill.path,
-                "characters": len(text),
-            },
+            metadata={"skill": name, "origin": skill.origin, "path": skill.path, "characters": len(text)},
         )
 
     def after_results(self) -> list[str]:

@@ -37,13 +37,7 @@ class Diff(NamedTuple):
 
 
 def compare(
-    old: str,
-    new: str,
-    path: str,
-    *,
-    created: bool = False,
-    deleted: bool = False,
-    source: str = "",
+    old: str, new: str, path: str, *, created: bool = False, deleted: bool = False, source: str = ""
 ) -> Diff:
     """The difference between two versions of the file `path`, which was moved there from `source` if that is given."""
     old_lines, new_lines = _lines(old), _lines(new)

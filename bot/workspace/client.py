@@ -68,12 +68,7 @@ class Workspace:
     dead."""
 
     def __init__(
-        self,
-        host: start.Host,
-        facts: Facts,
-        start_message: Mapping[str, Any],
-        ask: Ask,
-        proxy: Proxy | None,
+        self, host: start.Host, facts: Facts, start_message: Mapping[str, Any], ask: Ask, proxy: Proxy | None
     ) -> None:
         """Use `Workspace.start`."""
         self.dependencies = NO_DEPENDENCIES

@@ -28,7 +28,4 @@ def rate_limit(call: Call) -> Reply:
     return Reply(200, rate_limits(call.caller, call.state.epoch()))
 
 
-ROUTES: tuple[Route, ...] = (
-    ("GET", "/user", get_authenticated),
-    ("GET", "/rate_limit", rate_limit),
-)
+ROUTES: tuple[Route, ...] = (("GET", "/user", get_authenticated), ("GET", "/rate_limit", rate_limit))

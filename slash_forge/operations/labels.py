@@ -74,7 +74,4 @@ DEFAULT_LABELS = (
 
 _ON_ISSUE = "/repos/{owner}/{repo}/issues/{issue_number}/labels"
 
-ROUTES: tuple[Route, ...] = (
-    ("POST", _ON_ISSUE, add),
-    ("DELETE", f"{_ON_ISSUE}/{{name}}", remove),
-)
+ROUTES: tuple[Route, ...] = (("POST", _ON_ISSUE, add), ("DELETE", f"{_ON_ISSUE}/{{name}}", remove))

@@ -152,11 +152,7 @@ def comment(site: Site, repo: Repository, item: Issue, pull: Pull, one: ReviewCo
         "html_url": html,
         "pull_request_url": pull_url,
         "author_association": association(repo, one.author),
-        "_links": {
-            "self": {"href": url},
-            "html": {"href": html},
-            "pull_request": {"href": pull_url},
-        },
+        "_links": {"self": {"href": url}, "html": {"href": html}, "pull_request": {"href": pull_url}},
         "reactions": reaction_rollup(url, one.reactions),
         "start_line": now.start_line if now else None,
         "original_start_line": then.start_line if then else None,

@@ -110,11 +110,7 @@ def permissions(role: Role) -> Json:
 
 
 def collaborator(site: Site, user: User, role: Role) -> Json:
-    return {
-        **simple_user(site, user),
-        "permissions": permissions(role),
-        "role_name": role.name.lower(),
-    }
+    return {**simple_user(site, user), "permissions": permissions(role), "role_name": role.name.lower()}
 
 
 def collaborator_permission(site: Site, user: User, role: Role) -> Json:

@@ -145,8 +145,7 @@ def test_what_was_installed_is_there_in_workspace_home_and_tool_cache(prepared: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("variables", "reason"),
-    [({"ImageVersion": "20261115.1"}, "image"), ({"PATH": "{own}:{path}"}, "ruby")],
+    ("variables", "reason"), [({"ImageVersion": "20261115.1"}, "image"), ({"PATH": "{own}:{path}"}, "ruby")]
 )
 def test_another_image_or_interpreter_has_no_use_for_it(
     prepared: Prepared, variables: dict[str, str], reason: str

@@ -63,10 +63,7 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
             {"ANTHROPIC_API_KEY": KEY, "APP_PRIVATE_KEY": app.key},
             {"ANTHROPIC_BASE_URL": server.url},
             warm_venv(),
-            {
-                "SLASH_AGENT_REPOSITORIES": f"{SHUT}, {NOTES}, {stage.repo}",
-                "SLASH_AGENT_APP_ID": str(app.id),
-            },
+            {"SLASH_AGENT_REPOSITORIES": f"{SHUT}, {NOTES}, {stage.repo}", "SLASH_AGENT_APP_ID": str(app.id)},
         ).run("maintenance.yml", event, "schedule")
     assert set(result.jobs.values()) == {"success"}, result.log
     assert f"{SHUT}: The app {app.id} is not installed on {SHUT}" in result.log

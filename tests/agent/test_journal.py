@@ -16,13 +16,7 @@ from bot.agent.journal import Journal, JournalError
 from bot.agent.journal_file import parse_journal, read_journal
 from bot.contracts import journal as lines
 from bot.contracts.errors import UsageError
-from bot.contracts.messages import (
-    PARTS,
-    Part,
-    Text,
-    Thinking,
-    ToolCall,
-)
+from bot.contracts.messages import PARTS, Part, Text, Thinking, ToolCall
 from tests.support.sessions import header
 
 # Any text but lone surrogates, which are no text in JSON.

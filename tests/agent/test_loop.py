@@ -14,13 +14,7 @@ from bot.agent.conversation_context import Hooks, TurnInfo
 from bot.agent.finish import Stop
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
-from bot.contracts.journal import (
-    Response,
-    ResponseFailed,
-    Result,
-    SessionEnded,
-    UserText,
-)
+from bot.contracts.journal import Response, ResponseFailed, Result, SessionEnded, UserText
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason

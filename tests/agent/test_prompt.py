@@ -83,12 +83,7 @@ def test_two_sessions_have_two_markers() -> None:
 
 def test_the_tools_of_a_fix_take_at_most_five_kilobytes() -> None:
     """They are in every request, as is the system text: together with a first message, nine at most."""
-    own = (
-        TODO,
-        TASK_SPEC,
-        skill_spec(choose_skills([bundled()]).skills),
-        DESCRIBE_CHANGE,
-    )
+    own = (TODO, TASK_SPEC, skill_spec(choose_skills([bundled()]).skills), DESCRIBE_CHANGE)
     tools = [
         {
             "type": "function",

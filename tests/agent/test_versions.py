@@ -43,10 +43,7 @@ def edit(turn: int, *files: dict[str, Any], tool: str = "edit") -> Result:
 
 
 def bash(turn: int, *files: FileVersion) -> tuple[Record, ...]:
-    return (
-        Response(turn, (ToolCall("b", "bash", "{}"),), "tool_use", ""),
-        FilesChanged(turn, files, "b"),
-    )
+    return (Response(turn, (ToolCall("b", "bash", "{}"),), "tool_use", ""), FilesChanged(turn, files, "b"))
 
 
 BASE = {"a.txt": b"one\ntwo\n"}

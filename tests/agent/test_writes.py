@@ -16,10 +16,7 @@ from bot.contracts.pulls import Comment
 from bot.contracts.request import ThreadState, Triage, TriageThread
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import TOOL_SPECS
-from bot.contracts.writes import (
-    Write,
-    Writes,
-)
+from bot.contracts.writes import Write, Writes
 
 GOLDEN = Path(__file__).parent / "golden" / "triage_system.md"
 

@@ -113,15 +113,9 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a wrong sum": (lambda: plain()[:40] + b"\xff" + plain()[41:], "broken"),
     "only a head": (lambda: b"\x89PNG\r\n\x1a\n", "broken"),
     "a GIF that is none": (lambda: b"GIF89a" + bytes(40), "broken"),
-    "a WebP that is none": (
-        lambda: b"RIFF" + struct.pack("<I", 40) + b"WEBPVP8 " + bytes(40),
-        "broken",
-    ),
+    "a WebP that is none": (lambda: b"RIFF" + struct.pack("<I", 40) + b"WEBPVP8 " + bytes(40), "broken"),
     "a JPEG that is none": (lambda: b"\xff\xd8\xff" + bytes(40), "broken"),
-    "a drawing with scripts": (
-        lambda: b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>",
-        "no PNG",
-    ),
+    "a drawing with scripts": (lambda: b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", "no PNG"),
     "a page": (lambda: b"<!doctype html><title>Sign in</title>", "no PNG"),
     "PostScript": (lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n(x) run", "no PNG"),
     "TIFF": (lambda: encoded(Image.new("RGB", (4, 4)), "TIFF"), "no PNG"),

@@ -79,14 +79,8 @@ ANSWERS: dict[str, Any] = {
     "no nodes": {"problem": None},
     "an entry that is too short": {"problem": None, "nodes": [["scalar"]]},
     "a circle": {"problem": None, "nodes": [["sequence", "seq", 1, 1, "", [0]]]},
-    "a child that comes later": {
-        "problem": None,
-        "nodes": [["sequence", "seq", 1, 1, "", [1]], SCALAR],
-    },
-    "a child before the first": {
-        "problem": None,
-        "nodes": [SCALAR, ["sequence", "seq", 1, 1, "", [-1]]],
-    },
+    "a child that comes later": {"problem": None, "nodes": [["sequence", "seq", 1, 1, "", [1]], SCALAR]},
+    "a child before the first": {"problem": None, "nodes": [SCALAR, ["sequence", "seq", 1, 1, "", [-1]]]},
     "half a pair": {"problem": None, "nodes": [SCALAR, ["mapping", "map", 1, 1, "", [0]]]},
     "a kind of its own": {"problem": None, "nodes": [["scalars", "str", 1, 1, "", []]]},
     "nodes that multiply": {

@@ -156,11 +156,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory, processes: Seen) -> Itera
 def carried() -> dict[str, str]:
     """One secret in a few of the forms that a log's masking does not know."""
     raw = f"CI=1\nACTIONS_RUNTIME_TOKEN={CARRIED}\nHOME=/root\n".encode()
-    return {
-        "twice": base64.b64encode(base64.b64encode(raw)).decode(),
-        "hex": raw.hex(),
-        "cut": CARRIED[4:],
-    }
+    return {"twice": base64.b64encode(base64.b64encode(raw)).decode(), "hex": raw.hex(), "cut": CARRIED[4:]}
 
 
 def _with(words: dict[str, str], command: str) -> str:

@@ -46,11 +46,7 @@ UNFIT = {
         "s",
         "a socket or a device",
     ),
-    "A-49 a file without end": (
-        "truncate -s 64M huge; touch -d 2099-01-01 huge",
-        "huge",
-        "over the limit",
-    ),
+    "A-49 a file without end": ("truncate -s 64M huge; touch -d 2099-01-01 huge", "huge", "over the limit"),
     "A-49 a folder too deep": (
         "p=d; for i in $(seq 150); do p=$p/d; done; mkdir -p $p; echo x > $p/f",
         "d/d",

@@ -59,8 +59,7 @@ ROWS = {
 @pytest.mark.slow
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(one, marks=[pytest.mark.chromium] if one == "report" else []) for one in ROWS],
+    "name", [pytest.param(one, marks=[pytest.mark.chromium] if one == "report" else []) for one in ROWS]
 )
 def test_every_figure_can_be_measured(bench: Bench, name: str) -> None:
     found = list(FIGURES[name](bench))

@@ -6,14 +6,7 @@ from pathlib import Path
 import pytest
 
 import bot.maintenance
-from benchmarks.scale import (
-    LIST_CALLS,
-    LOOK_CALLS,
-    SIZES,
-    TASKS,
-    TOKEN_CALLS,
-    tables,
-)
+from benchmarks.scale import LIST_CALLS, LOOK_CALLS, SIZES, TASKS, TOKEN_CALLS, tables
 from bot.maintenance.task_file import read_task
 from slash_forge import Forge
 from slash_forge.forge import ACTIONS_BOT

@@ -21,15 +21,7 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.review import Finding, Review, Severity
 from tests.cli.terminal.test_viewer import HOSTILE, Screen
-from tests.support.outcomes import (
-    EVIDENCE,
-    FAILED,
-    OUTCOME,
-    PASSED,
-    REQUEST,
-    make_outcome,
-    result_lines,
-)
+from tests.support.outcomes import EVIDENCE, FAILED, OUTCOME, PASSED, REQUEST, make_outcome, result_lines
 from tests.support.terminals import rendered
 
 CHANGED = "1 did not run, 1 flaky, 2 fixed, 1 appeared"

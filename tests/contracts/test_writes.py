@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.contracts.writes import (
-    MAX_BODY,
-    MAX_WRITES,
-    Write,
-    Writes,
-    cap_name,
-    text_problem,
-    write_problem,
-)
+from bot.contracts.writes import MAX_BODY, MAX_WRITES, Write, Writes, cap_name, text_problem, write_problem
 
 HARMLESS = (
     "Is this still so with 2.0?\n\n- see `src/main.py:3`\n- or /usr/share/doc, and 1/2 of it",

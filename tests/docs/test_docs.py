@@ -171,10 +171,7 @@ def _mend_each_time(asked: ScriptRequest) -> Step:
 def _die_half_way(repo: Path, environment: dict[str, str], model: ModelServer) -> None:
     """A run that is killed while its command runs."""
     process = subprocess.Popen(
-        command("fix", "--repo", ".", "sleep here"),
-        cwd=repo,
-        env=environment,
-        stderr=subprocess.DEVNULL,
+        command("fix", "--repo", ".", "sleep here"), cwd=repo, env=environment, stderr=subprocess.DEVNULL
     )
     while sum(b"sleep here" in request.body for request in model.requests) < 2:
         assert process.poll() is None

@@ -47,18 +47,13 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
         ({"go.mod": ""}, ["go test ./..."]),
         ({"Cargo.toml": ""}, ["cargo test"]),
         ({"pom.xml": "<project/>"}, ["mvn -B test"]),
-        (
-            {"CMakeLists.txt": "enable_testing()\n"},
-            [f"cmake -S . -B build && {BUILD_AND_TEST}"],
-        ),
+        ({"CMakeLists.txt": "enable_testing()\n"}, [f"cmake -S . -B build && {BUILD_AND_TEST}"]),
         (
             {
                 "CMakeLists.txt": 'enable_testing()\noption(DEV "Tests" OFF)\noption(DOCS "Docs" ON)\noption(X "x")\n',
                 "build/CMakeCache.txt": "DEV:BOOL=ON\nCMAKE_GENERATOR:INTERNAL=Ninja\nDOCS:BOOL=ON\nX:BOOL=$(id)\n",
             },
-            [
-                f"cmake -S . -B build -G Ninja -DDEV=ON && {BUILD_AND_TEST}",
-            ],
+            [f"cmake -S . -B build -G Ninja -DDEV=ON && {BUILD_AND_TEST}"],
         ),
         ({"Makefile": "all:\n\ntest: all\n\t./t\n"}, ["make test"]),
         ({"Makefile": "all:\n\techo test:\n"}, []),

@@ -58,11 +58,7 @@ def asked(name: str, payload: object, inputs: WorkflowInputs = NO_INPUTS) -> Eve
 
 
 def build_request(
-    event: Event,
-    reader: GitHub,
-    load_policy: Callable[[], Policy],
-    *,
-    inputs: WorkflowInputs = NO_INPUTS,
+    event: Event, reader: GitHub, load_policy: Callable[[], Policy], *, inputs: WorkflowInputs = NO_INPUTS
 ) -> Request | Refusal | NoRequest:
     parsed = parse_event_request(event, inputs)
     if isinstance(parsed, NoRequest):

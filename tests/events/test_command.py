@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.events.command import (
-    OPTIONS,
-    Command,
-    near_miss_command,
-    parse_command,
-    with_options,
-)
+from bot.events.command import OPTIONS, Command, near_miss_command, parse_command, with_options
 from bot.verbs.registry import NAMES, VERBS
 
 MISSED = {

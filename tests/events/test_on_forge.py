@@ -147,9 +147,7 @@ def test_every_text_of_a_pull_request_is_what_github_shows_for_no_call_more(
     ]
 
 
-def test_the_texts_of_an_issue_are_what_github_shows_for_one_call_more(
-    forge: Forge,
-) -> None:
+def test_the_texts_of_an_issue_are_what_github_shows_for_one_call_more(forge: Forge) -> None:
     """The list of comments holds that of the command, and no list holds the issue."""
     number = forge.create_issue(REPO, "eve", "It breaks", "Badly. <!-- evil -->\n\n[//]: # (evil)")
     forge.comment(REPO, number, "eve", "See ![evil](x.png)", at="2026-01-01T00:00:00Z")

@@ -12,14 +12,7 @@ from bot.contracts.threads import Permission, PushData
 from bot.verbs.registry import NAMES
 from tests.events.requests import Event, NoRequest, Refusal, build_request, expect
 from tests.support.policies import admitting
-from tests.support.threads import (
-    HEAD,
-    Threads,
-    on_pull,
-    pull_request,
-    review_comment_payload,
-    review_payload,
-)
+from tests.support.threads import HEAD, Threads, on_pull, pull_request, review_comment_payload, review_payload
 
 EARLIER, AT, LATER = "2026-03-01T11:00:00Z", "2026-03-01T12:00:00Z", "2026-03-01T12:00:30Z"
 ZERO, OLD, NEW = "0" * 40, "c" * 40, "d" * 40

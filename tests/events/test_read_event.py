@@ -152,10 +152,7 @@ WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
     "a comment under a pull request": ("issue_comment", on_pull("/agent explain it")),
     "a review": ("pull_request_review", review_payload("/agent explain it")),
     "a review comment": ("pull_request_review_comment", review_comment_payload("/agent explain it")),
-    "a new issue": (
-        "issues",
-        issue_payload(issue__body="/agent explain it", issue__user=dict(OCTOCAT)),
-    ),
+    "a new issue": ("issues", issue_payload(issue__body="/agent explain it", issue__user=dict(OCTOCAT))),
 }
 
 

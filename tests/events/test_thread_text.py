@@ -76,9 +76,7 @@ def test_a_long_comment_loses_its_middle_and_says_so() -> None:
 
 def test_hidden_text_is_taken_out_everywhere_and_said() -> None:
     thread = _thread(
-        [comment(1, "c<!-- x -->")],
-        issue__title="t" + chr(0x200B),
-        issue__body="b<!-- y -->" + chr(0x202E),
+        [comment(1, "c<!-- x -->")], issue__title="t" + chr(0x200B), issue__body="b<!-- y -->" + chr(0x202E)
     )
     assert (thread.title, thread.body, thread.comments[0].body) == ("t", "b", "c")
     assert thread.left_out == (

@@ -85,11 +85,7 @@ def test_tests_that_do_not_run_any_more_while_new_ones_fail_make_a_red_check_wor
 
 @pytest.mark.parametrize(
     "same",
-    [
-        displaced(vanished=GONE),
-        displaced(new_failing=NEW),
-        displaced(2, vanished=GONE, new_failing=NEW),
-    ],
+    [displaced(vanished=GONE), displaced(new_failing=NEW), displaced(2, vanished=GONE, new_failing=NEW)],
     ids=["only taken away", "only new", "as many pass as before"],
 )
 def test_a_red_check_with_other_tests_is_not_worse_for_that(same: CheckResult) -> None:

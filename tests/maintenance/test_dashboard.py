@@ -6,12 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.maintenance.dashboard import (
-    LastResult,
-    RepositoryPlan,
-    render_dashboard,
-    ticked_tasks,
-)
+from bot.maintenance.dashboard import LastResult, RepositoryPlan, render_dashboard, ticked_tasks
 from bot.maintenance.due_tasks import TaskPull, TaskState, decide_all, room_of
 from bot.maintenance.schedule import schedule_words
 from bot.maintenance.task import Task

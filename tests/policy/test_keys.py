@@ -11,13 +11,7 @@ from bot.contracts.request import Tier
 from bot.policy.load import load_policy
 from bot.policy.model_settings import ModelSettings
 from bot.policy.problems import PolicyError
-from bot.policy.run_settings import (
-    AgentPolicy,
-    CheckSpec,
-    DiagnosticsPolicy,
-    SandboxLimits,
-    ServerPolicy,
-)
+from bot.policy.run_settings import AgentPolicy, CheckSpec, DiagnosticsPolicy, SandboxLimits, ServerPolicy
 from bot.policy.values import OptionsPolicy
 from bot.session.workspaces.start import in_bytes
 from bot.toolhost.resource_limits import ResourceLimits
@@ -51,11 +45,7 @@ READ = [
     ("attachments: {tiers: [contributor, bot]}", "attachments.tiers", {Tier.CONTRIBUTOR, Tier.BOT}),
     ("attachments: {tiers: []}", "attachments.tiers", frozenset()),
     ("", "agent", AgentPolicy(INSTRUCTIONS)),
-    (
-        "agent: {instructions: [RULES.md]}",
-        "agent",
-        AgentPolicy(("RULES.md",)),
-    ),
+    ("agent: {instructions: [RULES.md]}", "agent", AgentPolicy(("RULES.md",))),
     ("agent: {instructions: []}", "agent.instructions", ()),
     ("diagnostics: {}", "diagnostics", DiagnosticsPolicy(False, 2.0, {}, None)),
     (

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bot.contracts.writes import (
-    Write,
-    WriteCaps,
-)
+from bot.contracts.writes import Write, WriteCaps
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
-from bot.policy.writes import (
-    Allowance,
-    is_ours,
-    refusal,
-)
+from bot.policy.writes import Allowance, is_ours, refusal
 
 ALLOWED = Allowance(
     WriteCaps(comment=2, label=2, close=1, reply=1),
@@ -43,10 +36,7 @@ def test_what_is_allowed(write: Write) -> None:
     [
         (Write("comment", 9, "a"), "#9 is not among the threads of this run: #7, #8."),
         (Write("comment", 7, "/agent fix"), "bots take for a command"),
-        (
-            Write("add_label", 7, label="pinned"),
-            "that may be set or taken off here: `Stale`, `triage`.",
-        ),
+        (Write("add_label", 7, label="pinned"), "that may be set or taken off here: `Stale`, `triage`."),
         (Write("add_label", 7, label="agent:fix"), "starts this bot"),
         (Write("remove_label", 7, label="Please Fix"), "starts this bot"),
         (Write("reply", 8, comment_id=32, body="a"), "no review comment that this run was shown"),

@@ -30,12 +30,7 @@ def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def played(
-    door: CaseServer,
-    model: str,
-    case: str,
-    *more: Message,
-    attempts: int = 1,
-    retrying: OnRetry = unreported,
+    door: CaseServer, model: str, case: str, *more: Message, attempts: int = 1, retrying: OnRetry = unreported
 ) -> Complete | Failed:
     assert case in CASES
     return door.respond(model, ask(user(case), *more), attempts, retrying)

@@ -18,15 +18,7 @@ from bot.providers.retry import RetryPolicy
 from tests.support.model_cases import stop_word
 from tests.support.model_script import Call, Raw, Say, Think, Turn
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import (
-    FRAMES,
-    MODELS,
-    ask,
-    completed,
-    failed,
-    run,
-    without_extras,
-)
+from tests.support.provider_runs import FRAMES, MODELS, ask, completed, failed, run, without_extras
 
 ONCE = RetryPolicy(attempts=1)
 pytestmark = pytest.mark.parametrize("model", MODELS)

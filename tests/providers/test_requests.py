@@ -60,10 +60,7 @@ def session(model: str, turns: int) -> list[bytes]:
         return [request.body for request in server.requests]
 
 
-TOOL = {
-    "name": "bash",
-    "description": "Run a command.",
-}
+TOOL = {"name": "bash", "description": "Run a command."}
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": []}
 
 

@@ -10,16 +10,7 @@ import pytest
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Say, Think, Tokens, Turn
-from tests.support.provider_runs import (
-    MODELS,
-    ask,
-    completed,
-    failed,
-    run,
-    sse,
-    user,
-    without_extras,
-)
+from tests.support.provider_runs import MODELS, ask, completed, failed, run, sse, user, without_extras
 
 MODEL = MODELS[2]
 LOOP = Turn(

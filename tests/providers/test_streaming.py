@@ -14,15 +14,7 @@ from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Hangup, Say, Status, Turn
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import (
-    MODELS,
-    NO_DELAY,
-    ask,
-    completed,
-    failed,
-    run,
-    sse,
-)
+from tests.support.provider_runs import MODELS, NO_DELAY, ask, completed, failed, run, sse
 
 MESSAGES, CHAT, _ = MODELS
 
@@ -143,10 +135,7 @@ def test_the_packages_own_retries_are_off(model: str, step: Status | Hangup) -> 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("headers", "delay"),
-    [
-        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
-        ({"retry-after": "0.3"}, 0.3),
-    ],
+    [({"retry-after-ms": "250", "retry-after": "7"}, 0.25), ({"retry-after": "0.3"}, 0.3)],
 )
 def test_a_limit_is_waited_for_as_long_as_its_headers_say(
     model: str, headers: dict[str, str], delay: float

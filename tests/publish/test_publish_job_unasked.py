@@ -21,11 +21,7 @@ TASK = "---\nschedule: daily\n---\nMend what is rounded wrongly.\n"
 
 
 def published(world: World, outcome: Outcome, name: str, event: Event, **given: str) -> None:
-    where = environment(world, name, event) | {
-        "GITHUB_RUN_ID": RUN,
-        "SLASH_AGENT_INSTRUCTION": WISH,
-        **given,
-    }
+    where = environment(world, name, event) | {"GITHUB_RUN_ID": RUN, "SLASH_AGENT_INSTRUCTION": WISH, **given}
     publish_bundle(PublishJob(where, world.said.append), bundle_of(world, outcome))
 
 

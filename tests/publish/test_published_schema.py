@@ -33,11 +33,7 @@ def test_the_published_schema_is_the_one_of_the_code() -> None:
     Draft202012Validator.check_schema(outcome_schema())
 
 
-@pytest.mark.parametrize(
-    "outcome",
-    [OUTCOME, FULL, EVIDENCE],
-    ids=["plain", "full", "evidence"],
-)
+@pytest.mark.parametrize("outcome", [OUTCOME, FULL, EVIDENCE], ids=["plain", "full", "evidence"])
 def test_a_bundles_outcome_fits(outcome: Outcome, validator: Draft202012Validator, tmp_path: Path) -> None:
     write_bundle(Bundle(tmp_path, outcome, b"", b"", "m"))
     assert errors(validator, json.loads((tmp_path / FILE).read_bytes())) == []

@@ -15,10 +15,7 @@ from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Actor, ThreadState, Tier, Triage, TriageThread
-from bot.contracts.writes import (
-    Write,
-    Writes,
-)
+from bot.contracts.writes import Write, Writes
 from bot.publish.bundle.read import parse_writes, read_bundle
 from bot.publish.bundle.write import Bundle, write_bundle
 from bot.publish.result import PublishResult

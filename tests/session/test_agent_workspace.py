@@ -15,13 +15,7 @@ from bot.contracts.journal import FilesChanged, FileVersion
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import Check
 from bot.session.workspaces.network import Network
-from bot.session.workspaces.start import (
-    AgentWorkspace,
-    CallPosition,
-    Workspaces,
-    limit_notes,
-    within_limits,
-)
+from bot.session.workspaces.start import AgentWorkspace, CallPosition, Workspaces, limit_notes, within_limits
 from bot.workspace.client import ScanResult, Workspace
 from tests.support.rounds import run_checks
 from tests.support.runs import make_run

@@ -114,9 +114,7 @@ def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_te
         ("tests/test_double.py", DOUBLE.replace("== 4", "== 6")),
         pytest.param("tests/test_double.py", DOUBLE.replace("== 4", "== 4 or True"), marks=SLOW),
         pytest.param(
-            "tests/test_double.py",
-            DOUBLE.replace("    assert", "    return\n    assert"),
-            marks=SLOW,
+            "tests/test_double.py", DOUBLE.replace("    assert", "    return\n    assert"), marks=SLOW
         ),
         pytest.param(
             "tests/test_double.py",

@@ -14,12 +14,7 @@ from bot.contracts.journal import PermissionDecision, Record
 from bot.contracts.progress import Inquiry, Reply
 from bot.contracts.request import Actor, Request, Tier
 from bot.policy.load import load_policy
-from bot.session.tools.approvals import (
-    BY_PERSON_SUFFIX,
-    Approvals,
-    approved_paths,
-    earlier_approvals,
-)
+from bot.session.tools.approvals import BY_PERSON_SUFFIX, Approvals, approved_paths, earlier_approvals
 from bot.session.tools.toolbox import Gatekeeper
 from bot.workspace.client import Question
 from tests.support.sessions import header

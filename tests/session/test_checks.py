@@ -62,7 +62,7 @@ def test_each_command_is_a_check_of_its_own(workspace: Workspace) -> None:
     )
     executions = run_checks(workspace, [Check(command, command, 60) for command in commands])
     assert [one.run.state.value for one in executions] == [
-        *("passed", "passed", "failed", "passed", "failed", "not_runnable"),
+        *("passed", "passed", "failed", "passed", "failed", "not_runnable")
     ]
 
 

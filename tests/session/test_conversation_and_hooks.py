@@ -45,8 +45,7 @@ def _said(verb: str, results: ResultTools) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("verb", "described", "is_told"),
-    [("fix", False, True), ("fix", True, False), ("explain", False, False)],
+    ("verb", "described", "is_told"), [("fix", False, True), ("fix", True, False), ("explain", False, False)]
 )
 def test_open_items_of_the_list_are_recalled_once(verb: str, described: bool, is_told: bool) -> None:
     results = ResultTools()

@@ -133,13 +133,7 @@ def test_a_git_directory_that_cannot_be_had_again_is_said_with_the_tree(
 
 
 def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFolder, tmp_path: Path) -> None:
-    for name in (
-        "tree-checks-before",
-        "tree-prepared",
-        "workspace-checks-before/tmp",
-        "shown",
-        "gone-tree",
-    ):
+    for name in ("tree-checks-before", "tree-prepared", "workspace-checks-before/tmp", "shown", "gone-tree"):
         (folder.root / name).mkdir(parents=True, exist_ok=True)
     (folder.root / "a link").symlink_to(tmp_path)
     folder.tidy()

@@ -102,10 +102,7 @@ def _labelled(stage: Stage) -> Scene:
     event = {"action": "labeled", "issue": known["issue"], "label": {"name": "agent-fix"}}
     sender = stage.ask("x", REPORTER)["sender"]
     return Scene(
-        {**event, "repository": known["repository"], "sender": sender},
-        "issues",
-        "one-job.yml",
-        edit=_by_hand,
+        {**event, "repository": known["repository"], "sender": sender}, "issues", "one-job.yml", edit=_by_hand
     )
 
 

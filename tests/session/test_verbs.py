@@ -28,10 +28,7 @@ STEPS = [
     {"text": "Round before splitting off the larger units.", "paths": ["tidytime/format.py"]},
     {"text": "Say so in the README.", "paths": ["README.md"]},
 ]
-SUBMIT = Call(
-    "submit_plan",
-    {"title": "Round durations first", "steps": STEPS, "estimate_turns": 6},
-)
+SUBMIT = Call("submit_plan", {"title": "Round durations first", "steps": STEPS, "estimate_turns": 6})
 READING = {"view", "ls", "glob", "grep", "skill"}
 ASK = Call("ask_user", {"question": "Should 59.6 seconds become one minute?"})
 

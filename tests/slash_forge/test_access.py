@@ -88,13 +88,7 @@ def test_either_permission_comments_on_a_pull_request(forge: Forge, repo: Reposi
 
 @pytest.mark.parametrize(
     ("granted", "permission"),
-    [
-        ("admin", "admin"),
-        ("maintain", "write"),
-        ("write", "write"),
-        ("triage", "read"),
-        ("read", "read"),
-    ],
+    [("admin", "admin"), ("maintain", "write"), ("write", "write"), ("triage", "read"), ("read", "read")],
 )
 def test_permission_knows_four_words_and_role_name_all(
     forge: Forge, repo: Repository, granted: str, permission: str

@@ -9,15 +9,7 @@ from typing import Any
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, Part, Text, Thinking, ToolCall
-from bot.contracts.model import (
-    Complete,
-    Failed,
-    ModelInfo,
-    ModelRequest,
-    OnRetry,
-    Provider,
-    unreported,
-)
+from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, OnRetry, Provider, unreported
 from bot.contracts.tools import ToolSpec
 from bot.providers.anthropic_messages import AnthropicMessages
 from bot.providers.connect import connect

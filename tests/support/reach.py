@@ -136,12 +136,7 @@ def _elsewhere(planted: Planted) -> bool:
         return True
 
 
-for name, family, how in (
-    ("raw", 2, 3),
-    ("packet", 17, 3),
-    ("vsock", 40, 1),
-    ("cipher", 38, 5),
-):
+for name, family, how in (("raw", 2, 3), ("packet", 17, 3), ("vsock", 40, 1), ("cipher", 38, 5)):
     CHECKS[f"a {name} socket"] = lambda p, family=family, how=how: bool(
         socket.socket(family, how, 1 if family == 2 else 0).close() is None
     )

@@ -285,10 +285,7 @@ def evidence() -> lines.Evidence:
             CheckerComparison("ruff", "0.17.2", "ruff check", before, after, (UNUSED,), (), 1, 0, 3),
             CheckerComparison("ty", "0.0.105", "ty check", ToolRun(Answer.COMPLETE, 2, 0.6), stopped),
         ),
-        (
-            ServerUse("ty", "0.0.105"),
-            ServerUse("typescript", "", note="No TypeScript in the project."),
-        ),
+        (ServerUse("ty", "0.0.105"), ServerUse("typescript", "", note="No TypeScript in the project.")),
         Coverage("coverage.xml", (CoveredFile(PATH, 4, 4), CoveredFile(TESTS, 5, 4, (6,)))),
     )
 

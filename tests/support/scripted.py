@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Part, Text, ToolCall, Usage
-from bot.contracts.model import (
-    Complete,
-    Failed,
-    ModelInfo,
-    ModelRequest,
-    OnRetry,
-    unreported,
-)
+from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, OnRetry, unreported
 
 INFO = ModelInfo("scripted/model", 200_000, 8_192, 1.0, 5.0, 0.1, 1.25)
 

@@ -247,11 +247,7 @@ def _temporary_folder() -> str:
 def _address() -> str:
     """The socket of this test worker's server. Connections wait until it is ready."""
     address = os.path.join(_temporary_folder(), "socket")
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": "/nonexistent",
-        "LANG": "C.UTF-8",
-    }
+    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8"}
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(address)
         listener.listen(16)

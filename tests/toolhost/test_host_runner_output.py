@@ -44,11 +44,7 @@ def test_a_runner_that_names_every_test_is_read_whole(
     ("name", "failed", "figures"),
     [
         ("go", ["example.com/app.TestBad/one_two", "example.com/app/broken"], None),
-        (
-            "rspec",
-            ["spec/a_spec.rb Sum is bad", "spec/a_spec.rb Sum when empty raises"],
-            (1, 2, 1),
-        ),
+        ("rspec", ["spec/a_spec.rb Sum is bad", "spec/a_spec.rb Sum when empty raises"], (1, 2, 1)),
         (
             "phpunit",
             [

@@ -114,10 +114,7 @@ def test_a_changed_file_is_searched_as_it_is_now(bench: Bench) -> None:
     bench.commit_all()
     bench.write("a.txt", "needle\n")
     bench.write("new.txt", "needle\n")
-    assert bench.text("grep", pattern="needle|old", mode="count").splitlines() == [
-        "a.txt: 1",
-        "new.txt: 1",
-    ]
+    assert bench.text("grep", pattern="needle|old", mode="count").splitlines() == ["a.txt: 1", "new.txt: 1"]
 
 
 def test_another_repository_is_searched_when_it_is_named(bench: Bench) -> None:

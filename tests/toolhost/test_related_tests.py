@@ -43,10 +43,7 @@ def test_a_named_pipe_holds_nothing_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "tests"),
     [
-        (
-            ["src/shop/money.py"],
-            ["tests/test_money_rounding.py", "tests/test_public.py"],
-        ),
+        (["src/shop/money.py"], ["tests/test_money_rounding.py", "tests/test_public.py"]),
         (["src/shop/cart.py"], ["tests/test_cart.py"]),
         (["tests/test_other.py"], ["tests/test_other.py"]),
         (["tests/unit/conftest.py"], ["tests/unit/test_u.py"]),

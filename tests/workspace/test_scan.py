@@ -55,10 +55,7 @@ def test_a_second_change_counts_from_the_first(workspace: Workspace) -> None:
 def test_a_change_in_the_same_tick_and_of_the_same_size_is_seen(workspace: Workspace) -> None:
     bash(workspace, "printf 'two\\n' > a.txt")
     workspace.scan()
-    bash(
-        workspace,
-        "touch -r a.txt $TMPDIR/stamp; printf 'six\\n' > a.txt; touch -r $TMPDIR/stamp a.txt",
-    )
+    bash(workspace, "touch -r a.txt $TMPDIR/stamp; printf 'six\\n' > a.txt; touch -r $TMPDIR/stamp a.txt")
     assert changed(workspace)["a.txt"].content == b"six\n"
 
 

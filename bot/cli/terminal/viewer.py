@@ -11,14 +11,7 @@ from bot.cli.terminal.printer import lines_of
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
-from bot.contracts.journal import (
-    AgentStarted,
-    CompactionRecord,
-    DiagnosticsRecord,
-    Note,
-    Response,
-    Result,
-)
+from bot.contracts.journal import AgentStarted, CompactionRecord, DiagnosticsRecord, Note, Response, Result
 from bot.contracts.messages import Text
 from bot.contracts.progress import EVENTS, EndEvent, Event, Inquiry, Person, Reply, View, WaitEvent, Written
 from bot.report.calls import call_subject

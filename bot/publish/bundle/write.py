@@ -68,13 +68,7 @@ def write_bundle(bundle: Bundle, journal: Path | None = None) -> None:
         plan_sha256=_sha256_if(plan),
         writes_sha256=_sha256_if(writes),
     )
-    optional = {
-        WITHHELD: bundle.withheld,
-        REVIEW: review,
-        PLAN: plan,
-        WRITES: writes,
-        REPORT: b"",
-    }
+    optional = {WITHHELD: bundle.withheld, REVIEW: review, PLAN: plan, WRITES: writes, REPORT: b""}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / OUTCOME).unlink(missing_ok=True)

@@ -15,14 +15,7 @@ from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
 from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
 from bot.publish.change.commit import build_commit, signed
-from bot.publish.change.target import (
-    Proposal,
-    Target,
-    branch_patterns,
-    find_target,
-    subject_of,
-    task_branch,
-)
+from bot.publish.change.target import Proposal, Target, branch_patterns, find_target, subject_of, task_branch
 from bot.publish.context import OpeningRefusedError, PublishContext
 from bot.publish.remote import Refs, read_template
 from bot.publish.result import CancelledAfterPublishing, PublishResult

@@ -33,14 +33,7 @@ from bot.publish.review.posted_reviews import (
     read_history,
     review_mark,
 )
-from bot.publish.review.text import (
-    Report,
-    body_text,
-    comment_text,
-    counts,
-    in_order,
-    nothing_text,
-)
+from bot.publish.review.text import Report, body_text, comment_text, counts, in_order, nothing_text
 from bot.publish.thread.comments import created, edit_comments, put_result
 from bot.publish.thread.markers import ENDED, FINISHED, OVER, marked
 from bot.review.anchors import anchor
@@ -138,11 +131,7 @@ def _create(context: PublishContext, report: Report, event: str) -> str:
 
 def _draft(finding: Finding, protected: ProtectedFiles) -> ReviewDraft:
     return ReviewDraft(
-        finding.path,
-        comment_text(finding, protected),
-        finding.line,
-        finding.side,
-        finding.start_line,
+        finding.path, comment_text(finding, protected), finding.line, finding.side, finding.start_line
     )
 
 

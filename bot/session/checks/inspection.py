@@ -152,11 +152,7 @@ class Inspection:
         return self._changes[tree_sha]
 
     def _run_all(
-        self,
-        workspace: Workspace,
-        paths: Collection[str],
-        checkers: Iterable[Checker],
-        seconds: float,
+        self, workspace: Workspace, paths: Collection[str], checkers: Iterable[Checker], seconds: float
     ) -> _Runs:
         """Return the run of each checker by its key, within `seconds` in all. `paths` are the files of the tree."""
         runs: _Runs = {}
@@ -217,16 +213,7 @@ def display_name(checker: Checker) -> str:
     return f"{checker.name} in {checker.project}" if checker.project else checker.name
 
 
-_WIRE_FIELDS = (
-    "program",
-    "where",
-    "version",
-    "arguments",
-    "form",
-    "exits",
-    "unit",
-    "together",
-)
+_WIRE_FIELDS = ("program", "where", "version", "arguments", "form", "exits", "unit", "together")
 
 _RUN_OVER = "the run was over before it"
 _NO_TIME = "the time for checkers was spent before it"

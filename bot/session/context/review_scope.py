@@ -25,13 +25,7 @@ from bot.gate.sensitive_files import sensitive
 from bot.review.anchors import advice, anchor
 from bot.review.diff import Diff, parse_diff
 from bot.review.diff_text import Piece, next_part, part_text, pieces_of, unreadable
-from bot.review.fingerprints import (
-    NO_MEMORY,
-    KnownFinding,
-    ReviewMemory,
-    fingerprint,
-    matched,
-)
+from bot.review.fingerprints import NO_MEMORY, KnownFinding, ReviewMemory, fingerprint, matched
 from bot.review.suggestions import with_valid_suggestion
 
 Try = Callable[[str, Mapping[str, Any], CancelToken], ToolOutcome]

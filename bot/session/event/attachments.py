@@ -80,10 +80,7 @@ def _instruction_source(request: Request) -> TextSource:
     trigger, words = request.trigger, "what was asked"
     if trigger is None or request.thread is None:
         return TextSource(None, 0, words)
-    kinds = {
-        "issue_comment": TextKind.COMMENT,
-        "pull_request_review_comment": TextKind.REVIEW_COMMENT,
-    }
+    kinds = {"issue_comment": TextKind.COMMENT, "pull_request_review_comment": TextKind.REVIEW_COMMENT}
     if trigger.comment_id and trigger.event in kinds:
         return TextSource(kinds[trigger.event], trigger.comment_id, words)
     if trigger.event == "pull_request_review" and (review := _REVIEW_ANCHOR.search(trigger.url)):

@@ -26,17 +26,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import PullData
 from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import (
-    JOURNAL,
-    MESSAGE,
-    OUTCOME,
-    PATCH,
-    PLAN,
-    REVIEW,
-    WITHHELD,
-    WRITES,
-    Bundle,
-)
+from bot.publish.bundle.write import JOURNAL, MESSAGE, OUTCOME, PATCH, PLAN, REVIEW, WITHHELD, WRITES, Bundle
 from bot.publish.own_pulls import OwnPull, is_untouched, own_pull
 from bot.publish.remote import PREFIX
 from bot.publish.result import posted_question

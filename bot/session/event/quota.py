@@ -32,7 +32,7 @@ def check_quota(github: GitHub, request: Request, limit: int, now: str, *, run: 
         return ""
     if limit <= 0:
         raise RefusedError(
-            f"{actor.login} cannot start runs here: the policy allows none for the tier {actor.tier}.",
+            f"{actor.login} cannot start runs here: the policy allows none for the tier {actor.tier}."
         )
     # GitHub names somebody as the actor of a schedule or a failed run who did not ask.
     scheduled = actor.tier is Tier.SCHEDULE

@@ -12,13 +12,7 @@ from datetime import UTC, datetime
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.request import Request, Tier
 from bot.events.admission import refused_fields
-from bot.events.event_request import (
-    REVIEW_COMMENT,
-    Cause,
-    EventRequest,
-    NoRequestError,
-    RefusedError,
-)
+from bot.events.event_request import REVIEW_COMMENT, Cause, EventRequest, NoRequestError, RefusedError
 from bot.events.read_event import read_event
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access

@@ -152,10 +152,7 @@ def cut_off(spec: RunSpec) -> None:
 def recovery_commands(folder: RunFolder, *, can_continue: bool) -> tuple[tuple[str, str], ...]:
     """Labels with a command each, for a run whose work tree still exists. `can_continue`: `fix --continue` is one."""
     root = shlex.quote(str(folder.root))
-    rows = (
-        ("its diff", f"slash-agent salvage {root}"),
-        ("go on", f"slash-agent fix --continue {root}"),
-    )
+    rows = (("its diff", f"slash-agent salvage {root}"), ("go on", f"slash-agent fix --continue {root}"))
     return rows if can_continue else rows[:1]
 
 

@@ -142,13 +142,7 @@ class Gatekeeper:
             to_ask = [(path, self._asks_later) for path, _ in decisions]
         subject, (asked_path, asked) = ", ".join(path for path, _ in question.files), to_ask[0]
         inquiry = Inquiry(
-            question.tool,
-            subject,
-            asked.rule,
-            asked.reason,
-            question.files,
-            question.diff,
-            agent=self._agent,
+            question.tool, subject, asked.rule, asked.reason, question.files, question.diff, agent=self._agent
         )
         if (reply := self.approvals.ask(inquiry, to_ask)) is None:
             return None

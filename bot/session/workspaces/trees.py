@@ -142,10 +142,7 @@ class Trees:
         return self._preparing.result().setup_files if self._preparing else frozenset()
 
     def copy_prepared(
-        self,
-        workspace: Workspace,
-        cancel: CancelToken,
-        environment: TreeEnvironment | None = None,
+        self, workspace: Workspace, cancel: CancelToken, environment: TreeEnvironment | None = None
     ) -> None:
         """Copy what setup left, and the caches of builds, into the tree and the HOME of `workspace`."""
         environment = environment or self.environment()

@@ -61,11 +61,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 
 def _check(
-    checker: Mapping[str, Any],
-    files: Sequence[str],
-    deadline: float,
-    context: Context,
-    place: Place,
+    checker: Mapping[str, Any], files: Sequence[str], deadline: float, context: Context, place: Place
 ) -> dict[str, Any]:
     name = str(checker["program"])
     folder = str(place.folder.relative_to(place.root))
@@ -116,12 +112,7 @@ def _result_of(checker: Mapping[str, Any], ran: _CheckerRun, context: Context, f
 
 
 def _run(
-    argv: Sequence[str],
-    deadline: float,
-    context: Context,
-    place: Place,
-    *,
-    together: bool = False,
+    argv: Sequence[str], deadline: float, context: Context, place: Place, *, together: bool = False
 ) -> _CheckerRun:
     """Run a program like a command of the model: watched, limited, and without a process left at its end."""
     data = bytearray()

@@ -95,19 +95,12 @@ REFUSED = (
 )  # fmt: skip
 
 PLAIN_SOCKETS = (
-    Rule(
-        errno.EAFNOSUPPORT,
-        ("socket",),
-        (When(0, (_UNIX, _INTERNET, _INTERNET_6, _NETLINK), none=True),),
-    ),
+    Rule(errno.EAFNOSUPPORT, ("socket",), (When(0, (_UNIX, _INTERNET, _INTERNET_6, _NETLINK), none=True),)),
     Rule(errno.EAFNOSUPPORT, ("socket",), (When(0, (_NETLINK,)), When(2, (_ROUTE,), none=True))),
     Rule(
         errno.EPERM,
         ("socket",),
-        (
-            When(0, (_NETLINK,), none=True),
-            When(1, (_STREAM, _DATAGRAM, _SEQUENCED), none=True, mask=_TYPE),
-        ),
+        (When(0, (_NETLINK,), none=True), When(1, (_STREAM, _DATAGRAM, _SEQUENCED), none=True, mask=_TYPE)),
     ),
     Rule(errno.EAFNOSUPPORT, ("socketpair",), (When(0, (_UNIX,), none=True),)),
 )

@@ -127,10 +127,7 @@ def test_what_servers_ask_is_answered(play: Play) -> None:
         ({"start": [["exit", 3]]}, "it ended with exit code 3"),
         ({"start": [["kill", 11]]}, "it ended with exit code -11"),
         ({"start": [["close"], ["sleep", 3600]]}, "it closed its standard output"),
-        (
-            {"on": {"initialize": [[["error", -32603]]]}},
-            "it refused to start: as scripted",
-        ),
+        ({"on": {"initialize": [[["error", -32603]]]}}, "it refused to start: as scripted"),
         ({"on": {"initialize": [[["reply", None]]]}}, "it refused to start:"),
     ],
 )

@@ -11,12 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.evidence import Problem, Severity
-from bot.toolhost.lsp.protocol import (
-    FrameError,
-    parse_diagnostics,
-    path_of,
-    receive,
-)
+from bot.toolhost.lsp.protocol import FrameError, parse_diagnostics, path_of, receive
 from bot.toolhost.problem_record import code_points
 from tests.support.language_servers import item
 

@@ -165,14 +165,7 @@ def test_a_file_that_was_moved_keeps_what_was_in_it_before(begin: Begin) -> None
 
 
 def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_with(begin: Begin) -> None:
-    looked = begin(
-        ty=pulls(
-            [
-                ["items", [item("old")]],
-            ],
-            [["items", [item("old"), item("new", 1)]]],
-        )
-    )
+    looked = begin(ty=pulls([["items", [item("old")]]], [["items", [item("old"), item("new", 1)]]]))
     looked.base["a.py"] = "before\n"
     new = looked.change("a.py", "after\nmore\n")["new"]
     assert [problem["message"] for problem in new] == ["new"]
