@@ -1,7 +1,5 @@
 """What the whole suite shares: tests that need more than Python are left out by name, never in silence."""
 
-from __future__ import annotations
-
 import compileall
 import gc
 import os

@@ -1,7 +1,5 @@
 """The Action as a runner would have it: installed from the lock, with a forge for its GitHub."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import subprocess

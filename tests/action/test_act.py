@@ -4,8 +4,6 @@ What each step does is tested in `test_workflow.py`, which is faster. Here it is
 reads the workflows as we mean them. Three start what was installed, the others a program that is loaded already.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A bundle is fetched by the number of the job that made it: code that ran in another job of the workflow may have
 uploaded what it likes, under any name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`action.yml` and the workflows: clean to the linters, and nothing in them that nobody sets, uses or explains."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

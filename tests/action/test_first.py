@@ -1,7 +1,5 @@
 """`.github/action/first.py`: who is kept out before anything is installed, and what the others see at once."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

@@ -1,7 +1,5 @@
 """`.github/action/install.py`: what a runner gets, from the lock with hashes, and that the program starts there."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,8 +1,6 @@
 """What the job `prepare` left is one file, which a run unpacks inside its sandbox. Any other file is not used, and the
 result says why."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The workflow for maintenance over a list of repositories, executed by act with a GitHub App's id and key."""
 
-from __future__ import annotations
-
 import json
 import urllib.request
 from typing import Any

@@ -1,7 +1,5 @@
 """`prepare: auto`: the run installs what the checks need by itself, in the sandbox, from the lock file of the base."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

@@ -1,7 +1,5 @@
 """The workflow for comments, job by job and script by script, with the tokens that its permissions give."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a response counts as where the API said nothing of it: an estimate, so that the limits hold all the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

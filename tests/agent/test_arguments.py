@@ -1,7 +1,5 @@
 """Arguments: strict, mended only where the meaning is beyond doubt, never completed."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

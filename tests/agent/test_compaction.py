@@ -1,7 +1,5 @@
 """A conversation that fills the window is made shorter before the next request, inside the loop (S-167, S-168)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What fits a model's window: estimated from above in the small, never the whole window in the large."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Another model answers when the conversation's own is unavailable, and only before anything of an answer was shown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`report_finding`: judged at once, each remark once, the worst kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The first message: what is asked, and everything that others wrote between two markers that nobody could know."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

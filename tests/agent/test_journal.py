@@ -1,7 +1,5 @@
 """The journal: what is written comes back, whatever kills the run, and secrets do not get in."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

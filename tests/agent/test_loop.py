@@ -1,7 +1,5 @@
 """The loop: order, endings, limits; each path leaves every call answered once (invariants 1 and 4)."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

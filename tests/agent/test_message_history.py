@@ -1,7 +1,5 @@
 """The history refuses whatever would leave a call unanswered, answered twice, or out of order."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.agent.message_history import HistoryError, MessageHistory

@@ -1,7 +1,5 @@
 """The system texts: as agreed byte for byte, small, and naming only tools that the session has."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The recorded calls of a journal, each with its result."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bot.agent.recorded_calls import recorded_calls

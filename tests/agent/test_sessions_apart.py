@@ -1,7 +1,5 @@
 """Two sessions in one process share nothing: run side by side, each is as it is alone."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

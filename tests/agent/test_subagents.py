@@ -1,7 +1,5 @@
 """`task`: fresh history, one purse, only the last text back (S-114..S-121)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

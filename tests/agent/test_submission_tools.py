@@ -1,7 +1,5 @@
 """`describe_change`, `submit_plan` and `ask_user`: typed, saying what to mend, and a question ends the run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

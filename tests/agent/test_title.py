@@ -1,7 +1,5 @@
 """The title of a change that its model did not describe: asked for once, and never waited for long (S-169)."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`todo`: the whole list each time, at most one item in progress (S-125, S-162)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

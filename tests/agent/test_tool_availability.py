@@ -1,7 +1,5 @@
 """What may be called now: told to the model, refused at dispatch, tools and history untouched (S-151..S-157)."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass, field
 from pathlib import Path

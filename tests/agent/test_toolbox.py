@@ -1,7 +1,5 @@
 """The toolbox: one result for any call, and nothing runs that was not whole, known, fitting and allowed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

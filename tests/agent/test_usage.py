@@ -1,7 +1,5 @@
 """What a run has used of its limits, what the model is told of it, and the end at a limit."""
 
-from __future__ import annotations
-
 from bot.agent.usage import LimitReminder, SessionUsage, limit_shares
 from bot.contracts.messages import Usage
 from bot.contracts.request import RunLimits

@@ -1,7 +1,5 @@
 """The versions of a run's files, from its journal: how they are numbered, and what their bytes are worked out from."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`propose_write`: each proposal is accepted or refused with a reason, and the prompt of a run about threads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

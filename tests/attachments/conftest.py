@@ -1,7 +1,5 @@
 """A forge with people of several tiers, and what a run makes of the attachments of a request there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path

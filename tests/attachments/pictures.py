@@ -1,7 +1,5 @@
 """Pictures for the tests, good and hostile, made as they are needed."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Only GitHub's own attachment hosts, by whole patterns: what looks like one and is none is none."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.attachments.fetch import identity, site_of

@@ -1,7 +1,5 @@
 """Which attached files of a thread are fetched, by whose they are, and where they are put."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

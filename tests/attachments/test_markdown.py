@@ -1,7 +1,5 @@
 """Pictures and links are found in the form that a request's texts have; in time linear in the text."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

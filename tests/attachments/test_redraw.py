@@ -1,7 +1,5 @@
 """Pictures are decoded behind the wall and drawn anew; a hostile one is refused, and hurts nobody."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Which pictures of a thread are shown, by whose they are, and that nobody is asked for the others."""
 
-from __future__ import annotations
-
 import gzip
 import socket
 import subprocess

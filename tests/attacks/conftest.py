@@ -1,7 +1,5 @@
 """The attacks: the real program as a process, a model that obeys an attacker, and everything else hostile too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A hostile archive that somebody attached (A-83): nothing of ours opens it."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 from pathlib import Path

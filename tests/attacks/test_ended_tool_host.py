@@ -1,7 +1,5 @@
 """A tool host that is killed or stopped while a command runs: noticed at once, and started again once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """A-96: a model's answer without an end, in each form: it is cut at a limit and ends as one that was cut off."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The environment of a checkout is shown to commands that an attacker chose (A-13, A-45). On both back ends."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

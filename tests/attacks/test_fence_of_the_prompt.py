@@ -4,8 +4,6 @@ Every place gets a text that tries to speak as the supervisor. Outside of the ma
 one line, or in a line that begins with `| `.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,8 +1,6 @@
 """One run whose issue is written by an attacker and whose model obeys every word of it (A-01, A-03 to A-05, A-07, A-27,
 A-30, A-31, A-43, A-44): what the model was told, what left, what stands on GitHub afterwards."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

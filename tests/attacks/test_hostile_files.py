@@ -1,7 +1,5 @@
 """A-94 and A-95: files of a repository that crash, fill or busy what parses them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

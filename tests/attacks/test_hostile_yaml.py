@@ -1,7 +1,5 @@
 """A-99 and A-103 to A-105: YAML of a policy, a task file or a SKILL.md that attacks its reader."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

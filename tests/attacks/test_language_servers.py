@@ -1,8 +1,6 @@
 """Programs of the repository that would be started to look on while files are edited: none is where a rule would deny
 the agent such a command, and none that the run itself put there (A-29, A-54)."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

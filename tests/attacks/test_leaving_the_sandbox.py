@@ -1,7 +1,5 @@
 """Ways out of what a run may do: its rules' time, its policy, its shell grammar (of A-39 to A-55)."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Ways out with words and tests (A-42, A-55, A-66), beside `test_work_tree` and `test_text_that_leaves`."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

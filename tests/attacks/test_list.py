@@ -1,7 +1,5 @@
 """The table of attacks in docs/security.md and the tests agree."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a child of the run prints, in a step's log: no command to the runner (A-19), nothing for a terminal (A-50)."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The key and the conversation go to the server that the caller named, and nowhere else."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

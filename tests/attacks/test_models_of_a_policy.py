@@ -1,7 +1,5 @@
 """What a policy, a small model and a vendor's words may not do."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

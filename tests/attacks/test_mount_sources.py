@@ -1,8 +1,6 @@
 """What is shown to commands is what was checked: no link, socket, FIFO or device that a command could have put in its
 place, before a sandbox is started, while it is started, or while it runs. On both back ends."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """`init` turns names of a repository into lines of a policy: none of them may become a key, a step or a command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Draining the budget (A-37), and getting out through what is allowed (A-40). What the proxy makes of each hostile
 request by itself is in tests/workspace/egress, and so is A-41."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from socketserver import BaseRequestHandler

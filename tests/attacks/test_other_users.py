@@ -1,7 +1,5 @@
 """Another user of the machine wants our cleanup to remove, or a run to use, a folder of their choice (A-100)."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from collections.abc import Callable

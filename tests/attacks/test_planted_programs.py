@@ -1,7 +1,5 @@
 """Programs and modules of the repository under the names of those that the host uses (A-29)."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """The workflow that `init` writes from CI's own steps: no text of theirs becomes a key, a job or another step, and
 nothing that installs, caches or holds a secret gets into the job with the model's key."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """`prepare: auto`: what is installed is for the base branch to say. The head of a pull request decides neither which
 commands run with a network nor on which files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

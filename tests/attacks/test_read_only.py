@@ -4,8 +4,6 @@ Three walls for reading: writing tools are not offered, the gatekeeper denies wr
 thrown away. One rule for forks: nothing of theirs is run.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

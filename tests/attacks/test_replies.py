@@ -1,7 +1,5 @@
 """Replies without `/agent`: who and what is not taken for a command (A-144: lines of a diff, A-145: a question)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

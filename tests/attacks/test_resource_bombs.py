@@ -1,8 +1,6 @@
 """Attack A-49: forks, memory, disk, files, output and patches without end. Both back ends; each limit so low that a
 bomb is small and goes off at once."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 import subprocess

@@ -3,8 +3,6 @@
 Each secret is real and where it would be: the run has it, and only the run.
 """
 
-from __future__ import annotations
-
 import base64
 import socket
 import threading

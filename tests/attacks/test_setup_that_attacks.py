@@ -1,8 +1,6 @@
 """Whole runs whose `setup:` obeys an attacker: it plants links, sockets and programs where the supervisor looks later.
 On both back ends."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Skills as a way in: what a repository's skill may not do, and skills that are none of the base's."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A bundle that somebody changed between the two jobs (A-26, A-31): nothing of it is published, and no git or API
 write is made before that is known. The good bundle is published at the end, so each refusal is for the change."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

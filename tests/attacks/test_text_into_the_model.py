@@ -1,7 +1,5 @@
 """Hostile text on its way into the model (A-01 to A-08)."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

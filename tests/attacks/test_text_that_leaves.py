@@ -1,8 +1,6 @@
 """A model that writes what an attacker wants into everything that leaves (A-02, A-04, A-42, A-43): it may be read, and
 nothing in it acts. Judged on the rendered page, as GitHub renders before it looks for mentions and references."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html import unescape

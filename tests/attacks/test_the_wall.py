@@ -4,8 +4,6 @@ which it tries all of this in turn (A-10, A-11, A-13, A-14, A-28, A-39, A-46, A-
 Each secret and each way out is real; that it works in the open is shown in `tests/workspace/sandbox/test_checks.py`.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import tempfile

@@ -1,7 +1,5 @@
 """Commits of few bytes that unpack to too many files, folders or bytes."""
 
-from __future__ import annotations
-
 import resource
 import zlib
 from collections.abc import Callable

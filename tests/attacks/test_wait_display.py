@@ -1,7 +1,5 @@
 """What a check prints stands beside what the run says of itself, and can be told from it."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.cli.terminal.board import Board

@@ -1,8 +1,6 @@
 """What a person's shell leads to works for commands, and nothing beside it is shown: no secret (A-119), and no program
 of the person's behind a socket or a FIFO (A-118)."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import socket

@@ -1,7 +1,5 @@
 """Strangers who want a run, and what a comment cannot ask for (A-01, A-31 to A-38)."""
 
-from __future__ import annotations
-
 import copy
 import json
 import urllib.request

@@ -1,8 +1,6 @@
 """What a hostile work tree may do to the diff: be withheld or shown, and nothing else (A-20 to A-25, A-45 to
 A-52). Each starts from a command of the model's and ends at the bundle."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import dataclass

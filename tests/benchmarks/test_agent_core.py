@@ -1,7 +1,5 @@
 """The figures of long sessions: that each can be missed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Each figure's harness, once and tiny: that it measures what it says. What it finds is nobody's test."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The truth that the comparison of checkers is held against: the old line mapped through the diff."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from benchmarks.checkers import Diff, Judged, judge

@@ -1,7 +1,5 @@
 """Equal steps: each agent gets them as calls of its own tools, and what its model reads is counted once."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from dataclasses import replace

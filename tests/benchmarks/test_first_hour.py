@@ -1,7 +1,5 @@
 """How the benchmark of the first hour counts tests and judges a repository."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

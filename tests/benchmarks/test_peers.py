@@ -1,7 +1,5 @@
 """The peers' scripted model in each wire format, and one small agent measured as a peer would be."""
 
-from __future__ import annotations
-
 import json
 import sys
 import urllib.request

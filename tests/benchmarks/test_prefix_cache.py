@@ -1,7 +1,5 @@
 """The model of a vendor's prefix cache: each of its rules, on requests of a few blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether a request extends the one before it: found broken where it is, and nowhere else."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The base of `--dirty`: what is in it, what is refused, and that the repository is only read."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Which repository on GitHub a checkout's remotes, and a person's words, name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What earlier steps of a job left lying about is found, and never repeated."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

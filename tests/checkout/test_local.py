@@ -1,7 +1,5 @@
 """A checkout from a folder on this machine."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

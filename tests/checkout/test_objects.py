@@ -1,7 +1,5 @@
 """Many files of a commit at once, whatever they are called."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A pull request's head as a checkout, forks included, from a server that checks tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

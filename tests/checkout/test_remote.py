@@ -1,7 +1,5 @@
 """A checkout over HTTP, from a server that checks tokens."""
 
-from __future__ import annotations
-
 import base64
 import os
 import shutil

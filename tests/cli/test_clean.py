@@ -1,7 +1,5 @@
 """`slash-agent clean`: what it removes, and what it never does."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command line itself: help, version, slips, and the last border before a traceback."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

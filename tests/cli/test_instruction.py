@@ -1,7 +1,5 @@
 """The instruction of a run, from the command line and standard input."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import socket

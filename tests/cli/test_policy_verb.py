@@ -1,7 +1,5 @@
 """`slash-agent policy` as a person types it, and what it says held against what a run does."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Callable

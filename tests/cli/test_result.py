@@ -1,7 +1,5 @@
 """The result of a run in a terminal: the headline first, what to do next, details, notes for the reviewer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A command that was given secrets begins again without them, and nothing about it changes but that."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

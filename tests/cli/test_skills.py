@@ -1,7 +1,5 @@
 """`slash-agent skills list` and `check`, as a person types them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bot.contracts.errors import ExitCode

@@ -1,7 +1,5 @@
 """`tool`, `policy`, `report`, `salvage` and `publish`, as a person types them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How a check ended, in the words of `init` and `doctor`."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.cli.trials import result_text

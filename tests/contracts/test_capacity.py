@@ -1,7 +1,5 @@
 """Threads and processes that the system has no room for at first."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

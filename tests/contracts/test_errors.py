@@ -1,7 +1,5 @@
 """Exit codes: 2 is bad input, and nothing that the machine lacks is."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Words for people."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.formatting import count_of, cut_short, duration, exit_text, money, sentence

@@ -1,7 +1,5 @@
 """Somebody who sends nothing is told of: once after a while, then seldom."""
 
-from __future__ import annotations
-
 import threading
 
 from bot.contracts.idle import IdleReporter

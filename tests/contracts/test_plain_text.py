@@ -1,7 +1,5 @@
 """Terminal sequences of ECMA-48 in both forms, and names in which something cannot be seen."""
 
-from __future__ import annotations
-
 import time
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Only regular files are read, and nothing is waited for."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Callable

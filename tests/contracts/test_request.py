@@ -1,7 +1,5 @@
 """What somebody asked for in words that stand alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

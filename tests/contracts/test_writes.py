@@ -1,7 +1,5 @@
 """Writes as values: what none of them may hold, wherever it goes."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.writes import MAX_BODY, MAX_WRITES, Write, Writes, cap_name, text_problem, write_problem

@@ -1,7 +1,5 @@
 """docs/complaints.md names a test for each complaint: it must be there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The steps of the Dockerfile and the line of docs/container.md, one by one: no Docker is needed."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

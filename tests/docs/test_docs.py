@@ -1,7 +1,5 @@
 """Every command and every snippet in the README and in `docs/` is run here, so they cannot drift."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

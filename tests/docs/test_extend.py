@@ -1,8 +1,6 @@
 """The recipes of docs/extend.md, carried out with its own examples in a copy of the tree. That of a verb is in
 `tests/verbs/test_recipe.py`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

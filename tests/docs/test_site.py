@@ -1,7 +1,5 @@
 """`make docs` builds every page into the site, and ends at whatever leads nowhere."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """docs/troubleshooting.md: each message is one that the program prints, word for word."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """What `pipx install` and `uv tool install` build holds everything that the program needs, as files."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

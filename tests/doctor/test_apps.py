@@ -1,7 +1,5 @@
 """`doctor` on a GitHub App: each permission that it lacks, in each repository of a list, with its fix."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """What a repository demands of contributions, as its files and its required checks show it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

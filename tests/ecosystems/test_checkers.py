@@ -1,7 +1,5 @@
 """Whether a project uses a checker: by its settings, or by its name among the project's tools."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.ecosystems.checkers import has_settings, uses_checker

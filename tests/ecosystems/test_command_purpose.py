@@ -1,7 +1,5 @@
 """What commands are for, by the tables of the ecosystems."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

@@ -1,7 +1,5 @@
 """Real servers by the recipes that take the place of CI's containers, in a network of their own without a way out."""
 
-from __future__ import annotations
-
 import glob
 import os
 import shutil

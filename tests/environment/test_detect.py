@@ -1,7 +1,5 @@
 """What is detected in a repository by the files at its base commit, without and with CI."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

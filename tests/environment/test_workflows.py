@@ -1,7 +1,5 @@
 """What is taken over from a repository's own CI, as it stands, and what is left out."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

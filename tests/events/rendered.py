@@ -1,7 +1,5 @@
 """What people see of a text on GitHub: by its own renderer of Markdown, and a parser that reads HTML as browsers do."""
 
-from __future__ import annotations
-
 import cmarkgfm
 from cmarkgfm.cmark import Options
 from selectolax.lexbor import LexborHTMLParser

@@ -1,7 +1,5 @@
 """What comes of an event, as a value: its request, a refusal, or the reason why it asks for nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the policy makes of events that hold no command, and who may set them off."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

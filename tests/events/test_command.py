@@ -1,7 +1,5 @@
 """The command grammar, row by row, and on any text at all."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A bundle's request against the event that the job is about: everything that decides something must be so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The page on commands and events, against what intake really knows."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

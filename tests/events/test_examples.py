@@ -1,7 +1,5 @@
 """GitHub's own example payloads, all of them: each gives a request or one sentence why not, never a traceback."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

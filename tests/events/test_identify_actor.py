@@ -1,7 +1,5 @@
 """Who gets which tier, and who gets no answer at all."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Threads read from a real API: a pull request's head at the trigger, what people see, and what reading costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What options may ask for is the policy's to say: both sides of each bound, however the command was given."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

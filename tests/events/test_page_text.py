@@ -1,7 +1,5 @@
 """What GitHub's page shows of a text is read, as Markdown; what it does not show is left out and counted."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

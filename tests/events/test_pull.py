@@ -1,7 +1,5 @@
 """Which pull requests can be worked on, and at which head."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a request knows of a pull request besides its conversation: as it stood at the trigger, within budgets."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import pytest

@@ -1,7 +1,5 @@
 """What counts as quoted under a command, in the forms and languages of mail programs."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.agent.first_message import TaskFacts, first_message

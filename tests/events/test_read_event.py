@@ -1,7 +1,5 @@
 """What each kind of event asks for, by its payload alone, and the sentence for each thing that is wrong with one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

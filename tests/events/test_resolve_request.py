@@ -1,7 +1,5 @@
 """From an event to a request, a refusal, or a word why nothing happens; and what that may cost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

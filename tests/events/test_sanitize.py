@@ -1,7 +1,5 @@
 """What readers on GitHub cannot see goes; what they can see stays."""
 
-from __future__ import annotations
-
 import time
 from functools import cache
 

@@ -1,7 +1,5 @@
 """A command is what GitHub shows of a text, and the texts of a run are those that people saw when it was given."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.errors import ExitCode

@@ -1,7 +1,5 @@
 """The thread as it stood at the trigger, within its budget, with what is missing said."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

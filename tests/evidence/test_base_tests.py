@@ -1,7 +1,5 @@
 """The base's tests on the changed source, compared by name, and the files of tests by their paths (A-98)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

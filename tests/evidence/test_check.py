@@ -1,7 +1,5 @@
 """What one run of a check means. The outputs are what the tools really print."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is added to a check's command so that its tests are named, and to which commands nothing is."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

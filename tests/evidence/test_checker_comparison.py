@@ -1,7 +1,5 @@
 """One row a tool of what it found in each of the projects that it looked at."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

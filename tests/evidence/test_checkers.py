@@ -1,7 +1,5 @@
 """Which checkers are for a repository, and how each is called there."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.ecosystems.checkers import sets_up

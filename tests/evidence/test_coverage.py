@@ -1,7 +1,5 @@
 """Coverage of the changed lines: what several checks say of them together."""
 
-from __future__ import annotations
-
 from bot.contracts.evidence import Coverage, CoveredFile
 from bot.evidence.coverage import MOST_FILES, MeasuredCoverage, merge_coverage
 

@@ -1,7 +1,5 @@
 """Before against after: which checks speak against a change."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """The words for what was compared: each test is told once, the worst first."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.evidence import Answer, CheckerComparison, TestChanges, ToolRun

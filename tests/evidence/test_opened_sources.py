@@ -1,7 +1,5 @@
 """Tests that pass are evidence only if they opened what changed."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.evidence import TestCounts

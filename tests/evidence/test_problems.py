@@ -1,7 +1,5 @@
 """Which problems are new, which are gone and which only moved."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Which folders are projects, what looks at each, and which is which after a change."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import replace

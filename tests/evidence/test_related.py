@@ -1,7 +1,5 @@
 """The command for the tests related to a change, made of the check's own command and of hostile file names."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

@@ -1,7 +1,5 @@
 """Tests by name, before against after."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """One view of the evidence, and the same words in all four places where people read it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

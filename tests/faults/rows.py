@@ -4,8 +4,6 @@
 a fault of a request that three verbs send in one place is tried at one of them.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Mapping
 from functools import partial

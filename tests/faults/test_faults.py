@@ -1,7 +1,5 @@
 """Every row of the table of faults, on the real program. `make test` runs the first row of every fifth cause."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

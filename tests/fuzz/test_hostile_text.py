@@ -1,8 +1,6 @@
 """What reads hostile text, with texts made of the pieces that mean something to it. `make test` tries a few, the same
 ones each time; `make fuzz` tries others, as many as `EXAMPLES` says."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """New paths that a file system which ignores case, or letter forms, would take for another (A-52)."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """New dependencies, manifest by manifest: what a reviewer is told of a change to one."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The encodings in which a secret does not leave: base64, hexadecimal, percent signs and backwards, two levels deep."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -1,7 +1,5 @@
 """git's own word on what is to leave: new objects alone, whatever a repository's past holds."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.gate.errors import HostileTree

@@ -1,7 +1,5 @@
 """Attacks on the gate by way of the work tree. Each is withheld and named, or leaves no trace; the rest goes out."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """The door to GitHub: every field of every write passes it, and none of our own texts is changed by it."""
 
-from __future__ import annotations
-
 import ast
 import base64
 import json

@@ -1,7 +1,5 @@
 """The gate on a patch, as `publish` uses it: what comes in the bundle is hostile until judged."""
 
-from __future__ import annotations
-
 import base64
 import os
 import shutil

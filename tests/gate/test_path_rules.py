@@ -1,7 +1,5 @@
 """Properties of the path rules that no list of examples covers."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

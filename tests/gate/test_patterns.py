@@ -1,7 +1,5 @@
 """Each pattern finds its own samples and passes over what only looks a little like them."""
 
-from __future__ import annotations
-
 import random
 import re
 import string

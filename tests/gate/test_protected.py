@@ -1,7 +1,5 @@
 """Protected paths are kept back; everything else of the same change still leaves."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Known values in every form, whole or in pieces."""
 
-from __future__ import annotations
-
 import base64
 import random
 import string

@@ -1,7 +1,5 @@
 """What a reviewer is told of a change of what checkers look for."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.outcome import CAN_CHANGE_TESTS

@@ -1,7 +1,5 @@
 """What a reviewer is told of a change that silences a checker, language by language."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

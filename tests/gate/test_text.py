@@ -1,7 +1,5 @@
 """What text may still do after the gate: be read."""
 
-from __future__ import annotations
-
 import random
 import re
 import time

@@ -1,7 +1,5 @@
 """What becomes of an ordinary work tree."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

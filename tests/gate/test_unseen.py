@@ -1,7 +1,5 @@
 """What a reviewer is told of characters in a change that nobody sees."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """The notes on a change that weakens tests, language by language (A-55)."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.gate.weaker_tests import weaker_tests

@@ -1,7 +1,5 @@
 """Answers out of a table, and a client that gets them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

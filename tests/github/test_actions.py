@@ -1,7 +1,5 @@
 """The Actions protocol, read back by a parser that does what the runner does."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

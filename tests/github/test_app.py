@@ -1,7 +1,5 @@
 """A GitHub App's token: two requests signed with its key, and a sentence for each way they fail."""
 
-from __future__ import annotations
-
 import json
 import logging
 import traceback

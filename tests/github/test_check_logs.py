@@ -1,7 +1,5 @@
 """One log for a whole job, told apart into its failed steps."""
 
-from __future__ import annotations
-
 import itertools
 import tracemalloc
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What failed on a commit, and check runs of our own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The client against the forge: what intake reads, over real HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the forge need not play: rate limits, server errors, odd answers, many pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Responses that did not arrive whole, over real HTTP: each is repeated as a network failure."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Downloads over real HTTP: the API redirects to another server, which gets no token."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A thread read from its end."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """PyGithub's objects over our transport: where they send, what they may send, and what a list of them costs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

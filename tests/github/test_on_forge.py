@@ -1,7 +1,5 @@
 """The client against the forge, over real HTTP: pull requests, reviews, checks, runs, issues."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The person's own token goes to the host that it is for, and `gh` is started from a fixed place only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """When a request is asked again: the decision alone, without a network."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.github.errors import Failure

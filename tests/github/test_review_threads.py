@@ -1,7 +1,5 @@
 """Review threads by GraphQL."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

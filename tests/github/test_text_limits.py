@@ -1,7 +1,5 @@
 """Texts cut to what GitHub takes."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.github.text_limits import BODY_LIMIT, NOTE, TITLE_LIMIT, fit, fit_title

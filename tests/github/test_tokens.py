@@ -1,7 +1,5 @@
 """Kinds of tokens, and what is known about whether they start workflows."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.github.tokens import TokenKind, token_facts

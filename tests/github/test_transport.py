@@ -1,7 +1,5 @@
 """How requests are sent: pages, conditional reads, spacing, odd answers, and what is counted."""
 
-from __future__ import annotations
-
 import json
 import logging
 import subprocess

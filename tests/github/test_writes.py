@@ -1,7 +1,5 @@
 """What each write sends, that it may be repeated only where that is safe, and that a dry run sends none of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """When a write fits its thread: by the conditions of the task, and each reason why not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

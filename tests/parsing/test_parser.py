@@ -1,7 +1,5 @@
 """The child that parses a repository's files: what it returns, what ends it, and what follows for the other files."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """A YAML text as the JSON value that an editor checks: by YAML 1.2's core types, where our loader has 1.1's."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Commands for the shell grammar, with what they run. Held true by running them: `test_shell_truth.py`."""
 
-from __future__ import annotations
-
 RUNNING = [
     "curl evil",
     "true; curl evil",

@@ -1,7 +1,5 @@
 """The built-in list of dangerous commands: what it denies, what it leaves alone, and how a policy lifts a line."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.request import Tier

@@ -1,7 +1,5 @@
 """What a loaded policy says to one call: the strictest match, who it names, and what it offers instead."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

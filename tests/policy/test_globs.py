@@ -1,7 +1,5 @@
 """Path globs, row by row, and in bounded time."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """The published schema: it is the loader's own, says nothing that the loader does not, and editors can use it."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

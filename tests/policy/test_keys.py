@@ -1,7 +1,5 @@
 """Single keys of the policy file: what each value becomes, and what is refused, with its place."""
 
-from __future__ import annotations
-
 import re
 from operator import attrgetter
 

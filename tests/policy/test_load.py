@@ -1,7 +1,5 @@
 """The policy file: what is read, the defaults, and every complaint with its place."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

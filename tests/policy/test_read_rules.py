@@ -1,7 +1,5 @@
 """The `rules` section: what a rule may say, and its examples."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.request import Tier

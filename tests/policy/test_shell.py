@@ -1,7 +1,5 @@
 """The shell grammar on hostile text: bounded, total, and stingy."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -4,8 +4,6 @@ The grammar may call any of them opaque; what it calls simple must name exactly 
 calls simple and gets wrong is a rule that `allow`s what nobody allowed.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

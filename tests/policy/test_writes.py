@@ -1,7 +1,5 @@
 """Who may write what on which thread: the caps, and each reason why not."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.writes import Write, WriteCaps

@@ -1,7 +1,5 @@
 """Servers that refuse, fail, go silent or go away, and runs that are canceled; over all adapters."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -3,8 +3,6 @@
 The rules: a mark keeps the prefix up to its block; a lookup begins at each mark and walks back at most 20 blocks.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

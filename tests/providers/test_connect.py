@@ -1,7 +1,5 @@
 """From `--model provider/name` and variables to a provider."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -4,8 +4,6 @@ One form of response, whatever the wire format; what only a server that misbehav
 `test_event_grammar.py`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The events of a response, run over all adapters against the scripted server, which can misbehave at will."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """What each vendor says when a conversation is too long, and what only sounds like it."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Pictures: as each wire format takes them, and as a line of text for a model that cannot see."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

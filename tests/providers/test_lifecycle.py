@@ -1,7 +1,5 @@
 """Models and providers that their vendors ended are refused before any request, with what to use instead."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """Effort, what is cached and refusals in each wire format: what a server does not take is left out and said."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from typing import Any

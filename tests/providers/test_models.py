@@ -1,7 +1,5 @@
 """The table of models, and a policy that knows better."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Streams of servers that only resemble the vendors' own: each row is written anew from a public report, its source."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Every provider by its name: where its requests go, with which key, and what is peculiar to its server."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a server says of the window of a model that nobody listed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The provider that plays recorded responses."""
 
-from __future__ import annotations
-
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import Complete

@@ -1,7 +1,5 @@
 """What the adapters put on the wire: golden bodies, the byte prefix, cache marks, what is repaired on the way."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

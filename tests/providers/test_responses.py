@@ -1,7 +1,5 @@
 """What is the Responses API's alone: items that belong together, encrypted reasoning, ids, ends of a response."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The decisions of `bot/providers/retry.py`."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

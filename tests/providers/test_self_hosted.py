@@ -1,7 +1,5 @@
 """vLLM, SGLang, llama.cpp and Ollama: what each is sent, and what it answers in its own way (docs/models.md)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

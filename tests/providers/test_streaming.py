@@ -1,7 +1,5 @@
 """What all adapters share beyond one request: pauses, one deadline, silent overflow, what usage is kept."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Which tools may be called now, as each wire format says it (S-151 to S-157)."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from dataclasses import replace

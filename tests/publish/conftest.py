@@ -1,7 +1,5 @@
 """A repository on a forge, a request under its issue, and bundles as a run would leave them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Random findings on random pull requests, published one review after the other: what a model might say of anything."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The answer of an `explain` and the question of a run, where somebody asked: in the thread or on lines of a diff."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The author of a published commit, and what checks for sign-offs (DCO) and licence agreements (CLA) read in it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

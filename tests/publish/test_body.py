@@ -3,8 +3,6 @@
 `SLASH_AGENT_UPDATE_GOLDEN=1` writes the golden files anew; look at the diff before committing it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

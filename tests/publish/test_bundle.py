@@ -1,7 +1,5 @@
 """The bundle: what is written is read back, and what was tampered with is refused in one sentence."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace

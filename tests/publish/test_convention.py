@@ -1,7 +1,5 @@
 """The convention for titles: read from the base, told to the model, and every published title follows it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 

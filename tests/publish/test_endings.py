@@ -1,7 +1,5 @@
 """What a review ends, by a table."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast

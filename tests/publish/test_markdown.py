@@ -1,7 +1,5 @@
 """Other people's text stays in its place."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A change to a pull request's head: onto it, onto a pull request of our own, and never over anybody's work."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whose words count as the bot's own: what makes a mark more than text that anybody can copy."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import cast
 

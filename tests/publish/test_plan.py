@@ -1,7 +1,5 @@
 """The plan comment over a forge: what people read is what an approval carries out, once, and unchanged."""
 
-from __future__ import annotations
-
 import base64
 import random
 import re

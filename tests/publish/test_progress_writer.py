@@ -1,7 +1,5 @@
 """The progress comment: one a request, never waited for, the last word always written."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """From a bundle to a pull request, over a forge: real REST, real git over HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """The second job: what the event, the policy and GitHub say counts, and not what the bundle says of them."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The second job where no comment asked: a schedule or a dispatch, and what the workflow gives to both of its jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Publishing a bundle again, whatever became of its pull request, and being cancelled while it is opened."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

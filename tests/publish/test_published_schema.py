@@ -1,7 +1,5 @@
 """docs/outcome.schema.json: what is written fits it, and what the reader refuses for its shape does not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The one push: only our own branches, only what we saw, and the token nowhere to be seen."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

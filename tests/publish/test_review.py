@@ -1,7 +1,5 @@
 """A review on a pull request: one a run, on lines that GitHub takes, said once."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Whatever a model says, GitHub takes the review. `python -m benchmarks --only reviews` publishes 1,000 of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.publish.conftest import World

@@ -1,7 +1,5 @@
 """The check run that marks a head as reviewed: made once, and only ours counts."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Commits made by GitHub's API where the policy asks for signed ones: the judged tree, once, and nobody else's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

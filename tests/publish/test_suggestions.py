@@ -1,7 +1,5 @@
 """A change to a fork's head as one review of suggestions: all of it or none, and what is applied is what was judged."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

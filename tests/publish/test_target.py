@@ -1,7 +1,5 @@
 """Which branch a new pull request gets."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.errors import PublishError

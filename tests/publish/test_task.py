@@ -1,7 +1,5 @@
 """A maintenance task's result: one open pull request a task, within the task's own bounds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The repository's pull-request template, filled or kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.publish.body.template import PARTS as NAMES

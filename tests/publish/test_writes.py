@@ -1,7 +1,5 @@
 """Writes of a bundle that was tampered with, or is published twice or late: judged again, whatever was accepted."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The first screen: what was asked, what changed, for the reviewer, the change itself. And how large a page may be."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nothing in a journal can act in its page: not one field of one kind of line, no character, no size, no cut."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

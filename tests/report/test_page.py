@@ -1,7 +1,5 @@
 """The HTML page: what it shows of a journal, and that nothing in a journal can act in it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """What the page is put together from: rows of diffs, pictures, words."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from bot.maintenance.due_tasks import Decision
 from bot.maintenance.task_file import read_task
 from bot.report.summary import MOST_ROWS, dashboards_summary, plan_summary

@@ -1,7 +1,5 @@
 """The job's summary: short, and nothing in it acts whoever wrote it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

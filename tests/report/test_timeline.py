@@ -1,7 +1,5 @@
 """What a page is told of a run's files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bot.agent.journal import Journal

@@ -1,7 +1,5 @@
 """Where a finding may stand, and where it is found again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

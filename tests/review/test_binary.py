@@ -1,7 +1,5 @@
 """What a review sees of files that git, or an attribute, calls binary: real git, no model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

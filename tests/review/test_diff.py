@@ -1,7 +1,5 @@
 """git's diffs, read: against git itself, and each thing that must be refused."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import time

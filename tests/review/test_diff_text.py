@@ -1,7 +1,5 @@
 """The diff as the model reads it, and the part of it that is new."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import pytest

@@ -1,7 +1,5 @@
 """When two findings are the same one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A review as SARIF: against the official schema, and what a reader of it finds."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Suggestions: settled, and written as GitHub's block."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

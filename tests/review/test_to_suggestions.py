@@ -1,7 +1,5 @@
 """A change as suggestions: applied they give the change, or there are none."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from pathlib import Path

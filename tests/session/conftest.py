@@ -1,7 +1,5 @@
 """Runs of the real command line against a scripted model: what a person would type, with nothing inherited."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The workspace of a run's calls: a sandbox that does not start, the order in which changes are told, limits met."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

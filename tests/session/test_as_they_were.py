@@ -1,7 +1,5 @@
 """The round with the tests as they were, over real runs of checks (A-66, A-97)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

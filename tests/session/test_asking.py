@@ -1,7 +1,5 @@
 """What a person is asked where policy says `ask`, and what their answer holds for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

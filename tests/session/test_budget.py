@@ -1,7 +1,5 @@
 """The limits of a whole run: told in time, kept to, and nothing of the work lost at the end."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,8 +1,6 @@
 """What was built on the base need not be built again with the change; and what a changed tree or the model leaves in a
 cache reaches no other round. On both back ends."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Rounds of checks: each command by itself, in its own tree, also where that is not shown at the repository's own path;
 and which checks run, as a request says."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Going on from a run: its change is in the tree, and the model gets a summary, the list and the transcript."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What the loop hears of a run in between."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,8 +1,6 @@
 """A run whose work tree is kept, since the gate cannot put all of it in a patch, and what else of its folder is
 damaged: the tree is recovered all the same."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Commands in a whole run: where the built-in list of dangerous ones looks, and the end of those in the background."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`slash-agent demo`: what a newcomer sees within twenty seconds, with no key and no network."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

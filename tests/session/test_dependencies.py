@@ -1,7 +1,5 @@
 """The shipped task that updates dependencies, with the earlier step of the workflow as the documentation has it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

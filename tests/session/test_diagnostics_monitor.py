@@ -1,7 +1,5 @@
 """Language servers in a whole run: which may start, and their word with the edit's result, in journal and outcome."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

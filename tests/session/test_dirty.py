@@ -1,7 +1,5 @@
 """`slash-agent fix --dirty`: whole runs that begin with uncommitted changes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """`slash-agent fix` on a checkout that has its environment: it is used, never copied or written, and what it installed
 by its place is the changed tree's. On both back ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`/agent fix this` from the event's payload to the draft pull request: `run`, then `publish`, as the jobs do."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """`retry` and `continue`: what an earlier comment asked for, done again or gone on from, by the real program."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

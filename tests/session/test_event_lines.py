@@ -1,7 +1,5 @@
 """Commands on lines of a diff: progress in the conversation, the answer in the thread on the lines."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

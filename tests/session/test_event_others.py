@@ -1,7 +1,5 @@
 """Open pull requests of others that mention the issue: they are named, and nothing begins without `--anyway`."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked

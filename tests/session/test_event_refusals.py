@@ -1,7 +1,5 @@
 """Events that nothing comes of: who may not, what is no command, what cannot be read. Nothing is begun for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

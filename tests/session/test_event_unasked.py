@@ -1,7 +1,5 @@
 """Events that nobody wrote a command for: a schedule, a label, a failed run, which is tried at most twice a head."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,8 +1,6 @@
 """Environments made outside of the sandbox, with the tools of each language, that lead tests to other code than the
 changed tree: a change that breaks a test is never green. On both back ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The first answer to each of the first mistakes: the table in docs/troubleshooting.md, by whole workflows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

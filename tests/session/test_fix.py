@@ -1,7 +1,5 @@
 """`slash-agent fix` from the command line to the branch: real git, real sandbox, real HTTP, a scripted model."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

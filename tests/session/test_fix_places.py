@@ -1,7 +1,5 @@
 """`slash-agent fix` from wherever somebody calls it, and asked in ways that cannot lead anywhere."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

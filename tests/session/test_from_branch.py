@@ -1,7 +1,5 @@
 """`continue` where the last run's artifact has expired: from the pull request that the bot made."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

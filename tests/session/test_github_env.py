@@ -1,7 +1,5 @@
 """A job's environment: the token (an app's before the one that is there too), the report's address, and secrets."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 

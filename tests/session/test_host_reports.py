@@ -1,7 +1,5 @@
 """What a tool host says of reports is believed by its shape alone, and only where it was asked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

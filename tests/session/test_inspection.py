@@ -1,7 +1,5 @@
 """The checkers before and after a change: run after the checks, on trees of their own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`help`, `status` and `stop`: answered at once, in the thread, by the real program against the forge."""
 
-from __future__ import annotations
-
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER

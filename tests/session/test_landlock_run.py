@@ -1,7 +1,5 @@
 """A whole run where no namespace can be made: setup, folders that are brought, checks before and after."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

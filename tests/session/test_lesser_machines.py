@@ -1,8 +1,6 @@
 """Whole runs on machines that allow less: an account without rights, and a container, as root and not. The back end
 that holds there is found, and the run comes to its end."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`slash-agent review` from the command line: real git, real sandbox, real HTTP, a scripted model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`slash-agent explain`, `plan` and `fix --plan`: whole runs on a local checkout, with a scripted model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

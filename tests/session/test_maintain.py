@@ -1,7 +1,5 @@
 """Maintenance as people meet it: tasks in a repository, pull requests of theirs, and the plan for Actions."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any

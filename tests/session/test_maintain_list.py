@@ -1,7 +1,5 @@
 """Maintenance of a list of repositories from one of them, by a GitHub App: planned, run, published and told in each."""
 
-from __future__ import annotations
-
 import json
 import urllib.request
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A month of a task by GitHub's clock: each day is planned, what is due is run and published, and people answer."""
 
-from __future__ import annotations
-
 import urllib.request
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta

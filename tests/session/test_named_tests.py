@@ -1,7 +1,5 @@
 """Tests by name over real rounds: what broke and what was mended, what is flaky, which lines were run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

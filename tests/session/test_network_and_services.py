@@ -1,7 +1,5 @@
 """Egress and services in a whole run: what policy gives its commands, setup and checks, and what is told of it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Machines on which no sandbox works: refused before a model is asked, unless a person says otherwise."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

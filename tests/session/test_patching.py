@@ -1,7 +1,5 @@
 """`patch` in whole runs: the policy's word on its files, and the versions that a journal brings back."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

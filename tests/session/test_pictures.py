@@ -4,8 +4,6 @@ from it.
 That an event's run looks for them at all is shown in `tests/attacks/test_text_into_the_model.py`.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 import shutil

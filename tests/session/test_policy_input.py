@@ -1,7 +1,5 @@
 """The action's input `policy`: another file of the base branch decides, in both jobs, and no slip loosens anything."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.errors import UsageError

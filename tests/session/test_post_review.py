@@ -1,7 +1,5 @@
 """`slash-agent review --post`: a local review on the pull request of its branch, over a forge."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What each verb may do in a run, and the repository's instructions to agents, nearest first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

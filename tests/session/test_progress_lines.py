@@ -1,7 +1,5 @@
 """What is said of a run while it goes on, and what it waits for."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The limit of a day: its runs, without those that asked no model."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

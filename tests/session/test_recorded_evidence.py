@@ -1,7 +1,5 @@
 """What a journal still knows of the checks of a run that died."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

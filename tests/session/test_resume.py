@@ -1,7 +1,5 @@
 """Going on from a bundle that somebody changed: nothing of it comes to git before it was looked at."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a review looks at, and what becomes of a finding: against a forge, without a model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count

@@ -1,7 +1,5 @@
 """The folder of a run: one run at a time, how it goes away, and who removes its trees after the result."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The policy's fallback list, effort and small model in whole runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

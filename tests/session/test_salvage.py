@@ -1,7 +1,5 @@
 """What `salvage` knows of a run that died: all that its journal says, and nothing that it does not."""
 
-from __future__ import annotations
-
 import json
 import signal
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What Ctrl-C does to a process that is at work: once, twice by one press, and twice."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

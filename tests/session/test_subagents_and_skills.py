@@ -1,7 +1,5 @@
 """Subagents and skills in whole runs: both work in the run's own tree, behind its sandbox."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A maintenance task from the schedule to its pull request, and the next time."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

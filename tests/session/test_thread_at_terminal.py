@@ -1,7 +1,5 @@
 """`slash-agent fix 123` and `--pr`: an issue of the checkout's remote, and a draft from the terminal, over a forge."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable, Iterator

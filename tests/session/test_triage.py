@@ -1,7 +1,5 @@
 """A task that looks after issues, from the schedule to what stands on the threads, and the next times."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What a task is shown of the tracker: which threads, in which order, how much of them, and what is left out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Each verb from its request to what people see: plan and approve, explain, questions, going on, a death."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import replace

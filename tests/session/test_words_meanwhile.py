@@ -1,7 +1,5 @@
 """What people read while a run goes on: at their terminal, in the log of a job, in the thread."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a run may propose: the tool as a run has it, against everything that an attacker would want written."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """SKILL.md files for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

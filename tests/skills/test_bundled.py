@@ -1,7 +1,5 @@
 """The skills that come with the program, in the source and in the wheel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The catalogue: sorted, one short line a skill, never too long; and what is not in it."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where skills are found, what is never looked into, and that thousands of them cost no more than some."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

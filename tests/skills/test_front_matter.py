@@ -1,7 +1,5 @@
 """The front matter of a SKILL.md, as people really write it."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """What is refused, by rule, file and line, and what is loaded though against the specification."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.skills.rules import check_document

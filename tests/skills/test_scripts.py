@@ -1,7 +1,5 @@
 """The scripts of the bundled skills, run as the agent runs them: as programs, by any Python, without our packages."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

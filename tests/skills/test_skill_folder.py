@@ -1,7 +1,5 @@
 """The shelf: whole copies, read-only, scripts that can be run, and nothing outside of it."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

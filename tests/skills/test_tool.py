@@ -1,7 +1,5 @@
 """The `skill` tool: a line as the result, the instructions afterwards, names looked up only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Skills of the person at the machine: their folders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Whatever a test here says to the forge, and whatever the forge answers, is held 
 description afterwards, wherever npm is at hand to fetch that.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """GraphQL exchanges held against GitHub's own schema: the query, and every value that came back."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import subprocess

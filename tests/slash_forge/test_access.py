@@ -1,7 +1,5 @@
 """What a token may see and do, and the words GitHub refuses with."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 

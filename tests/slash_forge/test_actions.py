@@ -1,7 +1,5 @@
 """Workflow runs, jobs, logs and artifacts; dispatches; and what Actions may do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit

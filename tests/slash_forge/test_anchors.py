@@ -1,7 +1,5 @@
 """Lines of diffs, against what is known without them: the two texts themselves."""
 
-from __future__ import annotations
-
 import difflib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """GitHub Apps: identified by a signed word, given tokens that reach what they were installed on, for an hour."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Check runs, suites and commit statuses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The check against GitHub's description itself: it must be able to fail, and nothing must escape it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Event payloads against GitHub's description of its webhooks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The trouble GitHub makes: limits, tokens that die half-way, refs that lag behind a push."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

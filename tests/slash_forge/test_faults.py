@@ -1,7 +1,5 @@
 """Trouble on demand, and the record of what was asked."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 from collections.abc import Callable

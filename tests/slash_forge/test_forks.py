@@ -1,7 +1,5 @@
 """Pull requests from forks: their heads in the base repository, and whose pushes they take."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Git over HTTP as real clients speak it: who may, in which form, and what moves afterwards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Commits by the API alone, and what guards branches against them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

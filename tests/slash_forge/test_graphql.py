@@ -1,7 +1,5 @@
 """GraphQL: review threads in pages, resolving them, and GitHub's ways of saying no in a 200."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Merging: tried beforehand under `refs/pull/N/merge`, then done."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Objects and refs that the forge writes itself are those that git would have written."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

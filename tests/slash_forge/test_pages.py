@@ -1,7 +1,5 @@
 """The pages people open: right, and safe whatever is written into them."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Pull requests: opened from real branches, read from real commits, refused where GitHub refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The HTML of texts: GitHub's renderer, its published allow-list, and each answer of the API that has a text."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Callable
 from typing import Any

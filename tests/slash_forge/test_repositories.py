@@ -1,7 +1,5 @@
 """Refs, branches, commits, comparisons and contents: what git knows, in GitHub's words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

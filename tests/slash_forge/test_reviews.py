@@ -1,7 +1,5 @@
 """Reviews: all or nothing, on lines that the diff really has, and what becomes of them after a push."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

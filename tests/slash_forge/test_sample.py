@@ -1,7 +1,5 @@
 """The bundled sample: one real bug, one failing test, a fix of a few lines; and the forge as a process."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

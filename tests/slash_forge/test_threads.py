@@ -1,7 +1,5 @@
 """Issues, comments, labels, reactions: who may do what, and what GitHub refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

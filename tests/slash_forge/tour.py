@@ -1,7 +1,5 @@
 """A call of every operation the forge answers, in an order in which each succeeds."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ the job asks for; and act does not know `queue:` yet. Nothing else of a workflow
 stand-ins: artifacts go through GitHub's own client to act's server.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

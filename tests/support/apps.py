@@ -1,7 +1,5 @@
 """A GitHub App on a forge, with its private key."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Runs of the program whose model follows an attacker, and their results."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Mapping, Sequence

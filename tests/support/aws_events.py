@@ -1,7 +1,5 @@
 """Amazon's binary event stream, written by hand from its description, as Bedrock sends it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

@@ -1,7 +1,5 @@
 """An interpreter for seccomp filters, for filters of other architectures."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The removed and added lines of an edit, in the form that the gate reads from a patch."""
 
-from __future__ import annotations
-
 import difflib
 
 from bot.gate.weaker_tests import Line

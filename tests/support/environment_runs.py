@@ -1,7 +1,5 @@
 """Whole runs of `slash-agent fix` on a checkout with an environment, on both back ends."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

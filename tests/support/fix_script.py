@@ -1,7 +1,5 @@
 """Model turns that fix the sample project, and others, for tests of whole runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.model_script import Call, Say, Step, Turn

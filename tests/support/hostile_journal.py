@@ -3,8 +3,6 @@
 The records are made from the types, so that a new field is included.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass

@@ -1,7 +1,5 @@
 """Scripted language servers (`play_language_server.py`) and a client for each."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

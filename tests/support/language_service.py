@@ -1,7 +1,5 @@
 """GitHub's own checker of workflows and actions, from npm. Its published modules run in Node.js only when bundled."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

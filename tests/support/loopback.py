@@ -1,7 +1,5 @@
 """Servers on free ports of loopback, each on a thread of its own."""
 
-from __future__ import annotations
-
 import ssl
 import sys
 import threading

@@ -3,8 +3,6 @@
 `python machines.py KIND... -- COMMAND...` applies the restrictions; it needs the standard library and `bot.workspace`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

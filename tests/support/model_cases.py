@@ -3,8 +3,6 @@
 The text of the last user message names the case; no name is part of another.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

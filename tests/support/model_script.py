@@ -4,8 +4,6 @@ The frames are written by hand from the vendors' descriptions and not with their
 is not checked against its own parser.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -8,8 +8,6 @@ A script is a list of steps, one a request, or a function from `ScriptRequest` t
 answered with 400, which no client retries.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

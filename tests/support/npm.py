@@ -1,7 +1,5 @@
 """Files from npm packages at pinned versions, fetched once into `.cache/npm/` for all parallel workers."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """One parsing child for all YAML that tests read without a parser of their own: its start takes 40 ms."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

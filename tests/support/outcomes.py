@@ -1,7 +1,5 @@
 """A complete outcome, its parts, and copies of them with some fields replaced."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A policy with what a test says and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Lines of a journal as a view is told them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

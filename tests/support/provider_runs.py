@@ -1,7 +1,5 @@
 """Running an adapter against the scripted server, for the tests of `bot/providers`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Run with the planted files and processes as JSON in the first argument; prints t
 same script runs without a sandbox, where attempts that the account may do must succeed, and in it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import json

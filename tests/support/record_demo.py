@@ -5,8 +5,6 @@
 Run it when the journal's schema or a tool's arguments change; `tests/session/test_demo.py` shows that it still plays.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A package index of two packages."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """Journals for the page of a run: one that has everything a page shows, and ones of any length."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import json

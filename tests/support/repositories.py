@@ -1,7 +1,5 @@
 """Real git repositories for tests, made with an environment in which nothing of this machine's git applies."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Rounds of checks over a repository of a test, without a model or a sandbox."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

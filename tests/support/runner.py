@@ -1,8 +1,6 @@
 """A runner for our workflow: each job gets a token with its permissions, and the action's steps are run as scripts.
 Artifacts are folders; other actions are replaced by name."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Workflow commands in a step's log, parsed as GitHub's runner parses them."""
 
-from __future__ import annotations
-
 FORMS = (
     "::set-env name=LD_PRELOAD::/tmp/x.so",
     "::set-output name=allowed::true",

@@ -1,7 +1,5 @@
 """A `Run` of a test, without a model or a sandbox."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any, cast

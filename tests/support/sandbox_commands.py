@@ -1,7 +1,5 @@
 """What a back end would run, and what it would give the program."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

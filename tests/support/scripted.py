@@ -1,7 +1,5 @@
 """A scripted model in the test's process, for tests of the loop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A conversation of the loop with a scripted model and tools that are plain functions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

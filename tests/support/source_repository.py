@@ -1,7 +1,5 @@
 """Real git repositories for tests, and a way to write objects that git itself would refuse to make."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

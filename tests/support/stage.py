@@ -1,7 +1,5 @@
 """The sample repository on a forge, with a maintainer's `/agent fix this` in it, and the command line beside it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -3,8 +3,6 @@
 `python supervisor.py BACK_END TREE FOLDER`; it needs the standard library and the packages up to `bot.workspace`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """A client that speaks to answers out of a table (`responses`), with sleeps that are recorded instead of slept."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a workflow run of a task leaves on GitHub: its job and its bundle."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

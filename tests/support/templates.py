@@ -1,8 +1,6 @@
 """Generates the workflow that `init` writes from our own: without `workflow_call`, with the published action and a
 placeholder for the set-up of checks."""
 
-from __future__ import annotations
-
 import re
 
 _HEAD = """\

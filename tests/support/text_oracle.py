@@ -1,7 +1,5 @@
 """Active elements in the page that cmark-gfm renders, and random texts. Shares no code with the gate."""
 
-from __future__ import annotations
-
 import random
 import re
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Small event payloads and a fake thread API, for tests of the intake."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """A certificate authority for tests."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 from pathlib import Path

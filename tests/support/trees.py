@@ -1,7 +1,5 @@
 """A checkout in whose work tree a test acts as the agent."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

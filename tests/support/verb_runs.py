@@ -1,7 +1,5 @@
 """Whole runs of a verb on a forge, without an event: a request, a scripted model and the bundle."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -7,8 +7,6 @@ command line and its environment in /proc are not its own: tests of these, and o
 SLASH_AGENT_TEST_COLD set, nothing is loaded beforehand.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """Workspaces on small real repositories, and what processes and tests leave behind."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shlex

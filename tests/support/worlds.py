@@ -1,7 +1,5 @@
 """The machines on which the sandbox must hold: each back end, as root, as another user, and in a container."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

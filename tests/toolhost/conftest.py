@@ -1,7 +1,5 @@
 """A workspace's context on a real folder, without a process around it: the tools are called as the host does."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable

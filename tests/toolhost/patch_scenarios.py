@@ -1,8 +1,6 @@
 """Patches with the tree before and the tree after, or what the refusal says: those of the format's first tool by their
 numbers there, where ours differ in that nothing is ever written in part or over something, and further ones."""
 
-from __future__ import annotations
-
 Tree = dict[str, bytes]
 
 

@@ -1,7 +1,5 @@
 """Runners without a report, by the line in which they sum up."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.toolhost.reports.runner_output import parse

@@ -1,7 +1,5 @@
 """What counts as a file of the repository."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which files of the tree commands open."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

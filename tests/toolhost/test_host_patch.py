@@ -1,7 +1,5 @@
 """`patch` on real files: what it does to a tree, and that it does it wholly or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Any patch made from two trees applies to the first and gives the second; any other text applies wholly or leaves the
 tree as it was."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

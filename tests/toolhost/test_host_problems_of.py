@@ -1,7 +1,5 @@
 """Checkers run over the tree, what they print read, and what is no such thing said in one sentence."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,8 +1,6 @@
 """Whose process is whose, and how everything in a workspace is ended together. In a process of its own, since all that
 it started is."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

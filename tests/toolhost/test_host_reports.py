@@ -1,7 +1,5 @@
 """Reports that a check left: read where they are new, refused where they are a trap, and never waited for."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

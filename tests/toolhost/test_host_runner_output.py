@@ -1,7 +1,5 @@
 """Tests by name from what known runners print, by recorded output of each."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

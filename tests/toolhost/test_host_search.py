@@ -1,7 +1,5 @@
 """`ls`, `glob` and `grep` as the model sees them."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,7 +1,5 @@
 """Commands under their subreapers, without a workspace around them: whose process is whose, and the limits by name."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Properties: no byte outside the replaced span ever changes, whatever the file."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Steps on real files: all of them or none, deletions last, whatever fails."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

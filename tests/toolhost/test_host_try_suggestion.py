@@ -1,7 +1,5 @@
 """`try_suggestion`: applied in memory, parsed, and nothing written."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.toolhost.conftest import Bench

@@ -1,7 +1,5 @@
 """Which tests are related to changed files: by name, and by who imports them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The recipe "To add a verb" of `bot/verbs/registry.py`, carried out in a copy of the tree: one file is written."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A tree and unconfined workspaces on it: what tools do is the same behind the wall, which has its own tests."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

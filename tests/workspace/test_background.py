@@ -1,7 +1,5 @@
 """Commands in the background, through the pipe, on a real host: started, looked at, ended, and never left behind."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The bash tool through the pipe, on a real host."""
 
-from __future__ import annotations
-
 import stat
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The supervisor against hosts that are not ours: each ends with one sentence, and with its processes dead."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -1,8 +1,6 @@
 """What language servers say of an edit, through a whole tool host: with the edit's result, within the limit, and at no
 cost but the diagnostics where a server is not what it should be."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

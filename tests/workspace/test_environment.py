@@ -1,7 +1,5 @@
 """The environment of commands: what is let in, and that nothing else is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

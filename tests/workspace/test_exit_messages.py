@@ -1,7 +1,5 @@
 """How a command ended, in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.toolhost.exit_messages import ending, on_one_line, reached_kernel_limit

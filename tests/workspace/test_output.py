@@ -1,7 +1,5 @@
 """What is shown and kept of output: always text, always in bounds, never a claim about lines that is not true."""
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Of our own installation those inside see the programs that they need, and no folder of it."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

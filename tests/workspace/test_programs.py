@@ -1,7 +1,5 @@
 """Programs that the host starts for itself: bounded, killable, never waited for longer than they live."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scans through the pipe: what a command changed, once, with what it was before."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

@@ -1,7 +1,5 @@
 """A command that kills whatever it can reach: it reaches neither supervisor nor tool host, and nobody outside."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

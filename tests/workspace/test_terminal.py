@@ -1,7 +1,5 @@
 """What a terminal would show: the same text however the output was cut into pieces."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """Whole runs on a terminal: what is drawn, what a person is asked and says, and how they stop it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

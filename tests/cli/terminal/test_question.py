@@ -1,7 +1,5 @@
 """The question to a person: what it quotes cannot look like it, and it stays on the screen."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

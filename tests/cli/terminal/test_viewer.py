@@ -1,7 +1,5 @@
 """What is shown of a run on a terminal, whatever the terminal and whoever wrote the words. On real pseudo-terminals."""
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import io

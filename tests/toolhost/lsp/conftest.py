@@ -1,7 +1,5 @@
 """Scripted servers that end with their test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The client of one language server, against a scripted one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The client against ruff and ty as they are."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What goes over the pipe and what is made of it: frames, names of files, positions, problems."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """`Diagnosing` without a tool host: its limits, and late requests that are sent again."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

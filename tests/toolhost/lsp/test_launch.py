@@ -1,7 +1,5 @@
 """Whose a program is, and whether the run changed it: by the commit, by what the tools wrote, by its time."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

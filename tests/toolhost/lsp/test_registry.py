@@ -1,7 +1,5 @@
 """How each server is started for a project, and why not where it is not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

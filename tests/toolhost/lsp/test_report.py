@@ -1,7 +1,5 @@
 """Which problems are new, and what the model reads of them: short, exact, and never "clean" without an answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.evidence import Answer, Problem, Severity

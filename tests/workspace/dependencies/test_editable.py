@@ -1,7 +1,5 @@
 """Which editable installs of the repository lead into the tree after all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Which folders of a checkout are used as they are, and which never."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

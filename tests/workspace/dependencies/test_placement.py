@@ -1,7 +1,5 @@
 """How environment folders come into a tree that commands may have had before."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

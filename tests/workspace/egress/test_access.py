@@ -1,7 +1,5 @@
 """The way out from inside a real workspace: what is allowed works, and nothing else is there at all."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Sequence

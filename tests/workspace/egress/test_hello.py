@@ -1,7 +1,5 @@
 """The server name in what real TLS clients send first, and in what is made to look like it."""
 
-from __future__ import annotations
-
 import contextlib
 import ssl
 

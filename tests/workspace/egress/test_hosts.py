@@ -1,7 +1,5 @@
 """Names of hosts, and what is none however it is written."""
 
-from __future__ import annotations
-
 import pytest
 
 from bot.contracts.errors import UsageError

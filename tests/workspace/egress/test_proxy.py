@@ -1,7 +1,5 @@
 """The proxy on a socket of loopback, with real TLS behind it, and everything that must not get through."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import ssl

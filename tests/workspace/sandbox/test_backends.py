@@ -1,7 +1,5 @@
 """Which sandboxes a machine has, and the sentence where it has none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

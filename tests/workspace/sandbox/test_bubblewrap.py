@@ -3,8 +3,6 @@
 What both back ends hold back is in `test_inside.py` and `test_checks.py`.
 """
 
-from __future__ import annotations
-
 import os
 import textwrap
 from pathlib import Path

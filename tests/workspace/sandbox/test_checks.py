@@ -3,8 +3,6 @@
 All of them are tried by one program, in the open and inside; a check that gets through nowhere proves nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

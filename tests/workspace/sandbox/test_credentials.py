@@ -1,7 +1,5 @@
 """Which files in a folder of tools no command may read."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

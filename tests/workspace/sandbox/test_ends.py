@@ -1,7 +1,5 @@
 """Nobody survives the end of a workspace, a time-out, or the death of the supervisor, on either back end."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

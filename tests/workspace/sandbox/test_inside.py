@@ -1,7 +1,5 @@
 """Attacks from inside the wall, and what must work there, in every world. Each secret and each way out is real."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

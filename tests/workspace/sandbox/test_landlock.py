@@ -1,7 +1,5 @@
 """What is Landlock's own: what is granted beside a hole, what it needs, and who ends what is left."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

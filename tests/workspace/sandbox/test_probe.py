@@ -1,7 +1,5 @@
 """The probe: what it shows, what it takes for a broken wall, and which wall is taken then."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The filters: on paper for both machines, and in the kernel for this one."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

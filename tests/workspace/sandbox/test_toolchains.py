@@ -1,7 +1,5 @@
 """Which folders become visible because something on PATH needs them, and which never do."""
 
-from __future__ import annotations
-
 import re
 import sys
 from itertools import pairwise
