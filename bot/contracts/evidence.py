@@ -146,32 +146,3 @@ class TestChanges:
     newly_flaky: tuple[str, ...] = ()
     new_failing: tuple[str, ...] = ()
     reasons: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CoveredFile:
-    """Coverage of the lines that the change added or rewrote in `path`: executable lines, executed lines, and
-    the line numbers not executed."""
-
-    path: str
-    measured: int
-    covered: int
-    missed: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """Coverage of the changed lines, after the change. `source` is the report that it was read from; `note`
-    says why there is none."""
-
-    source: str
-    files: tuple[CoveredFile, ...] = ()
-    note: str = ""
-
-    @property
-    def measured(self) -> int:
-        return sum(file.measured for file in self.files)
-
-    @property
-    def covered(self) -> int:
-        return sum(file.covered for file in self.files)

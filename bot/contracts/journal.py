@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from bot.contracts.evidence import CheckerComparison, Coverage, Problem, ServerUse, TestCounts
+from bot.contracts.evidence import CheckerComparison, Problem, ServerUse, TestCounts
 from bot.contracts.messages import Image, Part, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun
@@ -216,7 +216,6 @@ class Evidence(NamedTuple):
     checks: tuple[CheckResult, ...] = ()
     diagnostics: tuple[CheckerComparison, ...] = ()
     servers: tuple[ServerUse, ...] = ()
-    coverage: Coverage | None = None
     look_first: tuple[str, ...] = ()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bot.contracts.errors import ExitCode
-from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse, TestChanges, TestCounts
+from bot.contracts.evidence import CheckerComparison, ServerUse, TestChanges, TestCounts
 from bot.contracts.messages import Usage
 from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse, SandboxInfo
@@ -199,7 +199,7 @@ class Outcome:
     `explain`, or the model's last text of a run without a change; `question` is from `ask_user`.
     `patch_sha256`, `review_sha256`, `plan_sha256` and `writes_sha256` are of the files beside it in the bundle,
     the last three empty if there is no such file. `network` is the commands' network use. `diagnostics` are the
-    checkers before and after, `servers` the language servers, `coverage` is of the changed lines.
+    checkers before and after, `servers` the language servers.
     """
 
     schema: int
@@ -233,4 +233,3 @@ class Outcome:
     network: tuple[HostUse, ...] = ()
     diagnostics: tuple[CheckerComparison, ...] = ()
     servers: tuple[ServerUse, ...] = ()
-    coverage: Coverage | None = None

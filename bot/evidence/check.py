@@ -18,7 +18,7 @@ DEFAULT_TIMEOUT = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A command of the repository whose exit code is evidence. `timeout` is in seconds. `junit` and `coverage` are
+    """A command of the repository whose exit code is evidence. `timeout` is in seconds. `junit` are
     paths or patterns of its reports in the tree, if the policy names them. A `fallback` runs only if no check before it
     counted tests."""
 
@@ -27,7 +27,6 @@ class Check:
     timeout: float = DEFAULT_TIMEOUT
     detected: bool = False
     junit: tuple[str, ...] = ()
-    coverage: tuple[str, ...] = ()
     fallback: bool = False
 
 

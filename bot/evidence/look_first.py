@@ -51,7 +51,6 @@ def look_first(outcome: Outcome, files: Sequence[ChangedFile], scale: float = 1.
         *others,
         ("more steps of the plan", list(_plan(outcome, files))),
         ("more new problems", list(_problems(outcome))),
-        ("more {} that no test runs", list(_not_covered(outcome))),
     ]
     shown: list[Line] = []
     for words, lines in groups:
@@ -130,12 +129,3 @@ def _problems(outcome: Outcome) -> Iterator[Line]:
         yield line("New: ", problem_line(problem))
     if (more := count_problems(outcome, "new") - len(problems[:_NAMED])) > 0:
         yield line(count_of(more, "more new problem" if problems else "new problem"))
-
-
-def _not_covered(outcome: Outcome) -> Iterator[Line]:
-    """Report files of which no changed line was run. Others are only in the table."""
-    for file in outcome.coverage.files if outcome.coverage else ():
-        if file.measured > 0 and not file.covered:
-            lines = count_of(file.measured, "changed line")
-            which = "it" if file.measured == 1 else "any"
-            yield line(code(file.path), f": no test runs {which} of its {lines}")

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from bot.contracts.evidence import TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.evidence.check import Check
-from bot.evidence.coverage import MeasuredCoverage
 from bot.evidence.tests import SuiteResult, compare_tests, flaky_tests, newly_failed
 
 PASSED_AGAIN = "run again on the same files it passed"
@@ -32,13 +31,11 @@ _NOT_REACHED = "it timed out before the change, so what appeared may only not ha
 @dataclass(frozen=True, slots=True)
 class CheckExecution:
     """A run of a check, and its tests if they could be read. `rerun_suite` are the tests of a second run of what
-    failed, `coverage` is the coverage of the changed lines. `opened` are the changed files that it opened, `None` if
-    that is unknown."""
+    failed. `opened` are the changed files that it opened, `None` if that is unknown."""
 
     run: CheckRun
     suite: SuiteResult | None = None
     rerun_suite: SuiteResult | None = None
-    coverage: MeasuredCoverage | None = None
     opened: frozenset[str] | None = None
 
     @property

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import chain
 from typing import Literal, NamedTuple
 
-from bot.contracts.evidence import Answer, CheckerComparison, Coverage, CoveredFile, TestCounts, ToolRun
+from bot.contracts.evidence import Answer, CheckerComparison, TestCounts, ToolRun
 from bot.contracts.formatting import count_of, duration, exit_text
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
 from bot.evidence.failing_checks import is_failing, more_failing
@@ -35,7 +35,6 @@ Mark = Literal["good", "bad", "attention", "nothing"]
 
 LISTED = 30
 _PATHS_NAMED = 5
-_RANGES = 12
 _FAILED = frozenset({CheckState.FAILED, CheckState.TIMED_OUT})
 _WITHOUT_RESULT = frozenset({CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
 # Kinds of tests that are reported also if the check failed before.
@@ -54,7 +53,7 @@ _NO_ANSWER = {Answer.TIMED_OUT: "timed out", Answer.UNAVAILABLE: "no result"}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A check, a checker or the coverage of the changed lines. `kind` is a label of one word, `command` what ran."""
+    """A check or a checker. `kind` is a label of one word, `command` what ran."""
 
     kind: str
     mark: Mark
@@ -69,7 +68,7 @@ class Section(NamedTuple):
     """A list, or the end of an `output`, for which not every place has room. A `grave` one is about a failing check,
     as are its first `grave` lines."""
 
-    kind: Literal["tests", "output", "problems", "coverage"]
+    kind: Literal["tests", "output", "problems"]
     title: Line
     lines: Sequence[Line] = ()
     output: str = ""
@@ -95,12 +94,7 @@ def view_of(
     `scale` below 1 shortens all lists, which have at most `listed` lines of a kind."""
     failing = failing_now(outcome.checks)
     checks = sorted(outcome.checks, key=lambda check: check not in failing)
-    coverage = outcome.coverage
-    rows = chain(
-        chain.from_iterable(map(_check_rows, checks)),
-        map(_checker_row, outcome.diagnostics),
-        [_coverage_row(coverage)] if coverage and coverage.files else [],
-    )
+    rows = chain(chain.from_iterable(map(_check_rows, checks)), map(_checker_row, outcome.diagnostics))
     return View(
         summarize_checks(outcome),
         tuple(line(code(check_title(check)), f" {_failure(check)}") for check in failing),
@@ -228,16 +222,6 @@ def _tool_run(run: ToolRun) -> Line:
     return line(f"{count_of(run.problems, 'problem')}, {duration(run.duration)}")
 
 
-def _coverage_row(coverage: Coverage) -> Row:
-    measured, covered = coverage.measured, coverage.covered
-    missed = max(measured - covered, 0)
-    mark: Mark = "nothing" if not measured else "attention" if missed else "good"
-    share = f"{covered:,} of {count_of(measured, 'line')} ({100 * covered // measured} %)" if measured else ""
-    text = line(share or "no line that can be run")
-    change = line(f"{missed:,} not run" if missed else "")
-    return Row("coverage", mark, line("Coverage of changed lines"), (), text, change, coverage.source)
-
-
 # Remarks: why something could not run or is no evidence
 
 
@@ -253,8 +237,6 @@ def _remarks(outcome: Outcome) -> Iterator[Line]:
             notes.append(line(f"{one.environment:,} {missing}"))
         if notes:
             yield line(code(one.tool + one.where), ": ", joined(notes, "; "))
-    if outcome.coverage and outcome.coverage.note:
-        yield line("Coverage: ", quote(outcome.coverage.note))
 
 
 def _check_remarks(check: CheckResult) -> Iterator[Line]:
@@ -323,13 +305,6 @@ def _sections(outcome: Outcome, checks: Sequence[CheckResult], most: int) -> Ite
             number = count_problems(outcome, kind)
             title = line(count_of(number, f"{kind} problem"))
             yield Section("problems", title, [*shown, *_more(number - len(shown))])
-    missed = (
-        [file for file in outcome.coverage.files if file.covered < file.measured] if outcome.coverage else []
-    )
-    lines = [line(code(file.path), f": {_missed(file)}") for file in missed[:most]]
-    if lines:
-        title = line("Changed lines that no test runs")
-        yield Section("coverage", title, [*lines, *_more(len(missed) - len(lines), "file")])
 
 
 def _tests(check: CheckResult, most: int) -> Iterator[tuple[bool, Line]]:
@@ -349,20 +324,3 @@ def _tests(check: CheckResult, most: int) -> Iterator[tuple[bool, Line]]:
 
 def _more(number: int, noun: str = "") -> list[Line]:
     return [line(f"and {count_of(number, noun) if noun else f'{number:,}'} more")] if number > 0 else []
-
-
-def _missed(file: CoveredFile) -> str:
-    """Return `lines 3-5, 9 and 4 more`."""
-    ranges = []
-    for _, run in groupby(enumerate(sorted(set(file.missed))), lambda pair: pair[1] - pair[0]):
-        numbers = [number for _, number in run]
-        ranges.append((numbers[0], numbers[-1]))
-    shown = ranges[:_RANGES]
-    more = max(file.measured - file.covered, len(file.missed)) - sum(
-        last - first + 1 for first, last in shown
-    )
-    if not shown:
-        return count_of(more, "line")
-    named = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in shown)
-    one = len(shown) == 1 and shown[0][0] == shown[0][1] and more <= 0
-    return f"{'line' if one else 'lines'} {named}{f' and {more:,} more' if more > 0 else ''}"

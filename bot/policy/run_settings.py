@@ -45,13 +45,12 @@ _Reports = Annotated[tuple[Glob, ...], ONE_OR_MORE]
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """`timeout` is in seconds. `junit` and `coverage` are paths or patterns of the reports that it writes."""
+    """`timeout` is in seconds. `junit` are paths or patterns of the reports that it writes."""
 
     name: Annotated[Line, about("The name of the check; by default its command.")]
     command: Annotated[Script, about("A shell command; it may have several lines.")]
     timeout: Annotated[float, seconds(MAX_TIMEOUT)] = key(CHECK_TIMEOUT, "The longest duration.")
     junit: _Reports = key((), "The JUnit XML file that it writes; tests are then compared by name.")
-    coverage: _Reports = key((), "The coverage report that it writes; the result shows the changed lines.")
 
 
 def _once_by_name(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:

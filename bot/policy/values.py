@@ -108,7 +108,7 @@ class Policy:
     checks: Checks = key(
         (),
         "Commands that run before and after a change; exit code 0 means passed.",
-        title="a list of commands, or of `{name, command, timeout, junit, coverage}`",
+        title="a list of commands, or of `{name, command, timeout, junit}`",
     )
     setup: tuple[Annotated[SetupStep, Short("command")], ...] = key(
         (),

@@ -148,7 +148,6 @@ def _outcome(
         timeline.cost,
         checks=evidence.checks,
         diagnostics=evidence.diagnostics,
-        coverage=evidence.coverage,
         files=tuple(ChangedFile(path, "M", "", "", 0, 0) for path in paths),
     )
 

@@ -100,7 +100,6 @@ def conclude(
         network=network,
         diagnostics=rounds.diagnostics(tree_sha),
         servers=parts.diagnostics.servers(),
-        coverage=rounds.coverage(tree_sha),
     )
     concluded = ended(known, run.profile, end, verdict, submission)
     if accepted and accepted.files:
@@ -126,9 +125,7 @@ def _record(journal: Journal, concluded: Outcome, verdict: Verdict | None) -> No
     if journal.failure:
         return
     first = tuple(plain(line, "`") for line in look_first(concluded, concluded.files))
-    record = lines.Evidence(
-        concluded.checks, concluded.diagnostics, concluded.servers, concluded.coverage, first
-    )
+    record = lines.Evidence(concluded.checks, concluded.diagnostics, concluded.servers, first)
     if any(record):
         journal.write(record)
     journal.write(

@@ -231,7 +231,6 @@ def _known(recording: JournalFile, end: LoopEnd, ended_at: str, notes: tuple[str
         notes=notes,
         diagnostics=evidence.diagnostics,
         servers=evidence.servers,
-        coverage=evidence.coverage,
     )
 
 

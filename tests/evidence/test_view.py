@@ -6,15 +6,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from bot.contracts.evidence import (
-    Answer,
-    CheckerComparison,
-    Coverage,
-    CoveredFile,
-    TestChanges,
-    TestCounts,
-    ToolRun,
-)
+from bot.contracts.evidence import Answer, CheckerComparison, TestChanges, TestCounts, ToolRun
 from bot.contracts.journal import Evidence, Note, SessionEnded
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
 from bot.contracts.plain_text import printable
@@ -48,7 +40,7 @@ def text_of(markdown: str) -> str:
 
 
 def page_text(folder: Path, outcome: Outcome) -> str:
-    recorded = Evidence(outcome.checks, outcome.diagnostics, outcome.servers, outcome.coverage)
+    recorded = Evidence(outcome.checks, outcome.diagnostics, outcome.servers)
     return read(page_of(folder, recorded, SessionEnded("end_turn", "", 1), Note("end"))).text
 
 
@@ -112,16 +104,6 @@ def test_remarks_give_each_reason_that_a_run_has() -> None:
         "make more fails with the change: it met a limit of the sandbox: memory",
         "make all: the whole suite was not run: over 5 minutes",
     ]
-
-
-def test_lines_without_a_test_are_listed_as_ranges() -> None:
-    files = (
-        CoveredFile("a.py", 9, 3, (9, 3, 4, 5, 12, 11)),
-        CoveredFile("b.py", 9, 0),
-        CoveredFile("c.py", 1, 1),
-    )
-    sections = view_of(make_outcome(checks=(), coverage=Coverage("lcov.info", files))).sections
-    assert [plain(line) for line in sections[-1].lines] == ["a.py: lines 3-5, 9, 11-12", "b.py: 9 lines"]
 
 
 def test_a_list_is_capped_and_counts_what_it_leaves_out() -> None:

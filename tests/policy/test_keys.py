@@ -102,9 +102,9 @@ READ = [
     ("agent: {instructions: [B.md, A.md, B.md]}", "agent.instructions", ("B.md", "A.md")),
     ("options: {}", "options", OptionsPolicy(None)),
     (
-        "checks: [{name: t, command: make t, junit: 'out/**/*.xml', coverage: cov.xml}]",
+        "checks: [{name: t, command: make t, junit: 'out/**/*.xml'}]",
         "checks",
-        (CheckSpec("t", "make t", 600, ("out/**/*.xml",), ("cov.xml",)),),
+        (CheckSpec("t", "make t", 600, ("out/**/*.xml",)),),
     ),
     ("review: {on: []}", "review.on", frozenset()),
     ("pull_request: {draft: true}", "pull_request.always_draft", False),

@@ -144,8 +144,7 @@ PROBLEMS = {
     "version: 2": "1:10: `2` is not 1, the version of this format",
     "- a": "1:1: expected a mapping of keys, found a list",
     "checks: make test": (
-        "1:9: expected a list of commands, or of `{name, command, timeout, junit, coverage}`, found "
-        "`make test`"
+        "1:9: expected a list of commands, or of `{name, command, timeout, junit}`, found `make test`"
     ),
     "checks: [{name: x}]": "1:10: this has no `command`: a shell command",
     "checks: [{name: a, command: b}, {name: a, command: c}]": "1:33: a second check has the name `a`",

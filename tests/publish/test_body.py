@@ -16,8 +16,6 @@ from markdown_it import MarkdownIt
 from bot.contracts.evidence import (
     Answer,
     CheckerComparison,
-    Coverage,
-    CoveredFile,
     Problem,
     ServerUse,
     Severity,
@@ -136,7 +134,7 @@ def test_no_table_is_wider_than_three_columns_whatever_is_in_it() -> None:
         body = render_body(_everywhere(text), _files(text))
         table = body.partition("### Evidence\n\n")[2].partition("\n\n")[0]
         rows = table.splitlines()
-        assert len(rows) == 6
+        assert len(rows) == 5
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {4}
 
 
@@ -215,7 +213,6 @@ def everything_at_its_longest() -> Outcome:
         denials=(Denial(long, long, long, long),) * 50,
         request=make_request(instruction=long, plan=Plan(long, (PlanStep(long),) * 30)),
         diagnostics=_everywhere(long[:9_000]).diagnostics * 40,
-        coverage=Coverage(long, (CoveredFile("c" * 400, 300, 0, tuple(range(300))),) * 300, long),
     )
 
 
@@ -325,7 +322,6 @@ def _everywhere(text: str, *, planned: bool = False) -> Outcome:
             CheckerComparison(text, text, text, *[ToolRun(Answer.UNAVAILABLE, note=text)] * 2),
         ),
         servers=(ServerUse(text, text, note=text),),
-        coverage=Coverage(text, (CoveredFile(text, 3, 0, (1, 2)),), text),
     )
 
 

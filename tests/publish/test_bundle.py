@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import AgentError, ExitCode, UsageError
-from bot.contracts.evidence import Coverage, CoveredFile
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import (
@@ -190,8 +189,8 @@ TAMPERED: dict[str, Change] = {
     "a failure without an address": lambda o: o["request"]["failures"][0].update(url="javascript:alert(1)"),
     "an answer that is none": lambda o: o["diagnostics"][0]["before"].update(answer="clean"),
     "a line as text": lambda o: o["diagnostics"][0]["new"][0].update(line="3"),
-    "a field nobody knows": lambda o: o["coverage"].update(html="<b>"),
-    "coverage as a list": lambda o: o.update(coverage=[]),
+    "a field nobody knows": lambda o: o["servers"][0].update(html="<b>"),
+    "servers as an object": lambda o: o.update(servers={}),
 }
 WRONG_PLANS: dict[str, Change] = {
     "a title of two lines": lambda p: p.update(title="a\nb"),
@@ -287,10 +286,6 @@ WRONG = {
     "too many checkers": (replace(STATED, diagnostics=(RUFF,) * 101), "diagnostics: over 100"),
     "too many checks": (replace(STATED, checks=EVIDENCE.checks * 2_001), "checks: 2,001"),
     "a count of tests is negative": (with_tests(counts=(("mended", -2),)), "checks.tests.counts: a number"),
-    "more lines covered than there are": (
-        replace(STATED, coverage=Coverage("c", (CoveredFile("a.py", 1, 2),))),
-        "coverage.files",
-    ),
 }
 
 

@@ -60,7 +60,7 @@ NOT_SHOWN = re.compile(
     r"|counts|reasons|^(call_)?id$|^agent$|metadata\.(key|value)$"
     # A check goes by its command; a note is for a run that did not pass.
     r"|(checks|CheckRecord)\.name$|checks\.(before|after)\.note$|run\.note$|tests\.(newly_flaky|source)$"
-    r"|Evidence\.diagnostics\.\w+\.snippet$|coverage\.files\.path$"
+    r"|Evidence\.diagnostics\.\w+\.snippet$"
 )
 
 
@@ -171,7 +171,6 @@ def test_a_journal_without_evidence_shows_its_checks(tmp_path: Path) -> None:
     text = " ".join(read(render_page(path)).text.split())
     assert "failed, exit 1, 1.4 s" in text
     assert "passed, exit 0, 1.2 s" in text
-    assert "Coverage" not in text
 
 
 def busy(turns: int) -> JournalFile:

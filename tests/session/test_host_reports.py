@@ -7,13 +7,7 @@ import pytest
 from bot.contracts.evidence import Answer, Problem, Severity, TestCounts
 from bot.contracts.tools import ToolOutcome
 from bot.evidence.tests import NameCounts
-from bot.session.checks.host_reports import (
-    InvalidReport,
-    parse_checker_run,
-    parse_coverage,
-    parse_stamps,
-    parse_suite,
-)
+from bot.session.checks.host_reports import InvalidReport, parse_checker_run, parse_stamps, parse_suite
 
 GOOD: dict[str, Any] = {
     "source": "JUnit report",
@@ -23,13 +17,6 @@ GOOD: dict[str, Any] = {
     "counts": {"passed": 2, "failed": 1, "skipped": 0},
     "note": "",
 }
-MEASURED: dict[str, Any] = {
-    "sources": ["coverage.xml"],
-    "files": {"a.py": {"covered": [1], "missed": [3]}},
-    "note": "",
-    "database": False,
-}
-WANTED = {"a.py": frozenset({1, 2, 3})}
 
 
 def test_a_good_answer_is_a_reading() -> None:
@@ -38,7 +25,6 @@ def test_a_good_answer_is_a_reading() -> None:
     assert parsed.tests == {"a": NameCounts(2, 0, 0), "b": NameCounts(0, 1, 0)}
     assert parsed.counts == TestCounts(2, 1, 0)
     assert parse_suite(None) is None
-    assert parse_coverage(MEASURED, WANTED).files == {"a.py": {1: True, 3: False}}
 
 
 def test_a_name_is_one_line_without_terminal_sequences() -> None:
@@ -79,27 +65,9 @@ def test_an_answer_of_another_shape_is_not_believed(change: dict[str, Any]) -> N
 
 @pytest.mark.parametrize("answer", [[], "x", 3, True])
 def test_an_answer_that_is_no_object_is_not_believed(answer: object) -> None:
-    for read in (parse_suite, parse_stamps, lambda value: parse_coverage(value, WANTED)):
+    for read in (parse_suite, parse_stamps):
         with pytest.raises(InvalidReport):
             read(answer)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"files": {"b.py": {"covered": [], "missed": []}}},
-        {"files": {"a.py": {"covered": [4], "missed": []}}},
-        {"files": {"a.py": {"covered": [1], "missed": [1]}}},
-        {"files": {"a.py": {"covered": [True], "missed": []}}},
-        {"sources": "x"},
-        {"sources": ["x"] * 21},
-        {"database": 0},
-    ],
-    ids=str,
-)
-def test_coverage_that_nobody_asked_for_is_not_believed(change: dict[str, Any]) -> None:
-    with pytest.raises(InvalidReport):
-        parse_coverage({**MEASURED, **change}, WANTED)
 
 
 ROW = ["a.py", 3, 5, "error", "code", "message", "x = y"]

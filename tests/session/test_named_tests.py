@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.contracts.evidence import CoveredFile, TestChanges, TestCounts
+from bot.contracts.evidence import TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.evidence.check import Check
 from bot.evidence.failing_checks import failing
@@ -119,7 +119,6 @@ DAEMON = (
     f"echo '{REPORT.format(name='good')}' > daemon.xml; "
     f"setsid bash -c 'sleep 60; echo \"{REPORT.format(name='bad')}\" > daemon.xml # {{mark}}' & true"
 )
-LCOV = "SF:src/a.py\\nDA:1,1\\nDA:2,1\\nDA:3,0\\nend_of_record\\n"
 
 
 @dataclass
@@ -151,7 +150,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
         "nameless": ONCE.format(place=folder / "was"),
         "leftover": ONCE.format(place="was"),
         "node": "node --test node",
-        "coverage": f"cat src/a.py && printf '{LCOV}' > lcov.info",
+        "reader": "cat src/a.py",  # else no check opens the change, and none counts
     }
     daemon = Check("daemon", DAEMON.format(mark=f"late-{folder}"), 60, junit=("daemon.xml",))
     begun = trial(
@@ -231,12 +230,6 @@ def test_a_daemon_writes_no_report_once_its_check_is_over(mixed: Mixed) -> None:
     assert running(f"late-{mixed.folder}") == []
 
 
-def test_coverage_is_of_the_changed_lines_after_the_change(mixed: Mixed) -> None:
-    coverage = mixed.trial.rounds.coverage(mixed.trial.tree)
-    assert coverage is not None
-    assert (coverage.source, coverage.files) == ("lcov.info", (CoveredFile("src/a.py", 2, 1, (3,)),))
-
-
 def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Path) -> None:
     trial = begin({"a": "1\n"}, ONCE.format(place=tmp_path / "was"))
     trial.rounds.stop_reruns_after(0)
@@ -288,25 +281,8 @@ def test_a_new_test_that_is_related_has_no_run_before(begin: Begin) -> None:
 
 
 @pytest.mark.slow
-def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program(begin: Begin) -> None:
-    report = r"SF:src/a.py\nDA:1,1\nDA:2,0\nend_of_record\n"
-    program = f"#!/bin/sh\nfor last; do :; done\nprintf '{report}' > \"$last\"\n"
-    trial = begin(
-        {"src/a.py": "one\n", "tool": program},
-        "mkdir -p .venv/bin && cp tool .venv/bin/coverage && chmod +x .venv/bin/coverage && echo 1 > .coverage",
-    )
-    trial.results({"src/a.py": "uno\ndos\n"})
-    coverage = trial.rounds.coverage(trial.tree)
-    assert coverage is not None
-    assert (coverage.source, coverage.files) == (".coverage", (CoveredFile("src/a.py", 2, 1, (2,)),))
-
-
-@pytest.mark.slow
 def test_a_report_that_the_repository_holds_is_no_evidence(begin: Begin) -> None:
-    files = {"src/a.py": "one\n", "lcov.info": LCOV.replace("\\n", "\n"), "junit.xml": REPORT}
-    trial = begin(files, Check("t", "true", 60, coverage=("lcov.info",)))
+    files = {"src/a.py": "one\n", "junit.xml": REPORT}
+    trial = begin(files, Check("t", "true", 60))
     [result] = trial.results({"src/a.py": "uno\n"})
-    coverage = trial.rounds.coverage(trial.tree)
-    assert coverage is not None
-    assert (coverage.files, coverage.note) == ((), "the policy names lcov.info, and no check wrote it")
     assert result.tests is None

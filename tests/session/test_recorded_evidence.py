@@ -8,7 +8,7 @@ import pytest
 from bot.agent.journal import Journal
 from bot.agent.journal_file import read_journal
 from bot.contracts import journal as lines
-from bot.contracts.evidence import Coverage, TestChanges, TestCounts
+from bot.contracts.evidence import TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.evidence.from_journal import recorded_evidence
 from tests.support.sessions import header
@@ -33,8 +33,7 @@ def checked(phase: str, run: CheckRun, **more: object) -> lines.CheckRecord:
 
 def test_the_line_of_all_evidence_is_taken_as_it_is(tmp_path: Path) -> None:
     expected = lines.Evidence(
-        (CheckResult("tests", "pytest", PASSED, FAILED, flaky=True, tests=TestChanges(flaky=("a",))),),
-        coverage=Coverage("lcov.info"),
+        (CheckResult("tests", "pytest", PASSED, FAILED, flaky=True, tests=TestChanges(flaky=("a",))),)
     )
     assert (
         evidence_read(tmp_path, checked("before", PASSED), checked("after", PASSED), ENDED, expected)

@@ -9,8 +9,6 @@ from bot.cli.terminal.printer import Printer
 from bot.contracts.evidence import (
     Answer,
     CheckerComparison,
-    Coverage,
-    CoveredFile,
     Problem,
     ServerUse,
     Severity,
@@ -149,7 +147,6 @@ EVIDENCE = replace(
         CheckerComparison("tsc", "", "npx tsc --noEmit", _UNAVAILABLE, _UNAVAILABLE),
     ),
     servers=(ServerUse("ty", "0.0.4"),),
-    coverage=Coverage("coverage.xml", (CoveredFile("invoice.py", 9, 7, (14, 17)),)),
 )  # fmt: skip
 """An outcome with every kind of evidence."""
 

@@ -12,8 +12,6 @@ from bot.contracts import journal as lines
 from bot.contracts.evidence import (
     Answer,
     CheckerComparison,
-    Coverage,
-    CoveredFile,
     Problem,
     ServerUse,
     Severity,
@@ -284,7 +282,6 @@ def evidence() -> lines.Evidence:
             CheckerComparison("ty", "0.0.105", "ty check", ToolRun(Answer.COMPLETE, 2, 0.6), stopped),
         ),
         (ServerUse("ty", "0.0.105"), ServerUse("typescript", "", note="No TypeScript in the project.")),
-        Coverage("coverage.xml", (CoveredFile(PATH, 4, 4), CoveredFile(TESTS, 5, 4, (6,)))),
     )
 
 

@@ -78,13 +78,11 @@ class AfterRound(Round):
         self._base_runs = base_runs
         self._number = number
         self._tree = tree_sha
-        self._changed_lines: Mapping[str, frozenset[int]] = {}
         self._pairs: list[CheckPair] = []
         self._sources: tuple[str, ...] = ()
 
     def execute(self) -> list[CheckPair]:
         self._before.wait_for_checks()
-        self._changed_lines = self._history.changed_lines(self._tree)
         try:
             changed, _ = self._history.changes(self._tree)
             self._sources = opened_sources.sources(changed, set(self._history.paths(self._tree)))
@@ -132,7 +130,6 @@ class AfterRound(Round):
             workspace,
             lambda number: f"check with the change: {check_title(self.checks[number])}",
             lambda number: self.budget.left,
-            changed_lines=self._changed_lines,
             rerun_tests=lambda number, execution: reruns.newly_failed_after(
                 self._before.executions[number].result(), execution
             ),

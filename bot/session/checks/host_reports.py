@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cache
 from posixpath import normpath
 from typing import Annotated, Any
@@ -15,7 +15,6 @@ from bot.contracts.formatting import count_of
 from bot.contracts.plain_text import printable
 from bot.contracts.tools import ToolOutcome
 from bot.evidence.checker_comparison import ProjectRun
-from bot.evidence.coverage import MeasuredCoverage
 from bot.evidence.tests import SuiteResult, count_names
 
 _MOST_NAMES = 100_000
@@ -72,18 +71,6 @@ class _Suite(_Model):
     reasons: Annotated[dict[_Line, _Line], Field(max_length=2_000)] = {}
 
 
-class _Lines(_Model):
-    covered: frozenset[int]
-    missed: frozenset[int]
-
-
-class _Coverage(_Model):
-    sources: Annotated[tuple[_Line, ...], Field(max_length=20)]
-    files: dict[str, _Lines]
-    note: _Line
-    database: bool
-
-
 def parse_suite(value: object) -> SuiteResult | None:
     """Return the tests of one run, `None` if there are none. Raises `InvalidReport`."""
     if value is None:
@@ -99,18 +86,6 @@ def parse_suite(value: object) -> SuiteResult | None:
         suite.note,
         {name: reason for name, reason in suite.reasons.items() if name in failed},
     )
-
-
-def parse_coverage(value: object, wanted: Mapping[str, frozenset[int]]) -> MeasuredCoverage:
-    """Return the coverage of the `wanted` lines. Raises `InvalidReport`."""
-    measured = _read(_Coverage, value)
-    files: dict[str, dict[int, bool]] = {}
-    for path, lines in measured.files.items():
-        hit, missed = lines.covered, lines.missed
-        if not (hit | missed) <= wanted.get(path, frozenset()) or hit & missed or path not in wanted:
-            raise InvalidReport("it measured a file or lines that nobody asked about")
-        files[path] = {line: line in hit for line in hit | missed}
-    return MeasuredCoverage(measured.sources, files, measured.note, measured.database)
 
 
 def parse_opened(value: object, watched: Collection[str]) -> frozenset[str] | None:

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Sequence
 
-from bot.contracts.evidence import CheckerComparison, Coverage, Problem
+from bot.contracts.evidence import CheckerComparison, Problem
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import CHECK_MINUTES, Tier
@@ -19,7 +19,6 @@ from bot.contracts.review import Review
 from bot.environment.detection import Detection
 from bot.evidence import reruns
 from bot.evidence.check import Check
-from bot.evidence.coverage import merge_coverage
 from bot.session.checks.after_round import BaseRuns, CheckPair, SuggestionTests
 from bot.session.checks.base_tests import AsTheyWereRound
 from bot.session.checks.before_round import MINUTES, NO_CHANGE, BeforeRound, TimeBudget
@@ -134,18 +133,6 @@ class Rounds:
             for check, pair in zip(self.checks, self._after[tree_sha], strict=False)
             if pair.after.run.note != UNNEEDED
         )
-
-    def coverage(self, tree_sha: str | None) -> Coverage | None:
-        """Return the coverage of the changed lines after `results`, or a note why it is missing; `None` if no check is
-        configured to measure it."""
-        if tree_sha is None or not self._after.get(tree_sha):
-            return None
-        measured = [pair.after.coverage for pair in self._after[tree_sha]]
-        reports = [report for report in measured if report is not None]
-        if any(report.sources or report.note for report in reports):
-            return merge_coverage(reports)
-        named = ", ".join(pattern for check in self.checks for pattern in check.coverage)
-        return merge_coverage((), f"the policy names {named}, and no check wrote it" if named else "")
 
     def diagnostics(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
         """Return the checkers on both sides of the change, after `results`."""

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
@@ -27,17 +27,10 @@ from bot.evidence.check import (
     relative_paths,
 )
 from bot.evidence.check_command import report_command, rerun_command
-from bot.evidence.coverage import MeasuredCoverage
 from bot.evidence.missing_environments import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
-from bot.session.checks.host_reports import (
-    InvalidReport,
-    parse_coverage,
-    parse_opened,
-    parse_stamps,
-    parse_suite,
-)
+from bot.session.checks.host_reports import InvalidReport, parse_opened, parse_stamps, parse_suite
 from bot.session.workspaces.start import LIMIT_NAMES
 from bot.session.workspaces.trees import command_arguments
 from bot.workspace.client import Workspace
@@ -48,22 +41,10 @@ UNNEEDED = "the tests of another check ran"
 """Why a fallback does not run."""
 _CANCELLED = "the run was cancelled during this check"
 _HIGHEST_EXIT_CODE = 255
-_CONVERT_SECONDS = 120
 _LONGEST_PATH = 300
 _REPORT = ".slash-agent-tests-{}.xml"
 _NUMBERS = itertools.count()  # a report of another check in the same workspace is none of this one
-_CONVERTED = ".slash-agent-coverage.lcov"
 _WROTE_REPORT = re.compile(r"^-+ generated xml file: .*\.slash-agent-tests-\d+\.xml -+\n?", re.MULTILINE)
-# Only coverage.py reads its database, and it is not known which of these is the repository's.
-_CONVERT = f"""
-for one in coverage .venv/bin/coverage venv/bin/coverage "python3 -m coverage"; do
-  $one lcov -q -o "$TMPDIR/{_CONVERTED}" >/dev/null 2>&1
-  if [ -s "$TMPDIR/{_CONVERTED}" ]; then exit 0; fi
-done
-exit 1"""
-
-ChangedLines = Mapping[str, frozenset[int]]
-"""The changed lines by path."""
 
 
 def not_run(why: str) -> CheckExecution:
@@ -77,9 +58,9 @@ class CheckRunner:
     `origin` is the repository's own path if the sandbox cannot show the tree there: packages that are installed by that
     path are not the changed code. `limit` returns the seconds for a check, by its number, beside its own limit; `timed`
     is entered while a command runs. `begin` is called before each command with the check's number and the limit, and
-    returns the token that cancels it alone. `on_output` receives the last line of the output while it runs. Coverage is
-    that of `changed_lines`. `rerun_tests` returns the tests of a check that run a second time. With `quiet` it
-    gives way to the agent's commands. Which files of `watch` it opens is noted.
+    returns the token that cancels it alone. `on_output` receives the last line of the output while it runs.
+    `rerun_tests` returns the tests of a check that run a second time. With `quiet` it gives way to the agent's
+    commands. Which files of `watch` it opens is noted.
     """
 
     workspace: Workspace
@@ -90,7 +71,6 @@ class CheckRunner:
     timed: Callable[[], AbstractContextManager[None]] = nullcontext
     begin: Callable[[int, float], CancelToken] = lambda number, limit: CancelToken()
     on_output: Callable[[str], None] | None = None
-    changed_lines: ChangedLines = field(default_factory=dict)
     rerun_tests: Callable[[int, CheckExecution], Collection[str]] = lambda number, execution: ()
     quiet: bool = False
     watch: tuple[str, ...] = ()
@@ -108,7 +88,7 @@ class CheckRunner:
         if note := left_out_note(self.workspace.dependencies.left_out, check.command):
             return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
         places = reports_of(check.command)
-        reports = {"junit": list(check.junit), "coverage": list(check.coverage), "places": places}
+        reports = {"junit": list(check.junit), "places": places}
         stamps = self._query_reports({**reports, "watch": list(self.watch)}).get("stamps", {})
         command = report_command(check.command, _REPORT.format(next(_NUMBERS)))
         if command.own_report and not check.junit:
@@ -163,7 +143,7 @@ class CheckRunner:
         command: CheckCommand,
         outcome: ToolOutcome,
     ) -> CheckExecution:
-        """Add tests and coverage to `execution`. `reports` has the stamps of report files before the run."""
+        """Add the tests to `execution`. `reports` has the stamps of report files before the run."""
         spill = outcome.metadata.get("spill")
         if not isinstance(spill, str):
             return execution
@@ -174,25 +154,7 @@ class CheckRunner:
         except InvalidReport as error:
             suite = SuiteResult("", whole=False, note=f"the tests are not believed: {error}")
         opened = parse_opened(answer.get("opened"), self.watch)
-        execution = _judged_by_tests(replace(execution, suite=suite, opened=opened))
-        if not self.changed_lines or answer.get("measured") is not True:
-            return execution
-        return replace(execution, coverage=self._measure_coverage(reports))
-
-    def _measure_coverage(self, reports: Mapping[str, Any]) -> MeasuredCoverage:
-        """Read the coverage of the changed lines from new reports, else from coverage.py's database."""
-        query = {**reports, "lines": {path: sorted(lines) for path, lines in self.changed_lines.items()}}
-        try:
-            measured = parse_coverage(self._query_reports(query).get("coverage"), self.changed_lines)
-            if not measured.database:
-                return measured
-            arguments = command_arguments(_CONVERT, _CONVERT_SECONDS)
-            if self.workspace.call("bash", arguments, self.cancel).metadata.get("exit_code") != 0:
-                return MeasuredCoverage(note=".coverage is there, and no coverage program that could read it")
-            answer = self._query_reports({**query, "converted": _CONVERTED})
-            return parse_coverage(answer.get("coverage"), self.changed_lines)
-        except (AgentError, InvalidReport) as error:
-            return MeasuredCoverage(note=f"the coverage could not be read: {error}")
+        return _judged_by_tests(replace(execution, suite=suite, opened=opened))
 
     def _rerun_tests(
         self, number: int, check: Check, execution: CheckExecution, reports: Mapping[str, Any]

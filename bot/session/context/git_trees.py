@@ -10,14 +10,12 @@ from pathlib import Path
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.checkout.objects import blobs_at, diff_between
-from bot.contracts.pulls import Side
 from bot.review.diff import DiffError, parse_diff
 from bot.review.diff_text import next_part, part_text, pieces_of
 
 # Characters, about 20,000 tokens: unlike in a review, the diff is the background of the run and not its subject.
 _MAX_DIFF = 80_000
 _MAX_FILE_DIFF = 16_000
-_MAX_CHANGED_LINES = 200_000
 
 
 class GitTrees:
@@ -97,30 +95,6 @@ class GitTrees:
                 changed.append(words[at + 1])
                 at += 2
         return changed, renamed
-
-    def changed_lines(self, tree: str) -> dict[str, frozenset[int]]:
-        """The lines of `tree` that the base does not have, by path; only some of a very large change, none if the diff
-        cannot be read. A path that is no UTF-8 is left out."""
-        try:
-            diff = parse_diff(diff_between(self._git, self._base, tree))
-        except (GitError, DiffError):
-            return {}
-        by_path: dict[str, frozenset[int]] = {}
-        lines_left = _MAX_CHANGED_LINES
-        for file in diff.files:
-            changed = frozenset[int]().union(*(hunk.changed(Side.RIGHT) for hunk in file.hunks))
-            lines_left -= len(changed)
-            if changed and lines_left >= 0 and _is_utf8(file.path):
-                by_path[file.path] = changed
-        return by_path
-
-
-def _is_utf8(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def pull_diff(checkout: Checkout) -> str:

@@ -12,7 +12,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.test_results import ParsedTests
 from bot.toolhost.context import Context
 from bot.toolhost.open_watch import OpenWatch
-from bot.toolhost.reports import coverage, files, junit, runner_output
+from bot.toolhost.reports import files, junit, runner_output
 from bot.toolhost.reports.files import ReportError, Stamp
 
 PLACES = (
@@ -24,34 +24,24 @@ PLACES = (
 )
 """Default paths of JUnit XML; a file is read if the check has written it."""
 
-_DATABASE = ".coverage"
-
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    """`junit` and `coverage` are patterns from the policy, `places` where the tools of the check write reports. With
-    `spill`, the check's output, the reports that are new since `stamps` are read; with `lines`, the new coverage of
-    those. `asked` and `converted` are files in the temporary folder: the report that a runner was told to write, and
-    converted coverage. From a call with `watch`, paths of the tree, until the next one with `spill`, it is watched
-    which of them are opened; `opened` is missing if that is unknown."""
+    """`junit` are patterns from the policy, `places` where the tools of the check write reports. With `spill`, the
+    check's output, the reports that are new since `stamps` are read. `asked` is a file in the temporary folder: the
+    report that a runner was told to write. From a call with `watch`, paths of the tree, until the next one with
+    `spill`, it is watched which of them are opened; `opened` is missing if that is unknown."""
     junit_patterns = [str(one) for one in arguments.get("junit", ())]
-    coverage_patterns = [str(one) for one in arguments.get("coverage", ())]
-    junit_stamps = files.find(
-        context.root, junit_patterns or (*PLACES, *map(str, arguments.get("places", ())))
-    )
-    coverage_stamps = files.find(context.root, coverage_patterns or (*coverage.PLACES, _DATABASE))
-    before = arguments.get("stamps", {})
-    new_coverage = _new(coverage_stamps, before)
-    metadata: dict[str, Any] = {"stamps": {**junit_stamps, **coverage_stamps}, "measured": bool(new_coverage)}
+    places = (*PLACES, *map(str, arguments.get("places", ())))
+    stamps = files.find(context.root, junit_patterns or places)
+    metadata: dict[str, Any] = {"stamps": stamps}
     if arguments.get("spill"):
         metadata |= _opened(context)
-        tests = _tests(_new(junit_stamps, before), junit_patterns, arguments, context)
+        tests = _tests(_new(stamps, arguments.get("stamps", {})), junit_patterns, arguments, context)
         metadata["tests"] = tests.message() if tests else None
     if watched := arguments.get("watch"):
         _opened(context)
         with suppress(OSError):
             context.watch = OpenWatch(context.root, map(str, watched))
-    if lines := arguments.get("lines"):
-        metadata["coverage"] = _coverage(new_coverage, lines, arguments.get("converted"), context)
     return ToolOutcome("", metadata=metadata)
 
 
@@ -126,16 +116,3 @@ def _output(spill: Path, context: Context) -> tuple[str, str]:
     except ReportError as error:
         return "", f"its output {error}"
     return ("", "") if b"\0" in content[:4096] else (content.decode("utf-8", "replace"), "")
-
-
-def _coverage(
-    new: Iterable[str], lines: Mapping[str, Any], converted: object, context: Context
-) -> dict[str, Any]:
-    wanted = {path: [line for line in some if type(line) is int] for path, some in lines.items()}
-    measured = coverage.CoverageReader(context.root, wanted)
-    for name in new:
-        if name != _DATABASE:
-            measured.take(name)
-    if isinstance(converted, str) and converted:
-        measured.take(_DATABASE, context.tmp / converted)
-    return {**measured.message(), "database": not measured.sources and _DATABASE in new}

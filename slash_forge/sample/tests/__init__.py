@@ -1,3 +1,0 @@
-from tests import coverage
-
-coverage.start()
