@@ -35,24 +35,26 @@ class CommandUsage:
         self._limits = limits
         self._disk = disk
         self._added_before = disk.before()
-        self._unmapped = Unmapped(limits.memory)
+        self._machine = machine()
 
     def over(self, subreaper: int) -> ExceededLimit | None:
         """The limit that the descendants of the process `subreaper` exceed together."""
         began = time.monotonic()
         pids = list(islice(descendants.below(subreaper), self._limits.processes))
-        over = self._memory(pids) or self._disk.check(pids, self._added_before)
+        if self._holds_too_much(pids):
+            over: ExceededLimit | None = ExceededLimit("memory", self._limits.memory)
+        else:
+            over = self._disk.check(pids, self._added_before)
         self.due = began + max(_PAUSE, (time.monotonic() - began) * _TIME_SHARE)
         return over
 
-    def _memory(self, pids: Sequence[int]) -> ExceededLimit | None:
-        # Pages that a fork shares are counted for both, so a sum over the limit is not the last word.
-        mapped = held(pids) > self._limits.memory and self._fairly_over(pids)
-        return ExceededLimit("memory", self._limits.memory) if mapped or self._unmapped.over(pids) else None
-
-    def _fairly_over(self, pids: Sequence[int]) -> bool:
-        """Read twice: a fork or an exit between two readings would count shared pages more than once."""
-        return all(proportional_memory(pids) > self._limits.memory for _ in range(2))
+    def _holds_too_much(self, pids: Sequence[int]) -> bool:
+        allowed = self._limits.memory
+        # Pages that a fork shares are counted for both, so a sum over the limit is not the last word. That is read
+        # twice: a fork or an exit between two readings would count shared pages more than once.
+        if held(pids) > allowed and all(proportional_memory(pids) > allowed for _ in range(2)):
+            return True
+        return unmapped(pids) > allowed or runs_out(self._machine, machine(), allowed)
 
 
 def held(pids: Iterable[int]) -> int:
@@ -139,8 +141,8 @@ class DiskUse:
 
     def _new_files(self, pids: Iterable[int]) -> Iterator[os.stat_result]:
         """The bytes added since the workspace began. Holes in a file take no blocks."""
-        for file in _without_name(pids):
-            if file.st_dev in self._devices:
+        for file in _open_files(pids):
+            if stat.S_ISREG(file.st_mode) and file.st_nlink == 0 and file.st_dev in self._devices:
                 yield file
         for folder in self._folders:
             yield from (file for file in _files_below(folder) if file.st_ctime >= self._began)
@@ -170,67 +172,22 @@ def _files_below(folder: Path) -> Iterator[os.stat_result]:
             continue  # it went meanwhile, or cannot be read: then what is gone on the disk still tells
 
 
-def _without_name(pids: Iterable[int]) -> Iterator[os.stat_result]:
-    """Files that processes hold open and that were deleted."""
-    return (file for file in _open_files(pids) if stat.S_ISREG(file.st_mode) and file.st_nlink == 0)
-
-
-_UNMAPPED_PAUSE = 1.0
-_GROWN_SHARE = 16
-"""A walk is due when the machine's shared memory grew by one part in so many of what is allowed."""
-
 _LAST_SHARE = 16
 """One part in this many of the machine's memory is left free: without it the kernel would choose which process to
 end."""
 
-_SEGMENTS = "/proc/sysvipc/shm"
-_MACHINE = "/proc/meminfo"
-
-_IPC_RMID = 0
-
 
 class Machine(NamedTuple):
-    """In bytes; zeros if unknown."""
+    """The memory of the machine in bytes; zeros if unknown."""
 
     total: int = 0
     available: int = 0
-    shared: int = 0
-
-
-class Unmapped:
-    """Measures the memory of one command that no process maps: System V segments and deleted files in memory. `allowed`
-    is in bytes."""
-
-    def __init__(self, allowed: int, began: Machine | None = None) -> None:
-        self._allowed = allowed
-        self._began = began or machine()
-        self._walked = self._began
-        self._held = 0
-        self._due = self._soonest = 0.0
-
-    def over(self, pids: Iterable[int], now: Machine | None = None) -> bool:
-        """Whether `pids` hold more of it than is allowed, or the machine runs out of memory meanwhile."""
-        there = now or machine()
-        lost = self._began.available - there.available
-        if lost > self._allowed and there.available < there.total // _LAST_SHARE:
-            return True
-        moment = time.monotonic()
-        grown = there.shared - self._walked.shared > self._allowed // _GROWN_SHARE
-        if moment >= self._due or (grown and moment >= self._soonest):
-            self._walked = there
-            self._held = deleted_file_bytes(pids) + segment_bytes()
-            took = time.monotonic() - moment
-            self._soonest, self._due = (
-                moment + took * _TIME_SHARE,
-                moment + max(_UNMAPPED_PAUSE, took * _TIME_SHARE),
-            )
-        return self._held > self._allowed
 
 
 def machine() -> Machine:
-    """The memory of the machine; takes 20 us."""
-    fields = {b"MemTotal": 0, b"MemAvailable": 0, b"Shmem": 0}
-    with contextlib.suppress(OSError, ValueError), open(_MACHINE, "rb", buffering=0) as file:
+    """Read it; takes 20 us."""
+    fields = {b"MemTotal": 0, b"MemAvailable": 0}
+    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo", "rb", buffering=0) as file:
         for line in file.read(4096).split(b"\n"):
             name, _, value = line.partition(b":")
             if name in fields:
@@ -238,25 +195,27 @@ def machine() -> Machine:
     return Machine(*fields.values())
 
 
-def deleted_file_bytes(pids: Iterable[int]) -> int:
-    """Bytes in deleted files in memory that these processes hold open, each file once."""
-    counted: dict[int, int] = {}
-    for file in _open_files(pids):
-        if file.st_dev == _memory_device() and stat.S_ISREG(file.st_mode):
-            counted[file.st_ino] = file.st_blocks * 512
-    return sum(counted.values())
+def runs_out(before: Machine, now: Machine, allowed: int) -> bool:
+    """Whether the machine lost more than `allowed` bytes and has hardly any left."""
+    return before.available - now.available > allowed and now.available < now.total // _LAST_SHARE
 
 
-def segment_bytes() -> int:
-    """Bytes in the System V segments of this namespace; 0 if it is the machine's own."""
-    return sum(segment.held for segment in _segments())
+def unmapped(pids: Iterable[int]) -> int:
+    """Bytes of memory that no process maps: in deleted files that these processes hold open, each once, and in the
+    System V segments of this namespace."""
+    files = {
+        file.st_ino: file.st_blocks * _BLOCK
+        for file in _open_files(pids)
+        if file.st_dev == _memory_device() and stat.S_ISREG(file.st_mode)
+    }
+    return sum(files.values()) + sum(segment.held for segment in _segments())
 
 
 def drop_segments() -> None:
     """Remove the segments of this namespace that no process is attached to: nothing else would."""
     for segment in _segments():
         if not segment.attached:
-            ctypes.CDLL(None).shmctl(segment.id, _IPC_RMID, None)
+            ctypes.CDLL(None).shmctl(segment.id, 0, None)  # IPC_RMID
 
 
 class _Segment(NamedTuple):
@@ -268,7 +227,10 @@ class _Segment(NamedTuple):
 def _segments() -> Iterator[_Segment]:
     if os.getpid() != 1:  # Landlock's sandbox has none, and without a sandbox they belong to others
         return
-    with contextlib.suppress(OSError, ValueError, IndexError), open(_SEGMENTS, "rb", buffering=0) as file:
+    with (
+        contextlib.suppress(OSError, ValueError, IndexError),
+        open("/proc/sysvipc/shm", "rb", buffering=0) as file,
+    ):
         # key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap
         for line in file.read(1 << 20).split(b"\n")[1:]:
             if fields := line.split():

@@ -11,7 +11,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.toolhost.resource_limits import ExceededLimit
-from bot.toolhost.usage import DiskUse, Machine, Unmapped
+from bot.toolhost.usage import DiskUse, Machine, runs_out
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock
 from bot.workspace.sandbox.landlock import OLDEST, version
@@ -193,11 +193,10 @@ def test_a28_no_shared_memory_outlives_its_command(confined: Workspace) -> None:
 
 def test_a49_where_the_machine_runs_out_of_memory_the_command_is_ended_that_took_it() -> None:
     """Buffers of sockets and the like are in nobody's books."""
-    unmapped = Unmapped(2 * MIB, Machine(64 * MIB, 32 * MIB))
-    assert not unmapped.over([], Machine(64 * MIB, 5 * MIB))
-    assert unmapped.over([], Machine(64 * MIB, 3 * MIB))
-    little = Unmapped(2 * MIB, Machine(64 * MIB, 4 * MIB))
-    assert not little.over([], Machine(64 * MIB, 3 * MIB))
+    much, little = Machine(64 * MIB, 32 * MIB), Machine(64 * MIB, 4 * MIB)
+    assert not runs_out(much, Machine(64 * MIB, 5 * MIB), 2 * MIB)
+    assert runs_out(much, Machine(64 * MIB, 3 * MIB), 2 * MIB)
+    assert not runs_out(little, Machine(64 * MIB, 3 * MIB), 2 * MIB)
 
 
 def test_a49_folders_and_empty_files_are_on_the_disk_too(tmp_path: Path) -> None:
