@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 _SWEEP_LIMIT = 2.0
 _MAX_LENGTH = 80
@@ -22,45 +22,36 @@ MOST_INSPECTED = 16
 _OVER = ("Z", "X", "")
 """The states of processes that have ended."""
 
-Test = Callable[[int], bool]
-"""Takes the id of a process."""
+Pids = Collection[int]
 
 
-def sweep(codes: dict[int, int] | None = None) -> int:
-    """Kill and reap all descendants of this process until none is left. Returns how many still ran; the exit codes of
-    children are added to `codes`."""
-    return _sweep(children, codes)
-
-
-def sweep_orphans(mine: Test) -> int:
-    """Like `sweep`, for the adopted orphans for which `mine` is true, and their descendants. Reaps no others."""
-    return _sweep(lambda: orphans(mine), None)
-
-
-def reap_orphans(mine: Test) -> None:
-    """Reap the orphans that have ended."""
-    for pid in orphans(mine):
-        _take(pid, None, os.WNOHANG)
-
-
-def orphans(mine: Test) -> list[int]:
-    """The orphans that this process adopted and for which `mine` is true."""
-    return [pid for pid in _of_thread(f"/proc/self/task/{os.getpid()}") if mine(pid)]
-
-
-def _sweep(find: Callable[[], list[int]], codes: dict[int, int] | None) -> int:
+def sweep(codes: dict[int, int] | None = None, *, orphans_but: Pids | None = None) -> int:
+    """Kill and reap all descendants of this process until none is left, or only adopted orphans other than
+    `orphans_but`, with their descendants. Returns how many still ran; exit codes of children are added to `codes`."""
     ran: set[int] = set()
     deadline = time.monotonic() + _SWEEP_LIMIT
-    while (tops := find()) and time.monotonic() < deadline:
+    while (tops := children() if orphans_but is None else _orphans(orphans_but)) and (
+        time.monotonic() < deadline
+    ):
         ran.update(kill([*tops, *(one for top in tops for one in below(top))]))
         for pid in tops:
             _take(pid, codes)
     return len(ran)
 
 
+def reap_orphans(others: Pids) -> None:
+    """Reap the adopted orphans that have ended, but for `others`."""
+    for pid in _orphans(others):
+        _take(pid, None, os.WNOHANG)
+
+
+def _orphans(others: Pids) -> list[int]:
+    return [pid for pid in _of_thread(f"/proc/self/task/{os.getpid()}") if pid not in others]
+
+
 def kill(pids: Iterable[int]) -> list[int]:
     """Kill each with its whole process group, so that a fork bomb gains no time. Return those that still ran."""
-    states = [(pid, *_state(pid)) for pid in pids]
+    states = [(pid, *state(pid)) for pid in pids]
     running = [(pid, group) for pid, state, group in states if state not in _OVER]
     for group in {group for _, group in running} - {0, os.getpgrp()}:
         signal_group(group, signal.SIGKILL)
@@ -78,19 +69,6 @@ def reap(codes: dict[int, int]) -> bool:
     except ChildProcessError:
         return False
     return True
-
-
-def kill_children() -> None:
-    """Kill every child and its group at once. They are reaped by whoever waits for them, or by `sweep`."""
-    for child in children():
-        signal_group(child, signal.SIGKILL)
-
-
-def signal_below(pid: int, number: signal.Signals) -> None:
-    """Signal everything that descends from `pid`."""
-    for one in list(below(pid)):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(one, number)
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:
@@ -146,16 +124,11 @@ def command_lines(pids: Iterable[int]) -> tuple[str, ...]:
 
 
 def lives(pid: int) -> bool:
-    return state(pid) not in _OVER
+    return state(pid)[0] not in _OVER
 
 
-def state(pid: int) -> str:
-    """The letter of its state in `/proc/PID/stat`; empty if it does not exist."""
-    return _state(pid)[0]
-
-
-def _state(pid: int) -> tuple[str, int]:
-    """The letter of its state and its process group; an empty letter if it has ended."""
+def state(pid: int) -> tuple[str, int]:
+    """The letter of its state in `/proc/PID/stat`, empty if it does not exist, and its process group."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as stat:
             state, _, group = stat.read().rpartition(b")")[2].split()[:3]

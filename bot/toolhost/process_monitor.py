@@ -76,11 +76,14 @@ class ProcessMonitor:
         with starts_blocked():
             return next(iter(self._endings[command.endings :]), None)
 
-    def lost(self, command: Subreaper) -> Ending:
-        """Kill all processes, since the subreaper of this command has ended, unless that has been done meanwhile.
-        Return why they were killed."""
-        self._end_everything(None, command.endings)
-        return self._endings[command.endings]
+    @contextlib.contextmanager
+    def ending_lost(self, command: Subreaper) -> Iterator[None]:
+        """Where the block finds that the subreaper of this command has ended, and the command with it, kill all
+        processes, unless that has been done meanwhile."""
+        try:
+            yield
+        except EOFError:
+            self._end_everything(None, command.endings)
 
     def check(self) -> None:
         """Kill all processes if there are more than is allowed."""
@@ -91,24 +94,20 @@ class ProcessMonitor:
     def tidy(self) -> None:
         """Kill orphans, reap ended processes, and free shared memory without an owner."""
         with contextlib.suppress(OSError), starts_blocked() as programs:
-            descendants.sweep_orphans(lambda pid: pid not in programs)
+            descendants.sweep(orphans_but=programs)
         usage.drop_segments()
 
     def _watch(self) -> None:
         while not self._closed.wait(_EVERY):
             with contextlib.suppress(OSError):  # what the system refuses now is tried again
-                if self._bounded and self._multiply():
+                # One reading, whatever the number: the machine may have many more threads than at its lowest count.
+                before, now = self._least_threads, _threads()
+                grew = now - before > self.limits.processes // _GROWN_SHARE
+                self._least_threads = now if grew else min(before, now)
+                if self._bounded and grew:
                     self._check_stopped()
                 else:
                     self.check()
-
-    def _multiply(self) -> bool:
-        """Whether the machine has many more threads than at its lowest count. It is one reading, whatever the
-        number."""
-        before, now = self._least_threads, _threads()
-        grew = now - before > self.limits.processes // _GROWN_SHARE
-        self._least_threads = now if grew else min(before, now)
-        return grew
 
     def _check_stopped(self) -> None:
         """Stop all processes while they are counted: a fork bomb with a session for each process is faster than
@@ -126,18 +125,17 @@ class ProcessMonitor:
         with starts_blocked() as programs:
             if endings is not None and len(self._endings) > endings:
                 return
-            self._endings.append(Ending(over, self._command_lines()))
+            # Of a fork bomb the youngest.
+            inspected = sorted(islice(self._all(), self.limits.processes + 1))[-descendants.MOST_INSPECTED :]
+            self._endings.append(Ending(over, descendants.command_lines(inspected)))
             while living := [pid for pid in self._all() if descendants.lives(pid)]:
-                self._kill(living)
-                descendants.reap_orphans(lambda pid: pid not in programs)
+                if self._bounded:
+                    os.kill(-1, signal.SIGKILL)
+                else:
+                    descendants.kill(living)
+                descendants.reap_orphans(programs)
                 time.sleep(_PAUSE)
-            descendants.reap_orphans(lambda pid: pid not in programs)  # else the next count has them in it
-
-    def _kill(self, pids: Sequence[int]) -> None:
-        if self._bounded:
-            os.kill(-1, signal.SIGKILL)
-        else:
-            descendants.kill(pids)
+            descendants.reap_orphans(programs)  # else the next count has them in it
 
     def _all(self) -> Iterator[int]:
         """Every process of the workspace but the host."""
@@ -146,11 +144,6 @@ class ProcessMonitor:
             return descendants.below(host)
         pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
         return (pid for pid in pids if pid != host and _may_be_signalled(pid))
-
-    def _command_lines(self) -> tuple[str, ...]:
-        """Command lines of the youngest processes, once each: of a fork bomb, if there is one."""
-        youngest = sorted(islice(self._all(), self.limits.processes + 1))[-descendants.MOST_INSPECTED :]
-        return descendants.command_lines(youngest)
 
 
 def _signals_are_bounded() -> bool:

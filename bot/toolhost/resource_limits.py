@@ -51,25 +51,14 @@ def effective_limits(settings: Mapping[str, object]) -> ResourceLimits:
     """The default limits with `settings` by name, and no more memory than the machine can spare."""
     values = {name: settings.get(name) for name in ResourceLimits._fields}
     wanted = ResourceLimits(**{name: value for name, value in values.items() if type(value) is int})
-    spared = memory_of_the_machine() * _SHARE[0] // _SHARE[1]
-    return wanted._replace(memory=min(wanted.memory, spared or wanted.memory))
-
-
-def memory_of_the_machine() -> int:
-    """Bytes of memory, of the container if that has fewer; 0 if unknown."""
-    sizes = [_first_number(path) for path in _CONTAINER]
-    sizes.append(_first_number(_MACHINE) * 1024)
-    return min((size for size in sizes if size > 0), default=0)
-
-
-def apply(chosen: ResourceLimits) -> None:
-    """Apply the limits that the kernel enforces to this process and all that it starts from now on."""
-    for_a_child(chosen)()
+    sizes = (_first_number(_MACHINE) * 1024, *map(_first_number, _CONTAINER))
+    spared = (size * _SHARE[0] // _SHARE[1] for size in sizes if size)
+    return wanted._replace(memory=min([wanted.memory, *spared]))
 
 
 def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
-    """Return a function that sets the limits of a program, to be called between fork and exec: no process may set those
-    of another.
+    """Return a function that sets the limits of this process and all that it starts, for the time between fork and
+    exec: no process may set those of another.
 
     A program may raise its own limit of data again (`ulimit -d unlimited`): those built with a sanitiser reserve more
     than any machine has, and the memory that they use is measured from outside.
@@ -80,8 +69,10 @@ def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
         resource.RLIMIT_NOFILE: chosen.open_files,
         resource.RLIMIT_DATA: chosen.memory,
     }
-    if users_are_our_own():
-        wanted[resource.RLIMIT_NPROC] = _TASKS_A_PROCESS * chosen.processes
+    # Outside of a user namespace the kernel counts the processes of the user on the whole machine.
+    with contextlib.suppress(OSError), open(_USERS, "rb") as file:
+        if file.read().split() != [b"0", b"0", b"4294967295"]:
+            wanted[resource.RLIMIT_NPROC] = _TASKS_A_PROCESS * chosen.processes
     bounds = []
     for which, most in wanted.items():
         soft, hard = resource.getrlimit(which)
@@ -93,13 +84,6 @@ def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
             resource.setrlimit(which, bound)
 
     return apply
-
-
-def users_are_our_own() -> bool:
-    """Whether this is a user namespace: elsewhere the kernel counts the processes of the user on the whole machine."""
-    with contextlib.suppress(OSError), open(_USERS, "rb") as file:
-        return file.read().split() != [b"0", b"0", b"4294967295"]
-    return False
 
 
 def _lower_of(wanted: int, there: int) -> int:

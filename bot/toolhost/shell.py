@@ -12,6 +12,7 @@ import select
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -79,28 +80,21 @@ def run_command(
         os.set_blocking(output, False)
         running = _Running(subreaper, output, sink, cancelled, began + command.timeout)
         try:
-            running.see_off(usage, lasting)
-            if ending := monitor.ending_of(subreaper):
-                running.note_ending(ending)
-        except EOFError:  # the process above it is gone, and the command with it
-            running.note_ending(monitor.lost(subreaper))
+            with monitor.ending_lost(subreaper):
+                running.see_off(usage, lasting)
         except BaseException:  # a sink raised (a full disk): nothing may stay behind
-            _end(subreaper, monitor)
+            with monitor.ending_lost(subreaper):
+                if not subreaper.done:
+                    subreaper.sweep()
             raise
         finally:
             subreaper.close()
+        if ending := monitor.ending_of(subreaper):
+            running.note_ending(ending)
         running.take_the_rest()
     finally:
         os.close(output)
     return running.result._replace(duration=time.monotonic() - began)
-
-
-def _end(subreaper: Subreaper, monitor: ProcessMonitor) -> None:
-    if not subreaper.done:
-        try:
-            subreaper.sweep()
-        except EOFError:
-            monitor.lost(subreaper)
 
 
 class _Running:
@@ -142,7 +136,8 @@ class _Running:
             elif time.monotonic() >= usage.due:
                 lasting()
                 if (limit := usage.over(self._subreaper.pid)) is not None:
-                    return self._end_for(limit)
+                    self.result = self.result._replace(limit=limit, running=_running(self._subreaper.pid))
+                    return self._sweep()
 
     def note_ending(self, ending: Ending) -> None:
         """Record that all processes of the workspace were killed, this command with them."""
@@ -152,10 +147,6 @@ class _Running:
             limit=ending.over or self.result.limit,
             running=self.result.running or ending.running,
         )
-
-    def _end_for(self, limit: ExceededLimit) -> None:
-        self.result = self.result._replace(limit=limit, running=_running(self._subreaper.pid))
-        self._sweep()
 
     def take_the_rest(self) -> None:
         """Read the rest of the pipe, once no process writes to it any more."""
@@ -189,7 +180,9 @@ class _Running:
             quiet=time.monotonic() - self._printed,  # not counting its output after SIGTERM
         )
         self._poll.unregister(self._cancelled.fileno())
-        descendants.signal_below(self._subreaper.pid, signal.SIGTERM)
+        for pid in list(descendants.below(self._subreaper.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
         self._deadline = time.monotonic() + TERM_GRACE
 
     def _leave_the_rest(self) -> None:

@@ -21,8 +21,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from bot.toolhost import descendants, resource_limits
-from bot.toolhost.resource_limits import ResourceLimits
+from bot.toolhost import descendants
+from bot.toolhost.resource_limits import ResourceLimits, for_a_child
 
 FAILED, ENDED, DONE = 1, 2, 3
 
@@ -110,7 +110,7 @@ class Subreaper:
 def _live(command: Command, output: int, sock: socket.socket, limits: ResourceLimits) -> NoReturn:
     try:
         _settle({sock.fileno(), output}, limits)
-        woken = _signalled(signal.SIGCHLD)
+        woken = _woken_by_children()
         try:
             os.chdir(command.cwd)
             leader = _spawn(list(command.argv), command.environment, output)
@@ -136,17 +136,17 @@ def _settle(kept: set[int], chosen: ResourceLimits) -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
     for number in _IGNORED:
         signal.signal(number, _do_nothing)
-    resource_limits.apply(chosen)
+    for_a_child(chosen)()
 
 
 def _do_nothing(number: int, frame: object) -> None:
     pass
 
 
-def _signalled(number: int) -> int:
-    """Block the signal; return a descriptor that is readable when it arrives."""
-    mask = (ctypes.c_ulong * (128 // ctypes.sizeof(ctypes.c_ulong)))(1 << number - 1)
-    signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+def _woken_by_children() -> int:
+    """Block SIGCHLD; return a descriptor that is readable when it arrives."""
+    mask = (ctypes.c_ulong * (128 // ctypes.sizeof(ctypes.c_ulong)))(1 << signal.SIGCHLD - 1)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     descriptor: int = _libc.signalfd(-1, mask, os.O_CLOEXEC | os.O_NONBLOCK)
     if descriptor < 0:
         raise OSError(ctypes.get_errno(), "signalfd failed")
@@ -182,8 +182,10 @@ def _say(sock: socket.socket, kind: int, code: int, swept: int = 0) -> None:
 
 
 def _spawn(argv: list[str], environment: Mapping[str, str], output: int) -> int:
+    program, folders = argv[0], environment.get("PATH", os.defpath).split(":")
+    places = (os.path.join(folder, program) for folder in folders if "/" not in program)
     return os.posix_spawn(
-        _executable(argv[0], environment.get("PATH", os.defpath)),
+        next((path for path in places if os.access(path, os.X_OK)), program),
         argv,
         environment,
         file_actions=(
@@ -195,9 +197,3 @@ def _spawn(argv: list[str], environment: Mapping[str, str], output: int) -> int:
         setsigmask=(),
         setsigdef=_DEFAULTS,
     )
-
-
-def _executable(program: str, path: str) -> str:
-    """The path of `program` by the command's PATH; unchanged if it is a path."""
-    places = (os.path.join(folder, program) for folder in path.split(":"))
-    return next((path for path in places if "/" not in program and os.access(path, os.X_OK)), program)

@@ -105,7 +105,7 @@ class HostProcess:
     def is_stopped(self) -> bool:
         """Whether a signal stopped the tool host. A command can send one if no namespace is between them."""
         hosts = children(self.process.pid)[:1] if self._confined else [self.process.pid]
-        return any(state(pid) == "T" for pid in hosts)
+        return any(state(pid)[0] == "T" for pid in hosts)
 
     def wait(self) -> None:
         """Wait until the process itself has ended; its descendants may live on."""

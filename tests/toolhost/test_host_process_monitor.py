@@ -101,7 +101,7 @@ def test_the_exit_code_of_what_is_spared_is_left_to_its_owner(command: str, befo
         other = subprocess.Popen(["sleep", "60"])
         spared = subprocess.Popen(["sh", "-c", {command!r}])
         {before}
-        print(descendants.sweep_orphans(lambda pid: pid != spared.pid), spared.wait())
+        print(descendants.sweep(orphans_but=[spared.pid]), spared.wait())
     """
     assert said(script) == ["1", "7"]
 
@@ -113,7 +113,7 @@ def test_only_what_was_asked_for_is_ended_with_all_below_it() -> None:
             time.sleep(0.01)
         below = list(descendants.below(mine.pid))
         other = subprocess.Popen(["sleep", "60"])
-        print(descendants.sweep_orphans(lambda pid: pid == mine.pid), other.poll())
+        print(descendants.sweep(orphans_but=[other.pid]), other.poll())
         descendants.sweep()
         while any(map(descendants.command_line, below)):
             time.sleep(0.01)
