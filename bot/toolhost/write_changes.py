@@ -1,7 +1,9 @@
 """Write the changes of a tool call: diffs, one permission question for all files, a check that no file changed since,
 then all files or none.
 
-Nothing is written and no folder made before the answer. If a file changed in the meantime, nothing is written.
+Nothing is written and no folder made before the answer. If a file changed in the meantime, nothing is written. All new
+bytes are written beside their files and then renamed into place, deletions last; the steps before one that fails are
+undone. A reader, a crash or a full disk never leaves half a file.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from bot.toolhost.context import Context
 from bot.toolhost.diff import MAX_TEXT, Diff, compare
 from bot.toolhost.files import LARGE, LoadedFile, failure, read, relative, resolve, view_call
 from bot.toolhost.text import NotEncodableError, Text, encode, sha256
-from bot.toolhost.transaction import Step, StepFailed, apply_steps
 
 
 class Change(NamedTuple):
@@ -36,13 +37,12 @@ class Change(NamedTuple):
 class _Proposal(NamedTuple):
     change: Change
     name: str
-    data: bytes | None
+    step: Step
     diff: Diff
-    mode: int | None
 
     @property
     def action(self) -> str:
-        if self.data is None:
+        if self.step.after is None:
             return "delete"
         return "change" if self.change.before else "create"
 
@@ -52,9 +52,18 @@ def commit(context: Context, tool: str, changes: Sequence[Change]) -> tuple[dict
     # The diffs of one call are sent in one frame.
     proposals = [_propose(context, change, MAX_TEXT // len(changes)) for change in changes]
     _ask(context, tool, proposals)
-    for proposal in proposals:
-        _check_unmoved(context, proposal)
-    _write(context, proposals)
+    # The same path must still lead to the same bytes: an answer can take minutes. Where there was nothing, creation
+    # fails by itself if something appeared.
+    for change, name, *_ in proposals:
+        if resolve(context, str(change.path)) != change.path:
+            raise ToolFailure(f"{name} became a link meanwhile; nothing was written. Look at it with ls.")
+        if change.before and read(context, change.path, name) != change.before.data:
+            raise ToolFailure(f"{name} changed meanwhile; nothing was written. Call {view_call(name)} again.")
+    steps = [proposal.step for proposal in proposals]
+    try:
+        apply_steps(steps)
+    except StepFailed as failed:
+        raise _write_error(context, failed, steps) from None
     return tuple(_record_change(context, proposal) for proposal in proposals)
 
 
@@ -63,27 +72,18 @@ def _propose(context: Context, change: Change, most: int) -> _Proposal:
     if ".git" in (part.lower() for part in Path(name).parts):
         raise ToolFailure(f"{name} belongs to git itself and is never edited. Use git through bash.")
     before, after = change.before or change.source, change.after
-    data = None if after is None else _encoded(after, before, name)
-    diff = compare(
-        before.text.content if before else "",
-        after.content if after else "",
-        name,
-        created=before is None,
-        deleted=after is None,
-        source=change.source.name if change.source else "",
-    )
-    mode = stat.S_IMODE(os.lstat(before.path).st_mode) if before else None
-    return _Proposal(change, name, data, Diff("", 0, 0) if change.moved_to else diff.cut(most), mode)
-
-
-def _encoded(after: Text, before: LoadedFile | None, name: str) -> bytes:
+    old = before.text.content if before else ""
     try:
-        data = encode(after, before.text.content if before else "")
+        data = None if after is None else encode(after, old)
     except NotEncodableError as error:
         raise ToolFailure(f"{name}: {error}. Write it with other characters, or use bash.") from None
-    if len(data) > LARGE:
+    if data and len(data) > LARGE:
         raise ToolFailure(f"{name} would have {len(data)} bytes; the limit is {LARGE}. Use bash.")
-    return data
+    new, source = (after.content if after else ""), (change.source.name if change.source else "")
+    diff = compare(old, new, name, created=before is None, deleted=after is None, source=source)
+    mode = stat.S_IMODE(os.lstat(before.path).st_mode) if before else None
+    step = Step(change.path, change.before.data if change.before else None, data, mode)
+    return _Proposal(change, name, step, Diff("", 0, 0) if change.moved_to else diff.cut(most))
 
 
 def _ask(context: Context, tool: str, proposals: Sequence[_Proposal]) -> None:
@@ -97,31 +97,6 @@ def _ask(context: Context, tool: str, proposals: Sequence[_Proposal]) -> None:
         )
     if context.cancelled.is_set():
         raise ToolFailure(f"Cancelled; {names} {'was' if len(files) == 1 else 'were'} not written.")
-
-
-def _check_unmoved(context: Context, proposal: _Proposal) -> None:
-    """The same path must still lead to the same bytes: an answer can take minutes."""
-    change = proposal.change
-    if resolve(context, str(change.path)) != change.path:
-        raise ToolFailure(
-            f"{proposal.name} became a link meanwhile; nothing was written. Look at it with ls."
-        )
-    # If there is nothing yet, creation fails by itself if something appeared.
-    if change.before and read(context, change.path, proposal.name) != change.before.data:
-        raise ToolFailure(
-            f"{proposal.name} changed meanwhile; nothing was written. Call {view_call(proposal.name)} again."
-        )
-
-
-def _write(context: Context, proposals: Sequence[_Proposal]) -> None:
-    steps = [
-        Step(one.change.path, one.change.before.data if one.change.before else None, one.data, one.mode)
-        for one in proposals
-    ]
-    try:
-        apply_steps(steps)
-    except StepFailed as failed:
-        raise _write_error(context, failed, steps) from None
 
 
 def _write_error(context: Context, failed: StepFailed, steps: Sequence[Step]) -> ToolFailure:
@@ -148,8 +123,11 @@ def _write_error(context: Context, failed: StepFailed, steps: Sequence[Step]) ->
 
 def _record_change(context: Context, proposal: _Proposal) -> dict[str, Any]:
     """Record what the model knows of the file now, and return the file's metadata."""
-    change, diff = proposal.change, proposal.diff
-    digest = None if proposal.data is None else sha256(proposal.data)
+    change, step, diff = proposal.change, proposal.step, proposal.diff
+    digest, mode = (None if step.after is None else sha256(step.after)), step.mode
+    if mode is None and step.after is not None:  # of a deleted file, it is the one that it had
+        with suppress(OSError):
+            mode = stat.S_IMODE(os.lstat(change.path).st_mode)
     context.originals.setdefault(proposal.name, change.before.data if change.before else None)
     context.records.show(change.path, digest)
     noted = {
@@ -160,20 +138,116 @@ def _record_change(context: Context, proposal: _Proposal) -> dict[str, Any]:
         "before_hash": change.before.sha256 if change.before else None,
         "after_hash": digest,
         "created": change.before is None,
-        "mode": _mode(proposal),
+        "mode": mode,
     }
     moved = {"moved_from": change.source.name} if change.source else {}
     return noted | moved | ({"moved_to": change.moved_to} if change.moved_to else {})
 
 
-def _mode(proposal: _Proposal) -> int | None:
-    """The permission bits of the file; of a deleted file, those that it had."""
-    if proposal.mode is not None or proposal.data is None:
-        return proposal.mode
-    with suppress(OSError):
-        return stat.S_IMODE(os.lstat(proposal.change.path).st_mode)
-    return None
-
-
 def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+class Step(NamedTuple):
+    """One file. `before` is its bytes now, `None` for absent; `after` what it is to hold, `None` for deleted. `mode`
+    is the permission bits that it has or is to have; `None` for what new files get."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    mode: int | None = None
+
+
+class StepFailed(Exception):
+    """The step for `path` failed with `error`. `torn` are files that could not be restored."""
+
+    def __init__(self, path: Path, error: OSError, torn: Sequence[Path]) -> None:
+        super().__init__(f"{path}: {error}")
+        self.path = path
+        self.error = error
+        self.torn = tuple(torn)
+
+
+def apply_steps(steps: Sequence[Step]) -> None:
+    """Carry out all steps, or none: raises `StepFailed`."""
+    ordered = sorted(steps, key=lambda step: step.after is None)  # stable: deletions last, else as they came
+    temporaries: list[str] = []
+    folders: list[Path] = []
+    done: list[Step] = []
+    step = ordered[0]
+    try:
+        for step in ordered:
+            if step.after is not None:
+                _make_folders(step.path.parent, folders)
+            temporaries.append("" if step.after is None else write_beside(step.path, step.after, step.mode))
+        for step, temporary in zip(ordered, temporaries, strict=True):
+            put(step, temporary)
+            done.append(step)
+    except OSError as error:
+        raise StepFailed(step.path, error, _undo(done)) from None
+    except BaseException:
+        _undo(done)
+        raise
+    finally:
+        for temporary in filter(None, temporaries):
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+        for folder in reversed(folders):
+            with suppress(OSError):  # not empty: what was put is in it, or somebody else's
+                folder.rmdir()
+
+
+def put(step: Step, temporary: str) -> None:
+    """Make a step visible. Raises `OSError`, `FileExistsError` where a file to create is there meanwhile."""
+    if step.before is None:
+        if os.path.lexists(step.path):
+            raise FileExistsError(17, "it is there already", str(step.path))
+    elif not stat.S_ISREG(os.lstat(step.path).st_mode):
+        raise FileNotFoundError(2, "no regular file any more", str(step.path))
+    if step.after is None:
+        os.unlink(step.path)
+    else:
+        os.replace(temporary, step.path)
+
+
+def write_beside(path: Path, data: bytes, mode: int | None) -> str:
+    """A new file in the folder of `path` with these bytes; its name. Without a `mode` it gets the one a new file gets
+    there."""
+    name = f"{path.parent}/.slash-agent-{os.urandom(8).hex()}.tmp"
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+            if mode is not None:
+                os.fchmod(fd, mode)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return name
+
+
+def _undo(done: Sequence[Step]) -> list[Path]:
+    """Undo the steps, the newest first; return the files for which that failed."""
+    torn: list[Path] = []
+    for step in reversed(done):
+        try:
+            if step.before is None:
+                os.unlink(step.path)
+            else:
+                os.replace(write_beside(step.path, step.before, step.mode), step.path)
+        except OSError:
+            torn.append(step.path)
+    return torn
+
+
+def _make_folders(folder: Path, created: list[Path]) -> None:
+    """Create the missing folders, and add them to `created` from the top."""
+    missing: list[Path] = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = folder.parent
+    for parent in reversed(missing):
+        if os.path.lexists(parent):
+            raise NotADirectoryError(20, os.strerror(20), str(parent))
+        parent.mkdir()
+        created.append(parent)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.toolhost import transaction
-from bot.toolhost.transaction import Step, StepFailed, apply_steps
+from bot.toolhost import write_changes
+from bot.toolhost.write_changes import Step, StepFailed, apply_steps
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def there(folder: Path) -> dict[str, bytes]:
 def fail(monkeypatch: pytest.MonkeyPatch, what: str, name: str, error: BaseException) -> list[str]:
     """Let one thing fail for the file `name`; return what is put in its place, in order."""
     done: list[str] = []
-    real_put, real_write = transaction.put, transaction.write_beside
+    real_put, real_write = write_changes.put, write_changes.write_beside
 
     def put(step: Step, temporary: str) -> None:
         if (what, name) == ("put", step.path.name):
@@ -40,8 +40,8 @@ def fail(monkeypatch: pytest.MonkeyPatch, what: str, name: str, error: BaseExcep
             raise error
         return real_write(path, data, mode)
 
-    monkeypatch.setattr(transaction, "put", put)
-    monkeypatch.setattr(transaction, "write_beside", write_beside)
+    monkeypatch.setattr(write_changes, "put", put)
+    monkeypatch.setattr(write_changes, "write_beside", write_beside)
     return done
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.toolhost import transaction
+from bot.toolhost import write_changes
 from tests.toolhost.conftest import Bench
 
 
@@ -87,7 +87,7 @@ def test_a_full_disk_leaves_no_folder_behind(bench: Bench, small_disk: Path) -> 
 _LIMITED = """
 import resource, sys
 from pathlib import Path
-from bot.toolhost.transaction import Step, StepFailed, apply_steps
+from bot.toolhost.write_changes import Step, StepFailed, apply_steps
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 path = Path(sys.argv[1])
 try:
@@ -105,7 +105,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_bytes(bench: Bench) -> None:
         check=True,
         capture_output=True,
         text=True,
-        cwd=Path(transaction.__file__).parents[2],
+        cwd=Path(write_changes.__file__).parents[2],
     )
     assert ran.stdout.strip() == str(errno.EFBIG)
     assert path.read_text() == "old\n" * 500
