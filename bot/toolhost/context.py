@@ -1,8 +1,10 @@
-"""The context that every tool gets, one for a workspace, and typed access to the arguments of a call. Tools keep no
-state of their own."""
+"""The context that every tool gets, one for a workspace, which files the model was shown, and typed access to the
+arguments of a call. Tools keep no state of their own."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +19,47 @@ from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.resource_limits import effective_limits
 from bot.toolhost.usage import CommandUsage, DiskUse
-from bot.toolhost.viewed_files import Records
 
 Ask = Callable[[str, Sequence[tuple[str, str]], str], Answer]
 """`ask(tool, files, diff)`: one question for all that a call would do. `files` are pairs of a path relative to the root
 and an action: "create", "change" or "delete"."""
+
+
+class Records:
+    """Which files the model was shown in this run, in which bytes, by their paths after all links. A view, an own
+    write, and a search or a command that names the file all count. They are logged in `folder`, so that a new tool
+    host of the same run knows them."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._log = folder / "shown.jsonl" if folder else None
+        self._shown: dict[Path, str | None] = {}
+        if self._log is not None:
+            with contextlib.suppress(FileNotFoundError):
+                for line in self._log.read_text("utf-8", "surrogateescape").splitlines():
+                    with contextlib.suppress(ValueError, TypeError):  # commands can write in the folder
+                        path, self._shown[Path(path)] = json.loads(line)
+
+    def get(self, path: Path) -> str | None:
+        """The hash of the file's bytes as last shown, empty if only a search or a command showed it; `None` if nothing
+        of it was shown."""
+        return self._shown.get(path)
+
+    def show(self, path: Path, sha256: str | None) -> None:
+        """Record a view of a file with this hash, or a write by the model; `None` forgets a file that is gone."""
+        self._shown[path] = sha256
+        if self._log is None:
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        with (
+            contextlib.suppress(OSError),  # a full disk: a new host asks for another view then
+            open(os.open(self._log, flags, 0o600), "w", encoding="utf-8", errors="surrogateescape") as log,
+        ):
+            log.write(f"{json.dumps([str(path), sha256])}\n")
+
+    def mention(self, path: Path) -> None:
+        """Record that something of a file was shown, in bytes that are not known."""
+        if self.get(path) is None:
+            self.show(path, "")
 
 
 @dataclass(eq=False, kw_only=True)

@@ -1,4 +1,4 @@
-"""List the files of the work tree, tracked or not, without ignored ones.
+"""List the files of the work tree, tracked or not, without ignored ones, and match their paths with patterns.
 
 git does it, in a scratch repository of ours: the tree's own `.git` can hold any configuration, may be broken, or may
 not exist. Only its index is read, since a tracked file is never ignored.
@@ -7,13 +7,16 @@ not exist. Only its index is read, since a tracked file is never ignored.
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
 from typing import NamedTuple
 
+from bot.contracts.globs import matches
+from bot.contracts.tools import ToolFailure
 from bot.toolhost.programs import Cancellation, ProgramResult, run_program
 
 _TIMEOUT = 60.0
@@ -69,8 +72,18 @@ class ScratchRepository(NamedTuple):
                 tracked = self._listed("--", below or ".", index=index)
             except OSError:
                 tracked = []  # a broken index knows nothing
-            found.update(name for name in tracked if name not in found and _is_present(self.root, name))
+            found.update(name for name in tracked if name not in found and self._is_present(name))
         return sorted(found)
+
+    def _is_present(self, name: str) -> bool:
+        """Whether a file that git's index names is on the disk, and is not reached through a link."""
+        path = os.path.join(self.root, name)
+        folder = os.path.dirname(path)
+        try:
+            # A folder is a submodule: git lists it by its name alone.
+            return not stat.S_ISDIR(os.lstat(path).st_mode) and os.path.realpath(folder) == folder
+        except OSError:
+            return False
 
     def index_of(self, names: Iterable[str]) -> Path:
         """An index that lists exactly `names`, for a git command to work on. Raises `OSError` if git fails."""
@@ -119,13 +132,34 @@ def _succeeded(finished: ProgramResult) -> bytes:
     return finished.output
 
 
-def _is_present(root: Path, name: str) -> bool:
-    """Whether a file that git's index names is on the disk, and is not reached through a link."""
-    path = os.path.join(root, name)
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return False
-    folder = os.path.dirname(path)
-    # A folder is a submodule: git lists it by its name alone.
-    return not stat.S_ISDIR(mode) and os.path.realpath(folder) == folder
+MAX_ALTERNATIVES = 64
+
+_GROUP = re.compile(r"(?<!\\)\{((?:[^{},\\]|\\.)*,(?:[^{}\\]|\\.)*)\}")
+_COMMA = re.compile(r"(?<!\\),")
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether relative paths match. Without a slash the pattern is for the file's name, wherever it is. Raises
+    `ToolFailure` if its braces stand for more than `MAX_ALTERNATIVES`."""
+    globs: list[str] = []
+    for one in expand_braces(pattern):
+        rooted = one.removeprefix("./").lstrip("/")
+        globs.append(rooted if "/" in rooted or one.startswith(("/", "./")) else f"**/{rooted}")
+    return lambda path: any(matches(glob, path) for glob in globs)
+
+
+def expand_braces(pattern: str) -> list[str]:
+    """All patterns that the braces of one stand for, the inner ones first. A brace without a comma or a partner stands
+    for itself."""
+    expanded: list[str] = []
+    waiting = [pattern]
+    while waiting:
+        one = waiting.pop()
+        if (group := _GROUP.search(one)) is None:
+            expanded.append(one)
+            continue
+        parts = reversed(_COMMA.split(group[1]))
+        waiting += [one[: group.start()] + part + one[group.end() :] for part in parts]
+        if len(expanded) + len(waiting) > MAX_ALTERNATIVES:
+            raise ToolFailure("The braces stand for too many patterns. Send fewer alternatives.")
+    return list(dict.fromkeys(expanded))

@@ -3,8 +3,10 @@ meanwhile."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import queue
+import signal
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -16,12 +18,10 @@ from bot.contracts import wire
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
 from bot.toolhost import descendants
-from bot.toolhost.context import Context
+from bot.toolhost.context import Context, Records
 from bot.toolhost.lsp.diagnosing import Diagnosing
 from bot.toolhost.process_monitor import ProcessMonitor
-from bot.toolhost.registry import tool
 from bot.toolhost.scan import Scanner
-from bot.toolhost.viewed_files import Records
 
 _LAST_SECONDS = 3.0
 """Seconds that a tool may run after the supervisor ended the pipe."""
@@ -98,7 +98,8 @@ class Server:
             self._gone = True
             self._context.cancelled.set()
         self._answers.put(Answer(False, "the supervisor is gone"))
-        descendants.kill_children()
+        for child in descendants.children():
+            descendants.signal_group(child, signal.SIGKILL)
         if not self._over.wait(_LAST_SECONDS):
             os._exit(1)
 
@@ -183,22 +184,21 @@ class Server:
 
 
 def run_tool(name: str, arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    """Run one tool. Any exception of a tool becomes an error result here."""
+    """Run one tool, the function `run` of `tools/NAME.py`, which is imported when it is first named. The recipe is in
+    `bot/contracts/workspace_tools.py`; what only the supervisor calls is not described there. Any exception of a tool
+    becomes an error result here."""
     try:
-        return tool(name)(arguments, context)
+        outcome: ToolOutcome = importlib.import_module(f"bot.toolhost.tools.{name}").run(arguments, context)
+        return outcome
     except ToolFailure as failure:
         return ToolOutcome(str(failure), is_error=True)
     except wire.WireError:
         raise  # the pipe broke under a question; no result can be sent either
     except Exception as error:  # noqa: BLE001 - any bug in a tool must still answer its call
-        return _from_exception(name, error)
-
-
-def _from_exception(name: str, error: Exception) -> ToolOutcome:
-    frames = traceback.extract_tb(error.__traceback__)[-3:]
-    where = "; ".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
-    content = f"The tool {name} failed: {type(error).__name__}: {error} ({where})"
-    return ToolOutcome(content, is_error=True)
+        frames = traceback.extract_tb(error.__traceback__)[-3:]
+        where = "; ".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
+        content = f"The tool {name} failed: {type(error).__name__}: {error} ({where})"
+        return ToolOutcome(content, is_error=True)
 
 
 def _result(identity: int, outcome: ToolOutcome) -> bytes:

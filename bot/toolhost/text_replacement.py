@@ -1,4 +1,4 @@
-"""Find a text in a file and replace it; if it does not occur, find the closest lines.
+"""Find a text in a file and replace it; if it does not occur, find the closest lines; cut an excerpt for a result.
 
 Lines are compared with line feeds as their ends, as a view shows them. Only the replaced spans change; every other
 character stays, mixed line ends included.
@@ -13,8 +13,7 @@ from difflib import SequenceMatcher, get_close_matches
 from itertools import zip_longest
 from typing import NamedTuple
 
-from bot.toolhost.file_excerpt import excerpt
-from bot.toolhost.text import line_ends, to_lf
+from bot.toolhost.text import line_ends, split_lines, to_lf
 
 Span = tuple[int, int]
 """Offsets [start, end) into a text."""
@@ -124,3 +123,37 @@ def _visible(line: str | None) -> str:
     marks = str.maketrans({" ": "·", "\t": "→"})
     visible = (start.translate(marks) + body + end.translate(marks)).replace("\r", "␍")
     return visible if len(visible) <= 200 else visible[:200] + "…"
+
+
+_AROUND = 2
+"""Unchanged lines that an edit's result shows on each side of the change."""
+
+_MAX_LINES, _MAX_WIDTH = 40, 200
+_MAX_ECHO, _ECHO_WIDTH = 7, 100
+"""Of an edit's result: the model has just sent most of it."""
+
+
+def excerpt(lines: Sequence[str], first: int, last: int) -> str:
+    """Lines `first` to `last` (1-based, cut to what exists), numbered as a view numbers them; a long piece keeps
+    its two ends."""
+    return _both_ends(lines, first, last, _MAX_LINES, _MAX_WIDTH)
+
+
+def changed_part(lf: str, first: int, last: int) -> str:
+    """The lines that changed, with a few around them, so that the next edit needs no view."""
+    part = _both_ends(split_lines(lf), first - _AROUND, last + _AROUND, _MAX_ECHO, _ECHO_WIDTH)
+    return part or "[the file is empty now]"
+
+
+def _both_ends(lines: Sequence[str], first: int, last: int, most: int, width: int) -> str:
+    def numbered(numbers: Sequence[int]) -> list[str]:
+        texts = ((number, lines[number - 1]) for number in numbers)
+        return [
+            f"{n}|{line}" if len(line) <= width else f"{n}|{line[:width]}[line goes on]" for n, line in texts
+        ]
+
+    numbers, half = range(max(1, first), min(last, len(lines)) + 1), most // 2
+    if len(numbers) <= most:
+        return "\n".join(numbered(numbers))
+    left_out = f"[{len(numbers) - 2 * half} lines]"
+    return "\n".join([*numbered(numbers[:half]), left_out, *numbered(numbers[-half:])])

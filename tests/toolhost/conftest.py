@@ -4,15 +4,14 @@ import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
-from bot.toolhost import registry
-from bot.toolhost.context import Context
-from bot.toolhost.viewed_files import Records
+from bot.toolhost.context import Context, Records
 
 _PATH = os.environ["PATH"]
 
@@ -36,7 +35,8 @@ class Bench:
         return path
 
     def call(self, tool: str, **arguments: Any) -> ToolOutcome:
-        return registry.tool(tool)(arguments, self.context)
+        outcome: ToolOutcome = import_module(f"bot.toolhost.tools.{tool}").run(arguments, self.context)
+        return outcome
 
     def text(self, tool: str, **arguments: Any) -> str:
         return self.call(tool, **arguments).content

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.tools import Answer
+from bot.toolhost.context import Records
 from bot.toolhost.files import LARGE
-from bot.toolhost.viewed_files import Records
 from tests.toolhost.conftest import Bench
 
 

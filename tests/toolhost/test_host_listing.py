@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.tools import ToolFailure
-from bot.toolhost.globs import expand_braces, matcher
-from bot.toolhost.listing import scratch_repository
+from bot.toolhost.listing import expand_braces, matcher, scratch_repository
 from bot.toolhost.scan import Scanner
 from tests.toolhost.conftest import Bench
 

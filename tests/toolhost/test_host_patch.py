@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.tools import Answer
-from bot.toolhost import transaction
-from bot.toolhost.transaction import Step
+from bot.toolhost import write_changes
+from bot.toolhost.write_changes import Step
 from tests.toolhost.conftest import Bench
 from tests.toolhost.patch_scenarios import SCENARIOS, Tree
 
@@ -306,14 +306,14 @@ def test_a_failure_at_the_last_file_leaves_all_as_they_were(
 ) -> None:
     fill(bench, TREE)
     (bench.root / "a.txt").chmod(0o751)
-    put = transaction.put
+    put = write_changes.put
 
     def put_or_fail(step: Step, temporary: str) -> None:
         if step.path.name == "d.txt" and step.after is None:
             raise OSError(5, "Input/output error")
         put(step, temporary)
 
-    monkeypatch.setattr(transaction, "put", put_or_fail)
+    monkeypatch.setattr(write_changes, "put", put_or_fail)
     assert "Nothing was written: every file of the 5 is as it was" in refuse(bench, *OPERATIONS)
     monkeypatch.undo()
     apply(bench, *OPERATIONS)

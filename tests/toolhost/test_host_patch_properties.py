@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.tools import Answer, ToolFailure, ToolOutcome
-from bot.toolhost import registry
-from bot.toolhost.context import Context
+from bot.toolhost.context import Context, Records
 from bot.toolhost.patch.grammar import parse
 from bot.toolhost.patch.overlay import Draft
-from bot.toolhost.viewed_files import Records
+from bot.toolhost.tools import patch as patch_tool
 from tests.toolhost.test_host_patch import snapshot
 
 # Few lines, so that many are equal; some look like the format's own.
@@ -53,7 +52,7 @@ def workspace(tree: dict[str, bytes]) -> Iterator[Context]:
 
 
 def run(context: Context, patch: str) -> ToolOutcome:
-    return registry.tool("patch")({"patch": patch}, context)
+    return patch_tool.run({"patch": patch}, context)
 
 
 def joined(lines: list[str], end: str = "\n") -> bytes:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from bot.agent.versions import apply_diff
 from bot.toolhost.diff import compare
-from bot.toolhost.file_excerpt import window_of
 from bot.toolhost.text import NotTextError, count_lines, decode, encode, split_lines, to_lf
 from bot.toolhost.text_replacement import find, find_near_miss, replace
+from bot.toolhost.tools.view import window_of
 
 LINES = st.text(alphabet="ab \t\r\n", max_size=30)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.toolhost.file_excerpt import MAX_BYTES
 from bot.toolhost.files import LARGE
+from bot.toolhost.tools.view import MAX_BYTES
 from tests.toolhost.conftest import Bench
 
 

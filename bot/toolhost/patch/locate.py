@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from bot.toolhost.file_excerpt import excerpt
 from bot.toolhost.patch.grammar import Section
-from bot.toolhost.text_replacement import find_near_miss
+from bot.toolhost.text_replacement import excerpt, find_near_miss
 
 _ALIKE = str.maketrans(
     dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")

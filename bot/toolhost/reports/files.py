@@ -12,7 +12,7 @@ from xml.parsers import expat
 
 from bot.contracts.regular_files import read_regular
 from bot.contracts.tools import ToolFailure
-from bot.toolhost import globs
+from bot.toolhost import listing
 
 MIB = 1024 * 1024
 LARGEST = 64 * MIB
@@ -69,7 +69,7 @@ def _matching(root: Path, pattern: str) -> Iterator[str]:
         yield plain
         return
     try:
-        for one in globs.expand_braces(plain):
+        for one in listing.expand_braces(plain):
             for path in root.glob(f"{one}/*" if one.endswith("**") else one):
                 yield path.relative_to(root).as_posix()
     except (ToolFailure, ValueError, NotImplementedError):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +20,15 @@ from bot.toolhost.files import inside, mention_files
 from bot.toolhost.spill import Spill
 from bot.toolhost.subreaper import Command
 from bot.toolhost.tools import bash_output
-from bot.toolhost.working_folder import FolderNote
 
 _LONGEST = 6 * 3600
 """Seconds, the maximum for the supervisor's own commands: setup and checks."""
 
 _ECHO_PAUSE = 1.0
 """Seconds between two lines that are sent while a command runs."""
+
+_LONGEST_NOTE = 16 * 1024
+"""Bytes, four times what the kernel takes for a path."""
 
 _FIRST_WAIT = 0.25
 """Seconds after which the first result of a background command is made: one that cannot run has failed by then."""
@@ -32,7 +37,14 @@ _FIRST_WAIT = 0.25
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     command, timeout = _arguments(arguments)
     in_background = arguments.get("background") is True
-    cwd = _working_folder(context)
+    cwd = context.cwd or context.root
+    if context.cwd and not (os.path.isdir(cwd) and os.access(cwd, os.X_OK)):
+        # A command such as `rm -r *` must not run elsewhere.
+        context.cwd = None
+        raise ToolFailure(
+            f"The working folder {cwd} is gone or cannot be entered, so nothing was run. It is {context.root} again: "
+            "send the command once more if it should run there."
+        )
     try:
         if in_background:
             return _start(command, timeout, cwd, context)
@@ -42,8 +54,6 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 
 def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome:
-    folder_note = FolderNote(context.tmp, context.seq)
-    environment = {**context.environment, **folder_note.variables()}
     last_line, next_echo = "", 0.0
 
     def lasting() -> None:
@@ -54,16 +64,16 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
             last_line, next_echo = line, time.monotonic() + _ECHO_PAUSE
             context.echo(line)
 
-    with Spill(context.spill, context.seq) as spill:
+    with _folder_note(context) as (variable, note), Spill(context.spill, context.seq) as spill:
         job = Job(0, command, spill, timeout, context.cancelled)
-        argv = ["bash", "-c", command, "bash"]
-        usage = context.command_usage()
-        job.run(Command(argv, cwd, environment, timeout), context.monitor, usage, lasting)
+        whole = _shell(command, cwd, {**context.environment, **variable}, timeout)
+        job.run(whole, context.monitor, context.command_usage(), lasting)
+        left = os.pread(note, _LONGEST_NOTE, 0) if variable else b""
         if job.failure:
             raise OSError(job.failure)
         outcome = bash_output.new_output(job, context)
     mention_files(context, cwd, command, outcome.content)
-    notes = _carry_over(cwd, folder_note.take(), context)
+    notes = _carry_over(cwd, left, context)
     content = "\n".join([outcome.content, *(f"[{note}]" for note in notes)])
     outside = context.cwd is not None and not inside(str(context.cwd), context.real_root)
     metadata = {**outcome.metadata, "command": command, **({"outside": True} if outside else {})}
@@ -77,12 +87,8 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
         raise ToolFailure(
             f"{MOST} commands run in the background, and no more may: {names}. End one with bash_kill."
         )
-    argv = ["bash", "-c", command, "bash"]
-    job = context.jobs.start(
-        command,
-        Command(argv, cwd, context.environment, timeout or NO_LIMIT),
-        Spill(context.spill, context.seq),
-    )
+    whole = _shell(command, cwd, context.environment, timeout or NO_LIMIT)
+    job = context.jobs.start(command, whole, Spill(context.spill, context.seq))
     job.wait(_FIRST_WAIT, context.cancelled)
     if job.failure:
         raise OSError(job.failure)
@@ -92,6 +98,10 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
     )
     outcome = bash_output.new_output(job, context, [note])
     return ToolOutcome(outcome.content, outcome.is_error, {**outcome.metadata, "command": command})
+
+
+def _shell(script: str, cwd: Path, environment: Mapping[str, str], timeout: float) -> Command:
+    return Command(["bash", "-c", script, "bash"], cwd, environment, timeout)
 
 
 def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
@@ -107,30 +117,45 @@ def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
     return command, timeout
 
 
-def _working_folder(context: Context) -> Path:
-    """The folder to run in. Raises `ToolFailure` if it was removed: a command such as `rm -r *` must not run
-    elsewhere."""
-    if context.cwd is None:
-        return context.root
-    if os.path.isdir(context.cwd) and os.access(context.cwd, os.X_OK):
-        return context.cwd
-    left, context.cwd = context.cwd, None
-    raise ToolFailure(
-        f"The working folder {left} is gone or cannot be entered, so nothing was run. It is {context.root} again: "
-        "send the command once more if it should run there."
-    )
+@contextmanager
+def _folder_note(context: Context) -> Iterator[tuple[dict[str, str], int]]:
+    """Yield the variable with which bash writes its last folder to a file, the note, and a descriptor of it; neither if
+    they cannot be written, since commands must run on a full disk too.
+
+    BASH_ENV names a script that bash reads before the command, so that the command itself is unchanged, in bash's error
+    messages too. Commands can write where script and note are, so both are new for each command, and the note is read
+    by the descriptor with which it was created.
+    """
+    note = os.path.join(context.tmp, f".cwd-{os.urandom(8).hex()}")
+    script, variable, descriptor = f"{note}.sh", {}, -1
+    # It writes an empty line for a folder that was removed. The braces silence `set -x`.
+    trap = f"{{ {{ pwd -P || echo; }} >>{shlex.quote(note)}; }} 2>/dev/null"
+    try:
+        with suppress(OSError):
+            Path(script).write_bytes(os.fsencode(f"unset BASH_ENV; trap {shlex.quote(trap)} EXIT\n"))
+            descriptor = os.open(note, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            variable = {"BASH_ENV": re.sub(r'([$`"\\])', r"\\\1", script)}  # bash expands the value
+        yield variable, descriptor
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+        for path in (note, script):
+            with suppress(OSError):
+                os.unlink(path)
 
 
-def _carry_over(before: Path, left: str | None, context: Context) -> list[str]:
-    """Store the shell's last folder; return a note if it changed. `left` is the result of `FolderNote.take`."""
-    if left is None and os.path.isdir(before):
+def _carry_over(before: Path, left: bytes, context: Context) -> list[str]:
+    """Store the shell's last folder; return a note if it changed. `left` is its line in the note: empty if it was
+    killed, replaced by `exec`, had an exit trap of its own, or could not write; only a line end if it was removed."""
+    folder = os.fsdecode(left.removesuffix(b"\n"))
+    if not left and os.path.isdir(before):
         return [f"the working folder is still {before}"]
-    if left and os.path.isdir(left):
-        if Path(left) == before:
+    if folder and os.path.isdir(folder):
+        if Path(folder) == before:
             return []
-        context.cwd = Path(left)
-        outside = "" if inside(left, context.real_root) else ", outside the repository"
-        return [f"working folder is now {left}{outside}"]
+        context.cwd = Path(folder)
+        outside = "" if inside(folder, context.real_root) else ", outside the repository"
+        return [f"working folder is now {folder}{outside}"]
     if not os.path.isdir(before):
         context.cwd = None
     next_folder = context.cwd or context.root

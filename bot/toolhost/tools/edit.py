@@ -7,10 +7,9 @@ from typing import Any
 
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.context import Context, text_argument
-from bot.toolhost.file_excerpt import changed_part, excerpt
 from bot.toolhost.files import LoadedFile, load, require_shown, resolve, view_call, why_not_current
 from bot.toolhost.text import Text, split_lines, to_lf
-from bot.toolhost.text_replacement import Span, find, find_near_miss, line_of, replace
+from bot.toolhost.text_replacement import Span, changed_part, excerpt, find, find_near_miss, line_of, replace
 from bot.toolhost.tools.write import write_file
 from bot.toolhost.write_changes import Change, commit
 

@@ -11,7 +11,7 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_FILES
 from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import inside, readable_folder, relative, search_location
-from bot.toolhost.globs import matcher
+from bot.toolhost.listing import matcher
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:

@@ -11,8 +11,7 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_MATCHES, MODES
 from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
-from bot.toolhost.globs import matcher
-from bot.toolhost.listing import ScratchRepository, scratch_repository
+from bot.toolhost.listing import ScratchRepository, matcher, scratch_repository
 from bot.toolhost.search import Hit, Query, counts, hits
 
 

@@ -11,7 +11,6 @@ from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.contracts.workspace_tools import MAX_LINES
 from bot.ecosystems.registry import ecosystems
 from bot.toolhost.context import Context, integer_argument, text_argument
-from bot.toolhost.file_excerpt import MAX_LINE, Window, window_of
 from bot.toolhost.files import LoadedFile, inside, load, resolve_readable, view_call
 from bot.toolhost.text import count_lines, line_ends, split_lines
 
@@ -90,6 +89,46 @@ def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOut
     head = count if count.startswith("lines") else f"{name}: {count}"
     content = f"{', '.join([head, *notes])}\n{window.numbered()}{tail}"
     return ToolOutcome(content.removesuffix("\n"), metadata={"path": name})
+
+
+MAX_BYTES = 50 * 1024
+MAX_LINE = 2000
+
+
+class Window(NamedTuple):
+    """Lines from `first` on, without their ends; `total` of the file. `cut` counts lines that were shortened."""
+
+    first: int
+    lines: tuple[str, ...]
+    total: int
+    cut: int
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+    @property
+    def more(self) -> bool:
+        """Whether the file goes on after them."""
+        return bool(self.lines) and self.last < self.total
+
+    def numbered(self) -> str:
+        return "".join(f"{number}|{line}\n" for number, line in enumerate(self.lines, self.first))
+
+
+def window_of(lf: str, first: int, limit: int) -> Window:
+    """Up to `limit` lines of LF text, up to `MAX_BYTES`; the first line always fits. `first` is 1-based."""
+    every = split_lines(lf)
+    taken: list[str] = []
+    size = cut = 0
+    for line in every[first - 1 : first - 1 + limit]:
+        short = line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}[line goes on]"
+        size += len(short.encode("utf-8", "replace")) + len(str(first + len(taken))) + 2
+        if taken and size > MAX_BYTES:
+            break
+        cut += short is not line
+        taken.append(short)
+    return Window(first, tuple(taken), len(every), cut)
 
 
 _MOST = 200

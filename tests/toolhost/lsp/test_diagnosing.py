@@ -14,12 +14,11 @@ import pytest
 from bot.contracts.tools import Answer as Permission
 from bot.contracts.tools import ToolOutcome
 from bot.ecosystems.registry import servers as known_servers
-from bot.toolhost.context import Context
+from bot.toolhost.context import Context, Records
 from bot.toolhost.lsp.client import LanguageServer
 from bot.toolhost.lsp.diagnosing import Diagnosing
 from bot.toolhost.lsp.launch import environment_of
 from bot.toolhost.scan import Scanner
-from bot.toolhost.viewed_files import Records
 from tests.support.language_servers import LONG, PLAYER, item, pulls
 from tests.support.workspaces import eventually
 

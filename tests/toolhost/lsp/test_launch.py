@@ -8,9 +8,8 @@ import pytest
 
 from bot.contracts.tools import Answer
 from bot.ecosystems.language_server import Launch
-from bot.toolhost.context import Context
+from bot.toolhost.context import Context, Records
 from bot.toolhost.lsp.launch import Settings, refusal
-from bot.toolhost.viewed_files import Records
 
 SINCE = 1_000
 """Nanoseconds: what is younger was made by the run."""
