@@ -25,7 +25,7 @@ from bot.contracts.threads import Account, TextKind
 from bot.events.admission import resolve_actor
 from bot.events.event_request import RefusedError
 from bot.github.client import GitHub
-from bot.github.values import RenderedText
+from bot.github.rendered import RenderedText
 
 MAX_PICTURES = 4
 MAX_NAMED = 20

@@ -10,8 +10,7 @@ from bot.contracts.errors import AgentError, UsageError
 from bot.doctor.contribution_requirements import check_demands
 from bot.doctor.finding import Finding, missing, ok, unknown, warning
 from bot.github.errors import ACTIONS_SETTING, GitHubError
-from bot.github.tokens import TokenKind, token_facts
-from bot.github.values import Installation
+from bot.github.tokens import Installation, TokenKind, token_facts
 from bot.policy.values import Policy
 from bot.publish.remote import PREFIX
 

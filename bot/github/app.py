@@ -14,9 +14,8 @@ from github.Auth import AppAuth
 from bot.contracts.errors import UsageError
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.retry import Pace
-from bot.github.tokens import Access
+from bot.github.tokens import Access, Installation
 from bot.github.transport import ApiPart, ApiRequester
-from bot.github.values import Installation
 
 # Seconds. GitHub's tolerance and PyGithub's margin allow for so much difference between the clocks.
 _CLOCK_TOLERANCE = 60

@@ -18,8 +18,9 @@ from bot.contracts.pulls import Annotation, FailedCheck, FailedStep
 from bot.github.downloads import PIECE, Downloads
 from bot.github.errors import GitHubError
 from bot.github.transport import unchanged
-from bot.github.values import ACTIONS
 
+ACTIONS = "github-actions"
+"""The slug of the app that Actions' own token is one of."""
 FAILED = ("failure", "timed_out", "startup_failure", "action_required")
 _FAILED_STATES = ("failure", "error")
 # Annotations that are read of one check run.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any
@@ -60,76 +60,60 @@ def stand_in(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
+_PHRASES = (
+    ("POST issues", "open an issue in {repository}, titled {title!r}{labelled}"),
+    ("PATCH issues/*", "{change} issue {repository}#{0}{titled}{reason}"),
+    ("POST issues/*/labels", "label {repository}#{0} with {labels}"),
+    ("DELETE issues/*/labels/*", "take the label {1} off {repository}#{0}"),
+    ("POST issues/*/comments", "comment on {repository}#{0}"),
+    ("PATCH issues/comments/0", "edit the new comment in {repository}"),
+    ("PATCH issues/comments/*", "edit comment {0} of {repository}"),
+    ("DELETE issues/comments/*", "delete comment {0} of {repository}"),
+    ("POST issues/comments/*/reactions", "react to comment {0} of {repository} with {content}"),
+    ("POST pulls/comments/*/reactions", "react to review comment {0} of {repository} with {content}"),
+    ("POST pulls", "open a {kind}pull request in {repository}, {head} onto {base}{titled}"),
+    ("PATCH pulls/*", "edit pull request {repository}#{0}{titled}"),
+    ("POST pulls/0/requested_reviewers", "ask {reviewers} to review the new pull request in {repository}"),
+    ("POST pulls/*/requested_reviewers", "ask {reviewers} to review pull request {repository}#{0}"),
+    ("POST pulls/*/reviews", "review {repository}#{0} at {commit_id:.12} ({event}, {remarks} comments)"),
+    ("PUT pulls/*/reviews/*", "edit review {1} of {repository}#{0}"),
+    ("PUT pulls/*/reviews/*/dismissals", "dismiss review {1} of {repository}#{0}"),
+    ("POST pulls/*/comments/*/replies", "reply to review comment {1} on {repository}#{0}"),
+    ("PATCH pulls/comments/*", "edit review comment {0} of {repository}"),
+    ("POST check-runs", "report the check {name!r} on {head_sha:.12} of {repository}: {conclusion}"),
+    ("POST access_tokens", "request a token of the app for {repositories}"),
+    ("POST actions/runs/*/cancel", "cancel run {0} of {repository}"),
+    ("POST actions/workflows/*/dispatches", "start the workflow {0} on {ref} in {repository}"),
+    ("POST git/blobs", "store a file in {repository}"),
+    ("POST git/trees", "store a tree in {repository}"),
+    ("POST git/commits", "make a commit on {parents:.12} in {repository}"),
+)
+"""Verb and path of each write, without the repository, and what it does; the first that fits counts."""
+
+
 def description(verb: str, path: str, fields: Mapping[str, Any]) -> str:
     """Return one write as a verb phrase, such as `comment on octo/hello#7`."""
-    try:
-        return _phrase(verb, path, fields)
-    except (KeyError, IndexError, TypeError, ValueError):  # one that this package has no method for
-        return f"send {verb} {path}"
-
-
-def _phrase(verb: str, path: str, fields: Mapping[str, Any]) -> str:
-    repository = _repository(path)
-    match [verb, *map(unquote, path.split("/")[4:])]:
-        case ["POST", "issues"]:
-            labelled = f", labelled {', '.join(fields['labels'])}" if fields["labels"] else ""
-            return f"open an issue in {repository}, titled {fields['title']!r}{labelled}"
-        case ["PATCH", "issues", number] if "state" in fields:
-            return f"close issue {repository}#{number} as {fields['state_reason'].replace('_', ' ')}"
-        case ["PATCH", "issues", number]:
-            return f"edit issue {repository}#{number}{_titled(fields)}"
-        case ["POST", "issues", number, "labels"]:
-            return f"label {repository}#{number} with {', '.join(fields['labels'])}"
-        case ["DELETE", "issues", number, "labels", label]:
-            return f"take the label {label} off {repository}#{number}"
-        case ["POST", "issues", number, "comments"]:
-            return f"comment on {repository}#{number}"
-        case ["PATCH", "issues", "comments", "0"]:
-            return f"edit the new comment in {repository}"
-        case ["PATCH", "issues", "comments", comment]:
-            return f"edit comment {comment} of {repository}"
-        case ["DELETE", "issues", "comments", comment]:
-            return f"delete comment {comment} of {repository}"
-        case ["POST", "issues" | "pulls" as kind, "comments", comment, "reactions"]:
-            what = "comment" if kind == "issues" else "review comment"
-            return f"react to {what} {comment} of {repository} with {fields['content']}"
-        case ["POST", "pulls"]:
-            what = "a draft pull request" if fields["draft"] else "a pull request"
-            return f"open {what} in {repository}, {fields['head']} onto {fields['base']}{_titled(fields)}"
-        case ["PATCH", "pulls", number]:
-            return f"edit pull request {repository}#{number}{_titled(fields)}"
-        case ["POST", "pulls", number, "requested_reviewers"]:
-            what = f"the new pull request in {repository}"
-            if number != "0":
-                what = f"pull request {repository}#{number}"
-            return f"ask {', '.join(fields['reviewers'])} to review {what}"
-        case ["POST", "pulls", number, "reviews"]:
-            count = len(fields["comments"])
-            at = fields["commit_id"][:12]
-            return f"review {repository}#{number} at {at} ({fields['event']}, {count} comments)"
-        case ["PUT", "pulls", number, "reviews", review]:
-            return f"edit review {review} of {repository}#{number}"
-        case ["PUT", "pulls", number, "reviews", review, "dismissals"]:
-            return f"dismiss review {review} of {repository}#{number}"
-        case ["POST", "pulls", number, "comments", comment, "replies"]:
-            return f"reply to review comment {comment} on {repository}#{number}"
-        case ["PATCH", "pulls", "comments", comment]:
-            return f"edit review comment {comment} of {repository}"
-        case ["POST", "check-runs"]:
-            at = fields["head_sha"][:12]
-            return f"report the check {fields['name']!r} on {at} of {repository}: {fields['conclusion']}"
-        case ["POST", "access_tokens"]:
-            return f"request a token of the app for {fields['repositories'][0]}"
-        case ["POST", "actions", "runs", run, "cancel"]:
-            return f"cancel run {run} of {repository}"
-        case ["POST", "actions", "workflows", workflow, "dispatches"]:
-            return f"start the workflow {workflow} on {fields['ref']} in {repository}"
-        case ["POST", "git", "blobs"]:
-            return f"store {len(base64.b64decode(fields['content'])):,} bytes in {repository}"
-        case ["POST", "git", "trees"]:
-            return f"store a tree in {repository}"
-        case ["POST", "git", "commits"]:
-            return f"make a commit on {fields['parents'][0][:12]} in {repository}"
+    listed = {name: ", ".join(map(str, value)) for name, value in fields.items() if isinstance(value, list)}
+    words = {
+        **fields,
+        **listed,
+        "repository": _repository(path),
+        "labelled": f", labelled {listed['labels']}" if listed.get("labels") else "",
+        "titled": f", titled {fields['title']!r}" if "title" in fields else "",
+        "change": "close" if "state" in fields else "edit",
+        "reason": f" as {str(fields['state_reason']).replace('_', ' ')}" if "state_reason" in fields else "",
+        "kind": "draft " if fields.get("draft") else "",
+        "remarks": len(fields.get("comments", ())),
+    }
+    names = [verb, *map(unquote, path.split("/")[4:])]
+    for pattern, phrase in _PHRASES:
+        wanted = pattern.replace(" ", "/").split("/")
+        if len(wanted) == len(names) and all(
+            one in ("*", name) for one, name in zip(wanted, names, strict=True)
+        ):
+            given = [name for one, name in zip(wanted, names, strict=True) if one == "*"]
+            with suppress(LookupError, ValueError):  # a write that this package has no method for
+                return phrase.format(*given, **words)
     return f"send {verb} {path}"
 
 
@@ -148,10 +132,6 @@ def text_of(fields: Mapping[str, Any]) -> str:
 
 def _repository(path: str) -> str:
     return "/".join(path.split("/")[2:4])
-
-
-def _titled(fields: Mapping[str, Any]) -> str:
-    return f", titled {fields['title']!r}" if "title" in fields else ""
 
 
 def _lines(comment: Mapping[str, Any]) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 from github.Commit import Commit
 from github.PullRequest import PullRequest as PullObject
-from github.PullRequestPart import PullRequestPart
 
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.threads import PushData, TextKind
@@ -16,7 +15,6 @@ from bot.github.accounts import account, graphql_account
 from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
 from bot.github.transport import HIDDEN, PAGE, stamp, unchanged
-from bot.github.values import PullData
 
 # Seconds after each look for a pull request that is being opened. A job that is cancelled has ten seconds in all.
 _OPENING = (1.0, 1.0, 2.0, 0.0)
@@ -35,7 +33,7 @@ query mentioning($owner: String!, $name: String!, $number: Int!) {
   } }
 }
 fragment pull on PullRequest {
-  number url title body state headRefName headRefOid baseRefName
+  number url body state headRefOid
   repository { nameWithOwner }
   author { __typename login ... on User { databaseId } ... on Bot { databaseId } }
 }
@@ -54,30 +52,44 @@ class Pulls(RenderedTexts):
         """Return the newest 100 pushes to a branch, newest first; `None` if GitHub does not list them, as for one of a
         private fork."""
         path, ref = f"/repos/{repository}/activity", f"refs/heads/{branch}"
+
+        def parse(data: Any) -> list[PushData]:
+            return [PushData(str(one["before"]), str(one["after"]), str(one["timestamp"])) for one in data]
+
         # A private fork is not there for a token of the repository that it was forked from; an older GitHub Enterprise
         # Server has no such list.
-        return self._parsed_or_none(partial(self._get, path, _pushes, ref=ref, per_page=PAGE), HIDDEN)
+        return self._parsed_or_none(partial(self._get, path, parse, ref=ref, per_page=PAGE), HIDDEN)
 
-    def pulls(self, repository: str, state: str = "open") -> Iterator[PullData]:
+    def pulls(self, repository: str, state: str = "open") -> Iterator[PullObject]:
         """Newest first. `state` is `open`, `closed` or `all`."""
-        return self._each(self._repository(repository).get_pulls(state=state), _pull_data)
+        return self._each(self._repository(repository).get_pulls(state=state), _whole)
 
-    def pulls_mentioning(self, repository: str, number: int) -> list[PullData]:
-        """Return the open pull requests of the repository that mention this issue, by number. One request."""
+    def pulls_mentioning(self, repository: str, number: int) -> list[PullObject]:
+        """Return the open pull requests of the repository that mention this issue, by number, without their branches.
+        One request."""
         owner, _, name = repository.partition("/")
-        variables = {"owner": owner, "name": name, "number": number}
-        return self._parsed(
-            lambda: _mentioning(self.requester.graphql_query(_MENTIONING, variables)[1], repository)
-        )
+        with self.requester.known_shape():
+            _, answer = self.requester.graphql_query(
+                _MENTIONING, {"owner": owner, "name": name, "number": number}
+            )
+            nodes = answer["data"]["repository"]["issue"]["timelineItems"]["nodes"]
+            named = [one.get("source") or one.get("subject") or {} for one in nodes]
+            here = {
+                one["number"]: PullObject(self.requester, {}, _pull_of_graphql(one), completed=True)
+                for one in named
+                if one.get("state") == "OPEN"
+                and str(one["repository"]["nameWithOwner"]).lower() == repository.lower()
+            }
+        return [here[number] for number in sorted(here)]
 
-    def pulls_from(self, repository: str, branch: str, state: str = "open") -> list[PullData]:
+    def pulls_from(self, repository: str, branch: str, state: str = "open") -> list[PullObject]:
         """The pull requests in `state` whose head is or was `branch` of this very repository."""
         head = f"{repository.partition('/')[0]}:{branch}"
         objects = self._repository(repository).get_pulls(state=state, head=head)
         return [
             pull
-            for pull in self._each(objects, _pull_data)
-            if pull.head_branch == branch and pull.head_repository.lower() == repository.lower()
+            for pull in self._each(objects, _whole)
+            if pull.head.ref == branch and head_repository(pull).lower() == repository.lower()
         ]
 
     def pull_commits(self, repository: str, number: int) -> list[Commit]:
@@ -87,14 +99,12 @@ class Pulls(RenderedTexts):
 
     def open_pull(
         self, repository: str, *, title: str, body: str, head: str, base: str, draft: bool
-    ) -> PullData:
+    ) -> PullObject:
         """Raises `GitHubError` 422 if one is open already, or if the plan has no drafts."""
         create = self._repository(repository).create_pull
         for pause in (*_HEAD_UNSEEN, None):
             try:
-                return self._parsed(
-                    lambda: _pull_data(create(base, head, title=title, body=body, draft=draft))
-                )
+                return self._parsed(lambda: _whole(create(base, head, title=title, body=body, draft=draft)))
             except GitHubError as error:
                 # Just after a push, GitHub may not find the branch yet.
                 if pause is None or error.status != 422 or not error.says("head is invalid"):
@@ -102,7 +112,7 @@ class Pulls(RenderedTexts):
                 self.requester.pace.sleep(pause)
         raise AssertionError("unreachable")
 
-    def opened_meanwhile(self, repository: str, branch: str) -> PullData | None:
+    def opened_meanwhile(self, repository: str, branch: str) -> PullObject | None:
         """Return the open pull request of `branch`. Waits a few seconds for one that is being opened."""
         for pause in _OPENING:
             if pulls := self.pulls_from(repository, branch):
@@ -125,7 +135,7 @@ def _pull(pull: PullObject) -> PullRequest:
         author=account(pull.user).login,
         head_sha=pull.head.sha,
         head_ref=pull.head.ref,
-        head_repository=_name(pull.head),
+        head_repository=head_repository(pull),
         base_ref=pull.base.ref,
         base_sha=pull.base.sha,
         changed_files=pull.changed_files or 0,
@@ -133,52 +143,25 @@ def _pull(pull: PullObject) -> PullRequest:
     )
 
 
-def _pull_data(pull: PullObject) -> PullData:
-    return PullData(
-        number=pull.number,
-        url=pull.html_url,
-        title=pull.title,
-        body=pull.body or "",
-        head_branch=pull.head.ref,
-        head_sha=pull.head.sha,
-        head_repository=_name(pull.head),
-        base_branch=pull.base.ref,
-        author=account(pull.user),
-        state=pull.state,
-        created_at=stamp(pull.created_at),
-        updated_at=stamp(pull.updated_at),
-        closed_at=stamp(pull.closed_at),
-        merged_at=stamp(pull.merged_at),
-    )
+def _whole(pull: PullObject) -> PullObject:
+    """Return `pull`. Raises for a field of another type than GitHub documents, also of its two ends."""
+    unchanged(pull.head)
+    unchanged(pull.base)
+    return unchanged(pull)
 
 
-def _name(end: PullRequestPart) -> str:
-    """The name of the head's repository; empty if the fork was deleted."""
-    return end.repo.full_name if end.repo else ""
+def head_repository(pull: PullObject) -> str:
+    """Return the name of the head's repository; empty if the fork was deleted."""
+    return pull.head.repo.full_name if pull.head.repo else ""
 
 
-def _pushes(data: Any) -> list[PushData]:
-    return [PushData(before=str(p["before"]), after=str(p["after"]), at=str(p["timestamp"])) for p in data]
-
-
-def _mentioning(response: Any, repository: str) -> list[PullData]:
-    nodes = response["data"]["repository"]["issue"]["timelineItems"]["nodes"]
-    named = [one.get("source") or one.get("subject") or {} for one in nodes]
-    pulls = [_pull_of_graphql(one) for one in named if one.get("state") == "OPEN"]
-    here = {pull.number: pull for pull in pulls if pull.head_repository.lower() == repository.lower()}
-    return [here[number] for number in sorted(here)]
-
-
-def _pull_of_graphql(node: Any) -> PullData:
-    """The repository is that of the pull request, which its head need not be in."""
-    return PullData(
-        number=int(node["number"]),
-        url=str(node["url"]),
-        title=str(node["title"]),
-        body=str(node["body"] or ""),
-        head_branch=str(node["headRefName"]),
-        head_sha=str(node["headRefOid"]),
-        head_repository=str(node["repository"]["nameWithOwner"]),
-        base_branch=str(node["baseRefName"]),
-        author=graphql_account(node["author"]),
-    )
+def _pull_of_graphql(node: Any) -> dict[str, Any]:
+    """Return a pull request in the words of REST. The repository is its own, which its head need not be in."""
+    author = graphql_account(node["author"])
+    return {
+        "number": int(node["number"]),
+        "html_url": str(node["url"]),
+        "body": str(node["body"] or ""),
+        "head": {"sha": str(node["headRefOid"])},
+        "user": {"login": author.login, "id": author.id, "type": author.kind},
+    }

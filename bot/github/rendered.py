@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from github.Issue import Issue
 from github.IssueComment import IssueComment
@@ -11,13 +11,20 @@ from github.PullRequest import PullRequest
 from github.PullRequestComment import PullRequestComment
 from github.PullRequestReview import PullRequestReview
 
-from bot.contracts.threads import TextKind
+from bot.contracts.threads import Account, TextKind
 from bot.github.accounts import account
 from bot.github.transport import ApiPart, ApiRequester
-from bot.github.values import RenderedText
 
 T = TypeVar("T")
 TextT = TypeVar("TextT", Issue, IssueComment, PullRequest, PullRequestComment, PullRequestReview)
+
+
+class RenderedText(NamedTuple):
+    """`author` has the id 0 for a deleted account."""
+
+    author: Account
+    body: str
+    html: str
 
 
 class RenderedTexts(ApiPart):

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from github.ContentFile import ContentFile
@@ -17,7 +17,6 @@ from github.Repository import Repository
 
 from bot.contracts.threads import Permission, RepositoryData
 from bot.github.transport import HIDDEN, PAGE, ApiPart, ApiRequester
-from bot.github.values import ActionsSettings, BranchDemands, TreeEntry
 
 
 class Repositories(ApiPart):
@@ -128,6 +127,15 @@ def _files(content: ContentFile | list[ContentFile]) -> list[str]:
     return [entry.name for entry in content if entry.type == "file"] if isinstance(content, list) else []
 
 
+class TreeEntry(NamedTuple):
+    """A file of a tree that is to be made: its `text`, or the blob `sha`; with neither it is removed."""
+
+    path: str
+    mode: str
+    text: str | None = None
+    sha: str = ""
+
+
 class GitData(ApiPart):
     """Create objects without a ref. Except for commits, the same content gives the same object."""
 
@@ -155,6 +163,20 @@ def _entry(one: TreeEntry) -> InputGitTreeElement:
     if one.text is not None:
         return InputGitTreeElement(one.path, one.mode, "blob", content=one.text)
     return InputGitTreeElement(one.path, one.mode, "blob", sha=one.sha or None)
+
+
+class ActionsSettings(NamedTuple):
+    """`may_open_pulls` is the setting "Allow GitHub Actions to create and approve pull requests"."""
+
+    enabled: bool
+    may_open_pulls: bool
+
+
+class BranchDemands(NamedTuple):
+    """`checks` are the names of required checks. `signed`: commits must be signed; `None` if that is unknown."""
+
+    checks: tuple[str, ...]
+    signed: bool | None
 
 
 class Settings(ApiPart):

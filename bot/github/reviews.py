@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from github.Commit import Commit
 from github.GithubObject import NotSet
@@ -14,12 +15,48 @@ from github.PullRequestComment import PullRequestComment
 from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.pulls import Comment, ReviewText, ReviewThread, Side
-from bot.contracts.threads import GHOST, TextKind
+from bot.contracts.threads import GHOST, CommentData, TextKind
 from bot.github.accounts import account, graphql_account
-from bot.github.rendered import RenderedTexts
+from bot.github.rendered import RenderedText, RenderedTexts
 from bot.github.text_limits import fit
 from bot.github.transport import stamp, unchanged
-from bot.github.values import RenderedText, ReviewCommentData, ReviewDraft
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewCommentData(CommentData):
+    """One comment on lines of a diff.
+
+    `line` is 0 for a whole file, and where the line is gone (`outdated`); `start_line` is 0 for one line.
+    `in_reply_to` is the id of the thread's first comment, 0 for that comment itself; `review` is the id of its review.
+    """
+
+    path: str
+    line: int
+    start_line: int
+    side: Side
+    hunk: str
+    in_reply_to: int
+    outdated: bool = False
+    url: str = ""
+    review: int = 0
+
+    @property
+    def lines(self) -> int:
+        return self.in_reply_to
+
+    @property
+    def anchor(self) -> str:
+        return f"discussion_r{self.id}"
+
+
+class ReviewDraft(NamedTuple):
+    """A comment of a review that is to be made. GitHub takes all of a review's comments or none."""
+
+    path: str
+    body: str
+    line: int
+    side: Side = Side.RIGHT
+    start_line: int = 0
 
 
 class Reviews(RenderedTexts):

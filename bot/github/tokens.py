@@ -7,8 +7,9 @@ them apart. Without it the kind is unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import Enum, StrEnum
+from typing import NamedTuple
 
 ACTIONS_LOGIN = "github-actions[bot]"
 
@@ -33,8 +34,7 @@ INSTALLATION = "ghs_"
 """Prefix of an app's token and of Actions' own."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenFacts:
+class TokenFacts(NamedTuple):
     """Facts about a token. `starts_workflows` is `None` if unknown; `sentence` is for people.
 
     With a token that starts none, `GitHub.dispatch_workflow` still does: workflow_dispatch and
@@ -71,6 +71,15 @@ def token_kind(token: str, *, login: str = "") -> TokenKind:
     if not token.startswith(INSTALLATION) or not login.endswith("[bot]"):
         return TokenKind.UNKNOWN
     return TokenKind.ACTIONS if login == ACTIONS_LOGIN else TokenKind.APP
+
+
+class Installation(NamedTuple):
+    """How an app is installed. `permissions` by GitHub's names, such as `pull_requests`, are `read`, `write` or
+    `admin`."""
+
+    id: int
+    slug: str
+    permissions: Mapping[str, str]
 
 
 class Access(Enum):

@@ -13,9 +13,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
 from github.Auth import Auth
@@ -60,8 +59,7 @@ WriteFilter = Callable[[str, object], object]
 """From a path of the API and the JSON of a write to the JSON that is sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """`data` is the JSON, `None` without a body. Header names are lower case."""
 
     status: int
@@ -109,10 +107,11 @@ class ApiRequester(Requester):
         self,
         verb: str,
         url: str,
-        parameters: dict[str, Any] | None = None,
-        headers: dict[str, str] | None = None,
-        input: Any | None = None,
-        follow_302_redirect: bool = False,
+        parameters: Any = None,
+        headers: Any = None,
+        input: Any = None,
+        *_: Any,
+        **_more: Any,
     ) -> tuple[dict[str, Any], Any]:
         response = self._request(verb, url, parameters or {}, headers or {}, input)
         return dict(response.headers), response.data
@@ -121,11 +120,11 @@ class ApiRequester(Requester):
         self,
         verb: str,
         url: str,
-        parameters: dict[str, Any] | None = None,
-        headers: dict[str, Any] | None = None,
-        input: Any | None = None,
+        parameters: Any = None,
+        headers: Any = None,
+        input: Any = None,
         *_: Any,
-        **_connection: Any,
+        **_more: Any,
     ) -> tuple[int, dict[str, Any], str]:
         """The body is left out: PyGithub calls this only for the status."""
         response = self._request(verb, url, parameters or {}, headers or {}, input)
@@ -180,9 +179,13 @@ class ApiRequester(Requester):
 
         def attempt() -> Response | Failure:
             response = self._attempt(verb, path, fields, media)
-            if isinstance(response, Failure) and (new_path := self._redirect_path(response)):
-                return self._attempt(verb, new_path, fields, media)
-            return response
+            if not isinstance(response, Failure) or not response.moved:
+                return response
+            # A repository that was renamed or transferred: GitHub redirects to another path of the same host.
+            own, target = urlsplit(self.base_url), urlsplit(response.location)
+            is_same_host = (target.scheme, target.hostname) == (own.scheme, own.hostname)
+            new_path = self._path_of(response.location) if is_same_host else ""
+            return self._attempt(verb, new_path, fields, media) if new_path else response
 
         return with_retries(attempt, self.pace, self._action, safe=safe)
 
@@ -205,13 +208,6 @@ class ApiRequester(Requester):
             raise self._unknown_shape(f"{data!r:.20}")
         response = Response(status, headers, data)
         return (self._graphql_failure(response) if path == self.graphql_url else None) or response
-
-    def _redirect_path(self, failure: Failure) -> str:
-        """The target path of a redirect to the same host, as GitHub sends for a repository that was renamed or
-        transferred; empty for any other failure."""
-        own, target = urlsplit(self.base_url), urlsplit(failure.location)
-        same = (target.scheme, target.hostname) == (own.scheme, own.hostname)
-        return self._path_of(failure.location) if failure.moved and same else ""
 
     def _path(self, url: str) -> str:
         """The path of an address that GitHub gave. Its host is ignored, so the token goes to our own API alone."""
@@ -240,7 +236,11 @@ class ApiRequester(Requester):
             return None if isinstance(data.get("data"), Mapping) else Failure(0, "an answer without data")
         first = errors[0] if isinstance(errors, list) and isinstance(errors[0], Mapping) else {}
         message = str(first.get("message") or "")
-        status = _STATUSES.get(str(first.get("type") or ""), 0) or _status_from_message(message)
+        status = _STATUSES.get(str(first.get("type") or ""), 0)
+        # A time-out and "Something went wrong" pass; a query that GitHub does not understand stays wrong.
+        status = status or next(
+            (of for words, of in _MESSAGES.items() if re.search(words, message.lower())), 400
+        )
         return failure_from(status, {"message": message}, response.headers)
 
 
@@ -364,13 +364,4 @@ _STATUSES = {
     "RATE_LIMIT": 429,
     "SERVICE_UNAVAILABLE": 503,
 }
-
-
-def _status_from_message(message: str) -> int:
-    message = message.lower()
-    if "rate limit" in message:
-        return 429
-    if "not accessible" in message or "permission" in message or "scopes" in message:
-        return 403
-    # A time-out and "Something went wrong" pass; a query that GitHub does not understand stays wrong.
-    return 502 if "something went wrong" in message or "timeout" in message else 400
+_MESSAGES = {"rate limit": 429, "not accessible|permission|scopes": 403, "something went wrong|timeout": 502}

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from github.PullRequest import PullRequest
+
 from bot.checkout.branches import Signature
 from bot.contracts.threads import Account
+from bot.github.accounts import account
 from bot.github.client import GitHub
-from bot.github.values import PullData
 from bot.policy.publish_settings import Identity
 from bot.publish.thread.markers import PULL_REQUEST, own_fields
 
@@ -24,12 +26,12 @@ UNKNOWN_NOTE = (
 )
 
 
-def author_of(account: Account | None, identity: Identity, url: str) -> Signature:
-    """Return the author and committer of commits pushed by `account` to the repository at `url`. What `identity` names
+def author_of(by: Account | None, identity: Identity, url: str) -> Signature:
+    """Return the author and committer of commits that `by` pushes to the repository at `url`. What `identity` names
     replaces the account's. Checks for sign-offs (DCO) and licence agreements (CLA) find the account by the address."""
     name, email = UNKNOWN
-    if account is not None:
-        name, email = account.login, noreply_address(account.login, account.id, url)
+    if by is not None:
+        name, email = by.login, noreply_address(by.login, by.id, url)
     return Signature(identity.name or name, identity.email or email)
 
 
@@ -43,7 +45,7 @@ def noreply_address(login: str, account_id: int, url: str) -> str:
 class OwnPull:
     """A pull request that we opened, with the fields of its mark."""
 
-    pull: PullData
+    pull: PullRequest
     fields: Mapping[str, str]
 
     @property
@@ -56,20 +58,20 @@ class OwnPull:
         return self.fields.get("task", "")
 
 
-def own_pull(pull: PullData, *accounts: Account | None) -> OwnPull | None:
+def own_pull(pull: PullRequest, *accounts: Account | None) -> OwnPull | None:
     """Return `pull` if one of our `accounts` opened it, and its mark is there."""
-    fields = own_fields(pull.body, pull.author, PULL_REQUEST, *accounts)
+    fields = own_fields(pull.body or "", account(pull.user), PULL_REQUEST, *accounts)
     return None if fields is None else OwnPull(pull, fields)
 
 
 def is_untouched(github: GitHub, repository: str, own: OwnPull, identity: Identity, tip: str = "") -> bool:
     """Whether nobody else has committed to it. The branch's `tip`, which git may know better than the API, is the
     commit that the mark names or, if a run died before it wrote the mark, the only commit and by our account."""
-    tip = tip or own.pull.head_sha
+    tip = tip or own.pull.head.sha
     if own.recorded == tip:
         return True
     commits = github.pull_commits(repository, own.pull.number)
-    email = author_of(github.me(), identity, own.pull.url).email
+    email = author_of(github.me(), identity, own.pull.html_url).email
     if [one.sha for one in commits] != [tip]:
         return False
     people = (commits[0].commit.author, commits[0].commit.committer)

@@ -7,7 +7,7 @@ import pytest
 
 from bot.doctor.finding import Finding, State
 from bot.doctor.github import check_app, without_app
-from bot.github.values import Installation
+from bot.github.tokens import Installation
 from tests.support.apps import App, make_app
 from tests.support.repositories import sample_repository
 from tests.support.stage import CommandResult, Stage

@@ -16,8 +16,9 @@ from bot.contracts.pulls import Side
 from bot.gate.outbound import OutboundFilter, connect
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
+from bot.github.repositories import TreeEntry
 from bot.github.retry import Pace
-from bot.github.values import ReviewDraft, TreeEntry
+from bot.github.reviews import ReviewDraft
 from tests.support.loopback import Listener, Request, Response
 from tests.support.tables import writers
 

@@ -218,5 +218,5 @@ def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem) -> No
         )
         assert reading.file(NAME, "a.txt", "main") == "a"
         assert pushing.create_blob(NAME, b"a")
-        with pytest.raises(GitHubError, match="does not allow this token to store 1 bytes"):
+        with pytest.raises(GitHubError, match="does not allow this token to store a file"):
             reading.create_blob(NAME, b"a")

@@ -13,7 +13,7 @@ import responses
 
 from bot.github.client import connect
 from bot.github.errors import GitHubError
-from bot.github.values import ReviewDraft
+from bot.github.reviews import ReviewDraft
 from tests.support.tables import API, NAME, REPO, Client, comment, next_page
 
 COMMENTS = f"{REPO}/issues/7/comments"

@@ -11,7 +11,8 @@ import responses
 from bot.contracts.pulls import Side
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import ReviewDraft, TreeEntry
+from bot.github.repositories import TreeEntry
+from bot.github.reviews import ReviewDraft
 from tests.support.tables import ANN, NAME, REPO, TIME, Client, comment, writers
 
 Web = responses.RequestsMock
@@ -130,7 +131,7 @@ CASES = [
         {"content": "/w==", "encoding": "base64"},
         True,
         {"sha": SHA},
-        "store 1 bytes in octo/hello",
+        "store a file in octo/hello",
     ),
     Case(
         "create_tree",

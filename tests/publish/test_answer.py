@@ -93,7 +93,7 @@ def test_on_lines_of_a_diff_it_is_a_reply_there(world: World) -> None:
     number = world.open("topic")
     first = world.github(world.forge.token("ann"))
     head = first.pull(REPO, number).head_sha
-    from bot.github.values import ReviewDraft
+    from bot.github.reviews import ReviewDraft
 
     first.create_review(
         REPO, number, commit_sha=head, body="", event="COMMENT",

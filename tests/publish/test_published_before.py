@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from github.PullRequest import PullRequest
 
 from bot.github.client import GitHub
-from bot.github.values import PullData
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS, ThreadRef
 from tests.publish.conftest import REPO, World
@@ -69,13 +69,13 @@ def test_publishing_again_opens_no_second_one_and_says_what_became_of_the_first(
 def test_one_that_opens_a_moment_later_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     progress(world)
     opening, look = GitHub.open_pull, GitHub.pulls_from
-    late: list[Callable[[], PullData]] = []
+    late: list[Callable[[], PullRequest]] = []
 
-    def cut(self: GitHub, *args: Any, **named: Any) -> PullData:
+    def cut(self: GitHub, *args: Any, **named: Any) -> PullRequest:
         late.append(lambda: opening(self, *args, **named))
         raise KeyboardInterrupt
 
-    def looking(self: GitHub, repository: str, branch: str, state: str = "open") -> list[PullData]:
+    def looking(self: GitHub, repository: str, branch: str, state: str = "open") -> list[PullRequest]:
         found = look(self, repository, branch, state)
         if late and not found:
             late.pop()()

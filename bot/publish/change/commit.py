@@ -26,7 +26,7 @@ from bot.gate.markdown import HOSTS, break_foreign_threads
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_message as clean_message_body
 from bot.gate.verdict import Verdict
-from bot.github.values import TreeEntry
+from bot.github.repositories import TreeEntry
 from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import title

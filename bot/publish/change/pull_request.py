@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import quote
 
+from github.PullRequest import PullRequest
+
 from bot.checkout.branches import branch_name
 from bot.contracts.errors import PublishError
 from bot.contracts.formatting import count_of
 from bot.contracts.request import Tier
 from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
-from bot.github.values import PullData
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
 from bot.publish.change.base_rules import check_ci_wait, ci_note, read_rules, start_workflows
@@ -88,14 +89,14 @@ def _body(context: PublishContext, proposal: Proposal, target: Target) -> str:
     return marked(body, mark(PULL_REQUEST, **{name: value for name, value in fields.items() if value}))
 
 
-def _open(context: PublishContext, proposal: Proposal, target: Target, body: str) -> tuple[PullData, bool]:
+def _open(context: PublishContext, proposal: Proposal, target: Target, body: str) -> tuple[PullRequest, bool]:
     """Return the pull request, and whether this call opened it."""
     heading = title(context.outcome)
     rule = proposal.commit.policy.pull_request
     # The bundle's request is untrusted, so the policy's rule applies here, too.
     draft = rule.always_draft or context.request.draft(bool(rule.draft))
 
-    def create(as_draft: bool) -> PullData:
+    def create(as_draft: bool) -> PullRequest:
         return context.github.open_pull(
             context.repository,
             title=heading,
@@ -129,7 +130,7 @@ def _no_drafts(context: PublishContext, proposal: Proposal, target: Target) -> O
 
 def _opened_by_others(
     context: PublishContext, proposal: Proposal, target: Target, error: GitHubError
-) -> PullData:
+) -> PullRequest:
     """Return the pull request that a person or another run has opened from the branch. Raises `OpeningRefusedError` if
     the token may not open one."""
     if error.status == 422 and error.says("already exists"):
@@ -155,16 +156,18 @@ def _compare_url(context: PublishContext, base: str, branch: str) -> str:
     return f"{context.web}/compare/{quote(base)}...{branch}?expand=1"
 
 
-def _ask_review(context: PublishContext, pull: PullData) -> None:
+def _ask_review(context: PublishContext, pull: PullRequest) -> None:
     """Request a review from the requester, if it is a person. Not every one may review."""
     actor = context.request.actor
-    if actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER) and actor.id != pull.author.id:
+    if actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER) and (
+        pull.user is None or actor.id != pull.user.id
+    ):
         with context.tolerating("No review was requested"):
             context.github.request_review(context.repository, pull.number, actor.login)
 
 
-def _published(pull: PullData, target: Target, proposal: Proposal, *, created: bool) -> PublishResult:
-    return PublishResult(pull.url, pull.number, target.branch, created, proposal.commit.sha)
+def _published(pull: PullRequest, target: Target, proposal: Proposal, *, created: bool) -> PublishResult:
+    return PublishResult(pull.html_url, pull.number, target.branch, created, proposal.commit.sha)
 
 
 def publish_on_branch(context: PublishContext) -> PublishResult:

@@ -16,8 +16,8 @@ from bot.contracts.formatting import count_of
 from bot.contracts.pulls import PullRequest, Side
 from bot.github.accounts import account
 from bot.github.errors import GitHubError
+from bot.github.reviews import ReviewDraft
 from bot.github.text_limits import BODY_LIMIT
-from bot.github.values import ReviewDraft
 from bot.policy.decide import protected_files
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import CheckedCommit

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
+from github.PullRequest import PullRequest
+
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Status, StopReason
-from bot.github.values import PullData
 from bot.maintenance.task_file import path_of
 from bot.publish.change.commit import CheckedCommit, same_change
 from bot.publish.context import PublishContext
@@ -34,7 +35,7 @@ class Target:
 
     branch: str
     expected: str
-    pull: PullData | None = None
+    pull: PullRequest | None = None
     left_alone: tuple[int, ...] = ()
     done: bool = False
 
@@ -88,11 +89,11 @@ def close_obsolete(context: PublishContext) -> None:
         # By its mark: after a closed pull request the branch of the task has another name.
         for own in task_pulls(context):
             pull = own.pull
-            if (own.task, own.recorded) != (task, pull.head_sha):
+            if (own.task, own.recorded) != (task, pull.head.sha):
                 continue
             reason = safe_line(outcome.reason)
             text = f"Closed: the task {task} finds nothing to change at {outcome.base_sha[:12]} any more. {reason}"
-            body = pull.body.rstrip().rpartition("\n")[0]
+            body = (pull.body or "").rstrip().rpartition("\n")[0]
             closed = marked(body, mark(PULL_REQUEST, **{**own.fields, "obsolete": "1"}))
             github.edit_pull(context.repository, pull.number, title=pull.title, body=closed)
             github.create_comment(context.repository, pull.number, text)
@@ -127,16 +128,16 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
     left_alone = []
     for own in owned:
         pull, sha = own.pull, proposal.commit.sha
-        if pull.state != "open" or pull.base_branch != proposal.base:
+        if pull.state != "open" or pull.base.ref != proposal.base:
             continue
-        tip = heads[pull.head_branch]
+        tip = heads[pull.head.ref]
         if tip in (own.recorded, sha) or is_untouched(
             context.github, context.repository, own, proposal.commit.policy.identity, tip
         ):
             is_same = bool(context.request.task) and same_change(context, tip, sha)
-            return Target(pull.head_branch, tip, pull, done=is_same)
+            return Target(pull.head.ref, tip, pull, done=is_same)
         left_alone.append(pull)
-    occupied = proposal.never | {pull.head_branch for pull in left_alone}
+    occupied = proposal.never | {pull.head.ref for pull in left_alone}
     branch = free_branch(proposal.name, proposal.commit.sha, heads, occupied)
     if branch not in heads and (done := _published(_own_pulls(context, [branch]), proposal.commit)):
         return done
@@ -153,7 +154,7 @@ def _published(owned: Iterable[OwnPull], commit: CheckedCommit) -> Target | None
     """Return the pull request that this change was published in; `None` if there is none."""
     for own in owned:
         if own.fields.get("change", own.recorded) == commit.change:
-            return Target(own.pull.head_branch, own.pull.head_sha, own.pull, done=True)
+            return Target(own.pull.head.ref, own.pull.head.sha, own.pull, done=True)
     return None
 
 

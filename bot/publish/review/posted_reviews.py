@@ -17,11 +17,11 @@ from bot.contracts.request import Tier
 from bot.contracts.threads import Account
 from bot.events.admission import tier_of
 from bot.github.accounts import account
-from bot.github.checks import app_of
+from bot.github.checks import ACTIONS, app_of
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
+from bot.github.reviews import ReviewCommentData
 from bot.github.transport import stamp
-from bot.github.values import ACTIONS, ReviewCommentData
 from bot.publish.markdown import unescaped
 from bot.publish.thread.markers import mark, marked, own_fields
 from bot.publish.thread.own_comments import own_comments

@@ -15,7 +15,7 @@ from bot.contracts.pulls import PullRequest
 from bot.contracts.request import Request
 from bot.contracts.review import Finding, Review, Severity
 from bot.github.errors import GitHubError
-from bot.github.values import ReviewDraft
+from bot.github.reviews import ReviewDraft
 from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
 from bot.policy.protected import ProtectedFiles

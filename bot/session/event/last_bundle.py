@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from github.Artifact import Artifact
+from github.PullRequest import PullRequest
 
 from bot.agent.first_message import LastRun
 from bot.contracts.errors import ExitCode, UsageError
@@ -24,7 +25,7 @@ from bot.contracts.outcome import Outcome, exit_code
 from bot.contracts.request import Request
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import PullData
+from bot.github.pulls import head_repository
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import JOURNAL, MESSAGE, OUTCOME, PATCH, PLAN, REVIEW, WITHHELD, WRITES, Bundle
 from bot.publish.own_pulls import OwnPull, is_untouched, own_pull
@@ -84,7 +85,7 @@ def continued_run(context: EventContext, request: Request, folder: RunFolder) ->
         message="" if question else text,
         question=question,
     )
-    return Continued(request, earlier=EarlierRun(last, pull.head_sha if pull else "", verb), notes=notes)
+    return Continued(request, earlier=EarlierRun(last, pull.head.sha if pull else "", verb), notes=notes)
 
 
 def _is_of_own_run(context: EventContext, request: Request) -> bool:
@@ -181,7 +182,7 @@ def _unpack(content: bytes, folder: Path) -> bool:
     return True
 
 
-def _own_open_pull(context: EventContext, request: Request) -> tuple[PullData | None, str]:
+def _own_open_pull(context: EventContext, request: Request) -> tuple[PullRequest | None, str]:
     """Return our open pull request for an issue, and a sentence for people, or empty."""
     if request.thread is None or request.thread.is_pull_request or request.task:
         return None, ""
@@ -203,8 +204,8 @@ def _own_pulls(github: GitHub, request: Request) -> list[OwnPull]:
     pulls = []
     for pull in islice(github.pulls(request.repository), _MOST_PULLS):
         own = own_pull(pull, me)
-        of_base = pull.base_branch == request.base_ref and pull.head_branch.startswith(PREFIX)
-        is_here = pull.head_repository.lower() == request.repository.lower()
+        of_base = pull.base.ref == request.base_ref and pull.head.ref.startswith(PREFIX)
+        is_here = head_repository(pull).lower() == request.repository.lower()
         if own and own.fields.get("issue") == issue and of_base and is_here:
             pulls.append(own)
-    return sorted(pulls, key=lambda own: len(own.pull.head_branch))
+    return sorted(pulls, key=lambda own: len(own.pull.head.ref))

@@ -268,10 +268,10 @@ def _state(repository: str, host: GitHub, policy: Policy) -> RepositoryState:
             continue
         if pull.state == "open":
             is_touched = not is_untouched(host, repository, own, policy.identity)
-            pulls[own.task].append(TaskPull(pull.number, pull.head_sha, is_touched))
+            pulls[own.task].append(TaskPull(pull.number, pull.head.sha, is_touched))
         elif pull.merged_at or "obsolete" not in own.fields:
             # An obsolete one was closed by us, and is nobody's "no".
-            at, is_merged = datetime.fromisoformat(pull.merged_at or pull.closed_at), bool(pull.merged_at)
+            at, is_merged = pull.merged_at or pull.closed_at, bool(pull.merged_at)
             pulls[own.task].append(TaskPull(pull.number, ended_at=at, merged=is_merged))
     return {task: TaskState(tuple(of_task)) for task, of_task in pulls.items()}
 

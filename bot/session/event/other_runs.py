@@ -4,6 +4,7 @@ progress comments of runs that died."""
 from __future__ import annotations
 
 from bot.contracts.request import Request
+from bot.github.accounts import account
 from bot.github.client import GitHub
 from bot.publish.own_pulls import own_pull
 from bot.publish.thread.comments import rewrite
@@ -107,6 +108,6 @@ def pulls_at_work(github: GitHub, repository: str, issue: int) -> str:
         own = own_pull(pull, github.me())
         if own is None or own.fields.get("issue") != str(issue):
             others.append(pull)
-    named = [f"#{pull.number} by {pull.author.login}" for pull in others[:_NAMED]]
+    named = [f"#{pull.number} by {account(pull.user).login}" for pull in others[:_NAMED]]
     more = len(others) - len(named)
     return ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
