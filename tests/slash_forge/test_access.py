@@ -25,9 +25,6 @@ def test_every_way_to_send_a_token_works(forge: Forge, wire: WireTo, scheme: str
     assert wire().api("GET", "/user", Authorization=authorization).json["login"] == "ada"
 
 
-# -- private repositories
-
-
 @pytest.fixture
 def private(forge: Forge) -> str:
     forge.create_repository("acme", "secret", private=True)
@@ -42,9 +39,6 @@ def test_a_private_repository_is_not_there_for_others(
     for token in ("", forge.token("eve"), forge.token(permissions={"contents": "write"}, repo=REPO)):
         answer = wire(token).api("GET", f"/repos/{private}{path}")
         assert (answer.status, answer.json["message"]) == (404, "Not Found")
-
-
-# -- tokens with permissions
 
 
 def test_a_read_only_token_writes_nothing(forge: Forge, wire: WireTo) -> None:
@@ -81,9 +75,6 @@ def test_either_permission_comments_on_a_pull_request(forge: Forge, repo: Reposi
     assert ask.api("POST", f"/repos/{REPO}/issues/{issue}/comments", {"body": "x"}).status == 403
 
 
-# -- roles
-
-
 @pytest.mark.parametrize(
     ("granted", "permission"),
     [("admin", "admin"), ("maintain", "write"), ("write", "write"), ("triage", "read"), ("read", "read")],
@@ -96,6 +87,3 @@ def test_permission_knows_four_words_and_role_name_all(
     answer = repo.requester.requestJsonAndCheck("GET", f"{repo.url}/collaborators/zoe/permission")[1]
     assert (answer["permission"], answer["role_name"], answer["user"]["id"]) == (permission, granted, number)
     assert answer["user"]["permissions"]["push"] == (permission in ("admin", "write"))
-
-
-# -- limits

@@ -45,9 +45,6 @@ def store(wire: WireTo) -> Callable[[Answer], bytes]:
     return fetch
 
 
-# -- runs
-
-
 def test_runs_are_listed_newest_first_and_filtered(forge: Forge, ask: Ask) -> None:
     old = forge.add_run(REPO, event="schedule", actor="ada", at="2026-01-01T10:00:00Z")
     mid = forge.add_run(REPO, event="push", conclusion="failure", at="2026-01-02T10:00:00Z")
@@ -73,9 +70,6 @@ def test_runs_are_listed_newest_first_and_filtered(forge: Forge, ask: Ask) -> No
     assert [one["id"] for one in matches] == [new]
 
 
-# -- jobs and logs
-
-
 def test_logs_are_a_redirect_that_takes_no_token(
     forge: Forge, ask: Ask, wire: WireTo, store: Callable[[Answer], bytes]
 ) -> None:
@@ -97,9 +91,6 @@ def test_logs_are_a_redirect_that_takes_no_token(
     assert wire()("GET", f"{path}0").status == 404
     forge.expire_logs(REPO, run)
     assert ask("GET", f"/actions/jobs/{job}/logs").status == 410
-
-
-# -- artifacts
 
 
 # -- starting one

@@ -50,9 +50,6 @@ def test_every_kind_of_change_has_its_status(forge: Forge, repo: Repository) -> 
     assert files["empty"].raw_data.get("patch") is None
 
 
-# -- refusals
-
-
 def test_a_second_one_for_the_same_branch_is_refused(repo: Repository, pull: PullRequest) -> None:
     with refusal(422, "A pull request already exists for acme:agent/issue-1-fix."):
         repo.create_pull(base="main", head=pull.head.ref, title="Again", body="")

@@ -9,8 +9,6 @@ from bot.github.client import connect as connect_client
 from slash_forge import Forge
 from tests.slash_forge.conftest import REPO, Connect, Wire, refusal
 
-# -- refs
-
 
 def test_a_ref_is_made_moved_and_deleted(forge: Forge, repo: Repository) -> None:
     base = str(forge.branch_sha(REPO))
@@ -51,9 +49,6 @@ def test_a_ref_that_cannot_be_is_refused(
     assert words in answer.json["message"]
 
 
-# -- branches and commits
-
-
 def test_an_empty_repository_says_that_it_is(forge: Forge, connect: Connect) -> None:
     name = forge.create_repository("acme", "empty")
     empty = connect(forge.token("acme")).get_repo(name)
@@ -61,9 +56,6 @@ def test_an_empty_repository_says_that_it_is(forge: Forge, connect: Connect) -> 
         empty.get_commit("main")
     with refusal(404):
         empty.get_contents("README.md")
-
-
-# -- contents
 
 
 @pytest.mark.parametrize("path", ["missing.txt", "calc.py/below", "../calc.py", "*.py"])

@@ -101,12 +101,6 @@ def test_a_review_names_a_commit_of_the_pull_request(forge: Forge, ask: Callable
         assert (answer.status, "commit_id" in str(answer.json)) == (422, True)
 
 
-# -- not yet submitted
-
-
-# -- after a push
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [
