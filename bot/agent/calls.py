@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from bot.agent.compaction import Files
@@ -93,9 +93,9 @@ class CallRunner:
         times = self._count_repeats(call, _comparable(executed))
         result = executed.result
         if times == REPEATS_BEFORE_NOTICE:
-            result = replace(result, content=result.content + REPEAT_NOTICE)
+            result = result._replace(content=result.content + REPEAT_NOTICE)
         if (number := self._count_changes(executed)) > SUCCESSES_WITHOUT_NUMBER:
-            result = replace(result, content=f"{result.content}\n({call.name}: number {number} in a row)")
+            result = result._replace(content=f"{result.content}\n({call.name}: number {number} in a row)")
         if executed.permission is not None:
             permission = executed.permission
             journal.write(

@@ -12,17 +12,15 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import RECORDS, Header, Record
-from bot.contracts.masking import masked
 from bot.contracts.messages import PARTS
+from bot.contracts.records import masked
 
 _TAGS: Mapping[type, str] = {cls: tag for tags in (RECORDS, PARTS) for tag, cls in tags.items()}
 
@@ -147,13 +145,14 @@ def _plain(value: Any) -> Any:
     return plain if tag is None else {"type": tag, **plain}
 
 
-def _object(value: Any) -> dict[str, Any]:
-    plain: dict[str, Any] = {}
-    for name, default in _fields_of(cast("Hashable", type(value))):
-        item = getattr(value, name)
-        if item is not default and item != default:
-            plain[name] = _plain(item)
-    return plain
+def _object(record: Any) -> dict[str, Any]:
+    """Return the fields of a record that are not at their default."""
+    defaults = record._field_defaults
+    return {
+        name: _plain(item)
+        for name, item in zip(record._fields, record, strict=True)
+        if name not in defaults or item != defaults[name]
+    }
 
 
 def _content(content: bytes) -> dict[str, str]:
@@ -161,15 +160,3 @@ def _content(content: bytes) -> dict[str, str]:
         return {"text": content.decode("utf-8")}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(content).decode("ascii")}
-
-
-@cache
-def _fields_of(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a record or of a contract's dataclass, each with its default (`MISSING` for none)."""
-    if issubclass(kind, tuple):
-        defaults: Mapping[str, Any] = getattr(kind, "_field_defaults", {})
-        return tuple((name, defaults.get(name, MISSING)) for name in getattr(kind, "_fields", ()))
-    return tuple(
-        (item.name, item.default if item.default_factory is MISSING else item.default_factory())
-        for item in fields(kind)
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from bot.agent.context_budget import tokens_of
 from bot.contracts.messages import Image, Message, Part, Text, ToolCall, ToolResult
@@ -88,7 +87,7 @@ class MessageHistory:
                 if not part.id or part.id in self._ids:
                     # The reader of a response without ids makes such names too.
                     name = f"call_{turn}_{index}"
-                    part = replace(part, id=f"{name}_{len(self._ids)}" if name in self._ids else name)
+                    part = part._replace(id=f"{name}_{len(self._ids)}" if name in self._ids else name)
                 self._ids.add(part.id)
             parts.append(part)
-        return replace(message, parts=tuple(parts))
+        return message._replace(parts=tuple(parts))

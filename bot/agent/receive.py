@@ -7,7 +7,6 @@ output. Without an estimate, neither the limits on tokens and money nor compacti
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 from bot.agent.context_budget import fixed_tokens, tokens_of
 from bot.contracts.cancel import CancelToken
@@ -47,17 +46,17 @@ def receive(
         raise  # of `retrying`: the journal cannot be written
     except Exception as error:  # noqa: BLE001  An adapter's bug ends the session with what it has, not the process.
         response = Failed(f"The provider broke: {type(error).__name__}: {error}.", canceled=cancel.fired)
-    return replace(with_usage(response, request), discarded=discarded)
+    return with_usage(response, request)._replace(discarded=discarded)
 
 
 def with_usage(response: Complete | Failed, request: ModelRequest) -> Complete | Failed:
     """Return `response` with its reported or estimated usage."""
     if isinstance(response, Failed):
-        return replace(response, usage=partial_usage(response, request))
+        return response._replace(usage=partial_usage(response, request))
     return (
         response
         if response.usage.total
-        else replace(response, usage=_estimated_usage(request, response.message))
+        else response._replace(usage=_estimated_usage(request, response.message))
     )
 
 
@@ -67,7 +66,7 @@ def partial_usage(event: Failed | Retrying, request: ModelRequest) -> Usage:
         return event.usage
     if not event.usage.total:
         return _estimated_usage(request, event.partial)
-    return replace(event.usage, output=max(event.usage.output, tokens_of(event.partial)))
+    return event.usage._replace(output=max(event.usage.output, tokens_of(event.partial)))
 
 
 def _estimated_usage(request: ModelRequest, message: Message) -> Usage:

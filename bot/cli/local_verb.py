@@ -10,7 +10,7 @@ import argparse
 import os
 import shlex
 import sys
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.journal import Note
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import EndEvent
+from bot.contracts.records import as_data
 from bot.contracts.request import CHECK_MINUTES, Request
 from bot.publish.bundle.write import PATCH, PLAN
 from bot.session.context.run import FromGitHub
@@ -128,9 +129,9 @@ class LocalVerb:
     def _as_json(self, result: FixResult) -> dict[str, object]:
         branch = {"branch": result.branch, "pull_url": result.pull_url} if self.verb.changes else {}
         plans = result.plan is not None or Status.PLANNED in self.verb.publishes
-        plan = {"plan": asdict(result.plan) if result.plan else None} if plans else {}
-        review = {"review": asdict(result.review) if result.review else None} if self.verb.reviews else {}
-        outcome, bundle = asdict(result.outcome), str(result.bundle)
+        plan = {"plan": as_data(result.plan)} if plans else {}
+        review = {"review": as_data(result.review)} if self.verb.reviews else {}
+        outcome, bundle = as_data(result.outcome), str(result.bundle)
         return {"outcome": outcome, "bundle": bundle, **branch, "unseen": result.unseen, **plan, **review}
 
 

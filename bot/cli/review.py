@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from bot.cli.terminal.viewer import Viewer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.journal import Note
 from bot.contracts.progress import EndEvent
+from bot.contracts.records import as_data
 from bot.contracts.review import Review, Severity
 from bot.github.actions import json_text
 from bot.review.sarif import to_sarif
@@ -87,7 +88,7 @@ def _has_finding(review: Review, least: Severity) -> bool:
 def end_without_review(
     arguments: argparse.Namespace, nothing: NothingToReviewError, viewer: Viewer
 ) -> ExitCode:
-    data = {"outcome": None, "review": asdict(nothing.review), "bundle": "", "unseen": 0}
+    data = {"outcome": None, "review": as_data(nothing.review), "bundle": "", "unseen": 0}
     if arguments.sarif:
         _write_sarif(arguments.sarif, nothing.review)
     viewer.tell(EndEvent(int(ExitCode.DONE), data))

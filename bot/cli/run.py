@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.progress import EndEvent
+from bot.contracts.records import as_data
 from bot.github.actions import Actions
 from bot.report.summary import outcome_summary, run_summary
 from bot.session.event.event_context import EventOptions, EventResult
@@ -93,7 +94,7 @@ def _as_json(result: EventResult) -> dict[str, object]:
     return {
         "reason": result.reason,
         "answered": result.answered,
-        "outcome": asdict(result.outcome) if result.outcome else None,
+        "outcome": as_data(result.outcome),
         "bundle": str(result.bundle) if result.bundle else None,
     }
 

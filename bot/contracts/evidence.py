@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 _NUMBER = re.compile(r"\d+\.\d[\w.+-]*")
 
@@ -24,8 +23,7 @@ class Answer(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One diagnostic. Lines and columns begin at 1, columns count code points; 0 if the tool gives none.
     `message` is its first line, `snippet` the source line."""
 
@@ -39,8 +37,7 @@ class Problem:
     snippet: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRun:
+class ToolRun(NamedTuple):
     """One run of a checker over the whole project. `duration` is in seconds; `note` says why there is no
     answer, or what makes it unreliable."""
 
@@ -50,8 +47,7 @@ class ToolRun:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckerComparison:
+class CheckerComparison(NamedTuple):
     """A checker's results before and after the change. `new` and `fixed` are the listed problems, `new_count`
     and `fixed_count` the totals; `remaining` counts problems present on both sides. `environment` counts new
     problems that a missing dependency explains. The comparison holds only if both runs are complete.
@@ -95,8 +91,7 @@ class CheckerComparison:
         return f" in {self.projects[0]}" if self.projects and self.projects[0] else ""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerUse:
+class ServerUse(NamedTuple):
     """A language server in a run. `note` says why it is off, empty if it is on."""
 
     name: str
@@ -104,11 +99,8 @@ class ServerUse:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TestCounts:
+class TestCounts(NamedTuple):
     """Counts of one run of one check."""
-
-    __test__ = False  # for pytest, which collects what is called so
 
     passed: int = 0
     failed: int = 0
@@ -119,8 +111,7 @@ class TestCounts:
         return self.passed + self.failed
 
 
-@dataclass(frozen=True, slots=True)
-class TestChanges:
+class TestChanges(NamedTuple):
     """The tests of a check before and after the change, by name. The tuples are the listed tests; `counts` has
     the totals by field name.
 
@@ -130,8 +121,6 @@ class TestChanges:
     are those of them that passed before the change. `note` says what makes the comparison unreliable. `reasons` are
     pairs of a newly failing test and the runner's one-line reason.
     """
-
-    __test__ = False
 
     before: TestCounts | None = None
     after: TestCounts | None = None

@@ -10,21 +10,18 @@ wrote it reads it, by the `writer` of the message. All other code passes it thro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Text by the user or the model."""
 
     text: str
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(NamedTuple):
     """A picture, from a person or a tool. `data` is the file's bytes, `name` is for people.
 
     A model without vision gets a line of text with the name instead.
@@ -35,18 +32,16 @@ class Image:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(NamedTuple):
     """A reasoning block, returned to the vendor unchanged. `redacted` is a vendor's opaque payload."""
 
     text: str
     signature: str | None = None
     redacted: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A tool call by the model. `arguments` is the raw JSON text as streamed, never re-serialised.
 
     `complete` is false when the stream ended before the call did: such a call gets a result but is never
@@ -57,11 +52,10 @@ class ToolCall:
     name: str
     arguments: str
     complete: bool = True
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(NamedTuple):
     """The one result of a call, as the model sees it."""
 
     call_id: str
@@ -84,8 +78,7 @@ PARTS: Mapping[str, type[Part]] = {
 """The `type` of each message part inside `parts`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """The parts of one turn. All results of one assistant message are in one `tool` message. `writer` names the wire
     format and the model that wrote it: their thinking and `extra` are refused or misread by every other one."""
 
@@ -111,8 +104,7 @@ class FinishReason(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens of one response. `input` excludes cache reads and writes; `output` includes `reasoning`, `cache_write`
     includes `hour_write`, what is cached for an hour."""
 
@@ -123,7 +115,7 @@ class Usage:
     reasoning: int = 0
     hour_write: int = 0
 
-    def __add__(self, other: Usage) -> Usage:
+    def __add__(self, other: Usage) -> Usage:  # type: ignore[override]  # of tuples
         return Usage(
             self.input + other.input,
             self.cache_read + other.cache_read,

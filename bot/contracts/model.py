@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 from bot.contracts.cancel import CancelToken
@@ -23,8 +22,7 @@ class LongPrompts(NamedTuple):
     output: float
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
+class ModelInfo(NamedTuple):
     """A model's limits in tokens, its prices in USD per million tokens, and its capabilities.
 
     `known` is false for a guess. `vision`: it accepts images. `thinking`: how reasoning is requested, `off` for
@@ -73,8 +71,7 @@ ModelOverride = Mapping[str, Any]
 """The policy's settings for a model: values of `ModelInfo` by the names of its fields."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(NamedTuple):
     """One request. `system` and `tools` are frozen for the session; `messages` only ever grows at its end.
 
     `tool_choice`: `auto` lets the model choose, `required` demands a call, `none` forbids calls. `allowed`
@@ -97,8 +94,7 @@ class ModelRequest:
     long_cache: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Retrying:
+class Retrying(NamedTuple):
     """A request failed and is sent again after `delay` seconds. `partial` is the discarded part of its
     response, `usage` the vendor's count for it."""
 
@@ -106,7 +102,7 @@ class Retrying:
     delay: float
     reason: str
     partial: Message | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = Usage()
 
 
 OnRetry = Callable[[Retrying], None]
@@ -117,8 +113,7 @@ def unreported(event: Retrying) -> None:
     """Report no retry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Complete:
+class Complete(NamedTuple):
     """The whole assistant message, blocks in stream order, with its finish reason and the vendor's raw value.
 
     `discarded` is the usage of interrupted responses to the same request. `refusal` is why the vendor
@@ -129,12 +124,11 @@ class Complete:
     finish: FinishReason
     raw_reason: str
     usage: Usage
-    discarded: Usage = field(default_factory=Usage)
+    discarded: Usage = Usage()
     refusal: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(NamedTuple):
     """There is no response. `message` is for people; `status` is the HTTP status, if any.
 
     `canceled` is true only when the run's cancel token fired. `partial` is what had arrived. `overflow` is true
@@ -147,9 +141,9 @@ class Failed:
     status: int | None = None
     canceled: bool = False
     partial: Message | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = Usage()
     overflow: bool = False
-    discarded: Usage = field(default_factory=Usage)
+    discarded: Usage = Usage()
     unavailable: bool = False
 
 

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.evidence import CheckerComparison, ServerUse, TestChanges, TestCounts
@@ -80,8 +80,7 @@ class CheckState(StrEnum):
     NOT_RUN = "not_run"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRun:
+class CheckRun(NamedTuple):
     """One run of one check. `duration` is in seconds; `tail` is the end of its output, redacted."""
 
     state: CheckState
@@ -91,8 +90,7 @@ class CheckRun:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TestsAsTheyWere:
+class TestsAsTheyWere(NamedTuple):
     """A run of the base's tests on the changed source: each file of tests, test data and runner settings that the
     change edits, adds or deletes is as the base has it. `tests` are its counts, if known.
 
@@ -103,8 +101,6 @@ class TestsAsTheyWere:
     may set up tests. `inside` are the source files whose own tests the change edits: those are the change's in this
     run, too. `note` says why there is no result.
     """
-
-    __test__ = False  # for pytest, which collects what is called so
 
     run: CheckRun
     tests: TestCounts | None = None
@@ -118,8 +114,7 @@ class TestsAsTheyWere:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(NamedTuple):
     """A check before and after the agent's change. `detected`: not named by the policy. `flaky`: it failed and
     then passed on the same files; `before` or `after` is the failed run. `tests` is set if a report or the
     output names the tests. `related` is the command that ran only the tests related to the change, empty if all
@@ -147,8 +142,7 @@ CAN_CHANGE_TESTS = "can change what tests report"
 """The gravest `ChangedFile.sensitive`: no result of tests is reliable then."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(NamedTuple):
     """One file of the diff. `sha256` is of the new bytes, empty for a deletion; `mode` is git's. `sensitive` is the
     gate's clause why a reviewer should look at it."""
 
@@ -161,8 +155,7 @@ class ChangedFile:
     sensitive: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WithheldFile:
+class WithheldFile(NamedTuple):
     """`in_patch`: it is in the bundle's `withheld.patch`. Otherwise only the work tree has it."""
 
     path: str
@@ -170,8 +163,7 @@ class WithheldFile:
     in_patch: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Denial:
+class Denial(NamedTuple):
     """A tool call that the policy refused."""
 
     tool: str
@@ -180,8 +172,7 @@ class Denial:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(NamedTuple):
     """The model's description of its change, from the tool `describe_change`."""
 
     title: str = ""
@@ -189,8 +180,7 @@ class Description:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Everything `publish` and the report need to know of a run, apart from the patch itself.
 
     `started_at` and `ended_at` are RFC 3339 in UTC; the commit's dates come from `ended_at`, so that publishing
@@ -223,7 +213,7 @@ class Outcome:
     denials: tuple[Denial, ...] = ()
     notes: tuple[str, ...] = ()
     patch_sha256: str = ""
-    redactions: tuple[str, ...] = field(default=())
+    redactions: tuple[str, ...] = ()
     answer: str = ""
     question: str = ""
     review_sha256: str = ""

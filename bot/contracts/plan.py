@@ -6,7 +6,9 @@ import hashlib
 import json
 import re
 import unicodedata
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+from bot.contracts.records import as_data
 
 MAX_STEPS = 30
 MAX_PATHS = 40
@@ -24,16 +26,14 @@ _BLANK = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PlanStep:
+class PlanStep(NamedTuple):
     """One step. `paths` are the files that it is expected to change."""
 
     text: str
     paths: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """`estimate_turns` is the model's own estimate for executing the plan."""
 
     title: str
@@ -44,7 +44,7 @@ class Plan:
     @property
     def canonical(self) -> str:
         """The plan as canonical JSON, the input of `hash`."""
-        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        return json.dumps(as_data(self), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
     @property
     def hash(self) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class PullState(StrEnum):
@@ -12,8 +12,7 @@ class PullState(StrEnum):
     MERGED = "merged"
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequest:
+class PullRequest(NamedTuple):
     """A pull request as it was at the trigger. The run works on `head_sha`, even if more is pushed later.
 
     `head_repository` is `owner/name`, empty if the fork was deleted. `base_sha` is the tip of the base branch
@@ -45,8 +44,7 @@ class Side(StrEnum):
     RIGHT = "RIGHT"
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewThread:
+class ReviewThread(NamedTuple):
     """A conversation on lines of a diff. `id` is the id of its first comment, which replies name.
 
     `line` is 0 if the thread is about the whole file or its line is gone (`outdated`); `start_line` is 0 for
@@ -74,8 +72,7 @@ class ReviewThread:
         return f"{lines} of {path}{' before the change' if self.side is Side.LEFT else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(NamedTuple):
     """One annotation of a check run on a file. `level` is GitHub's: notice, warning or failure. Its title is part of
     the message."""
 
@@ -85,16 +82,14 @@ class Annotation:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class FailedStep:
+class FailedStep(NamedTuple):
     """A failed step of a job and the last lines of its log."""
 
     name: str
     log: str
 
 
-@dataclass(frozen=True, slots=True)
-class FailedCheck:
+class FailedCheck(NamedTuple):
     """A check run or commit status that failed on a pull request's head, as untrusted text. `conclusion` is
     GitHub's value."""
 
@@ -106,8 +101,7 @@ class FailedCheck:
     steps: tuple[FailedStep, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewText:
+class ReviewText(NamedTuple):
     """The text of a review of a whole pull request. `state` and `association` are GitHub's values. The time of
     an edit is unknown."""
 
@@ -119,8 +113,7 @@ class ReviewText:
     submitted_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(NamedTuple):
     """One comment as the model may see it. Times are RFC 3339, UTC. `author` is `ghost` for a deleted account.
     `of_review`: the text of a review, whose `id` it has."""
 

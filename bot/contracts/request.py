@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bot.contracts.plan import Plan
 from bot.contracts.pulls import Comment, FailedCheck, PullRequest, ReviewThread
@@ -27,15 +27,15 @@ class Tier(StrEnum):
     LOCAL = "local"
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(NamedTuple):
+    """Who asked."""
+
     login: str
     id: int
     tier: Tier
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(NamedTuple):
     """An issue or a pull request as it was at the trigger. `left_out` has one sentence for each omission and
     its reason."""
 
@@ -55,8 +55,7 @@ class Thread:
         return f"Hidden text was not shown to the model: {'; '.join(notes)}." if notes else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(NamedTuple):
     """The event behind the request. `comment_id` is 0 if no comment triggered it. Times are RFC 3339, UTC."""
 
     event: str
@@ -75,8 +74,7 @@ ALLOW_DELETIONS = "allow-deletions"
 """A key of `Request.options` that no comment can set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One job. `verb` is a name in `bot.verbs.registry`; `instruction` is what was asked, `None` if the words only
     point at where they stand. `repository` is `owner/name`, empty for a local checkout without a remote.
 
@@ -96,7 +94,7 @@ class Request:
     clone_url: str
     thread: Thread | None = None
     trigger: Trigger | None = None
-    options: dict[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = {}
     pull: PullRequest | None = None
     anchor: ReviewThread | None = None
     unresolved: tuple[ReviewThread, ...] = ()
@@ -140,8 +138,7 @@ class Request:
         return {"true": True, "false": False}.get(self.options.get("draft", ""), otherwise)
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadState:
+class ThreadState(NamedTuple):
     """State of a thread. Times are RFC 3339 in UTC.
 
     `quiet_since` is the time of the last activity that was not this bot's; `told_at` is when the task last
@@ -162,8 +159,7 @@ class ThreadState:
         return bool(self.told_at) and self.quiet_since > self.told_at
 
 
-@dataclass(frozen=True, slots=True)
-class TriageThread:
+class TriageThread(NamedTuple):
     """A thread for a maintenance task, with as much of its text as fits: `comments` are the newest ones."""
 
     state: ThreadState
@@ -174,8 +170,7 @@ class TriageThread:
     comments: tuple[Comment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Triage:
+class Triage(NamedTuple):
     """The threads of a maintenance task as read at `at`. `left_out` has one sentence for each omission and its
     reason."""
 
@@ -184,8 +179,7 @@ class Triage:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunLimits:
+class RunLimits(NamedTuple):
     """What one session may use, checked before each model request; `None` is no limit.
 
     `tokens` counts input, cache and output together. A response may overshoot `tokens` and `cost_usd`, since

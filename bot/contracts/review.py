@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from bot.contracts.pulls import Side
 
@@ -43,8 +43,7 @@ class Tried(StrEnum):
     TESTS = "tests related to it pass with it"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One finding. `line` 0 is the whole file; `start_line` 0 is a single line.
 
     `text` is the anchored lines at the time of the finding, used to locate it again. `suggestion` replaces
@@ -79,8 +78,7 @@ def same_fault(one: Finding, other: Finding) -> bool:
     return first <= other_last and other_first <= last
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(NamedTuple):
     """`since_sha` is the head of the last review, empty if the whole diff was reviewed. `looked_at` names the parts of
     the diff that the model was shown, `unseen` those that are left for the next review; `refused` are the reports of
     the model that could not be placed, a title with the reason; `again` are the fingerprints of earlier findings that

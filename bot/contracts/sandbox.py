@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Canary:
+class Canary(NamedTuple):
     """A probe of something that must be unreachable inside the sandbox. `outside`: reachable without the
     sandbox; false if this machine allows it to nobody. `inside`: reachable inside the sandbox."""
 
@@ -15,8 +14,7 @@ class Canary:
     inside: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxInfo:
+class SandboxInfo(NamedTuple):
     """`tier` is "T1" (namespaces), "T2" (Landlock: a list of allowed paths) or "none"; `back_end` is its name
     and version. `abi` is the kernel's Landlock version, 0 for none. `notes` are sentences for people: why no
     better tier is used, and what this one does not stop."""
@@ -41,8 +39,7 @@ class SandboxInfo:
         return f"{self.back_end}, {canaries}. Tier {self.tier}; kernel {self.kernel}, {landlock}."
 
 
-@dataclass(frozen=True, slots=True)
-class HostUse:
+class HostUse(NamedTuple):
     """All CONNECT requests of a run for one host with the same result. `host` is text that is safe to show; empty if it
     could not be parsed. `why` is the reason for a refusal or an early close, empty otherwise. `up` and `down` are
     bytes."""

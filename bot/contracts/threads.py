@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 # Every comment that the bot writes has a line that starts with this: how it knows its own words again.
 OWN_MARKER = "<!-- slash-agent"
@@ -28,8 +29,7 @@ def without_own_mark(body: str) -> str:
     return body[: match.start()].rstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """`kind` is `User`, `Bot` or `Organization`. `ghost` with id 0 is a deleted account."""
 
     login: str
@@ -37,8 +37,7 @@ class Account:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(NamedTuple):
     """An account's permission on a repository.
 
     `level` is `permission` of the collaborator permission endpoint: `admin`, `write`, `read` or `none`, with
@@ -59,8 +58,7 @@ class Permission:
 GHOST = Account("ghost", 0, "User")
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The two ends of a pull request. `repository` is `owner/name`, empty if the fork was deleted."""
 
     sha: str
@@ -69,8 +67,7 @@ class Head:
     base_ref: str
 
 
-@dataclass(frozen=True, slots=True)
-class IssueData:
+class IssueData(NamedTuple):
     """An issue or a pull request, as the API returns it now or as an event's payload has it.
 
     Only a payload has `draft`, the number of `comments` (0 if unknown) and the `head` of a pull request; that of a
@@ -118,8 +115,7 @@ class CommentData:
         return f"issuecomment-{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryData:
+class RepositoryData(NamedTuple):
     """`name` is `owner/name`; `clone_url` is for git over HTTP and contains no credential. `read_only` is `archived`,
     `disabled` or empty."""
 
@@ -130,8 +126,7 @@ class RepositoryData:
     read_only: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PushData:
+class PushData(NamedTuple):
     """One push to a branch, as GitHub's server recorded it; the dates in commits are the author's claim.
 
     `before` is 40 zeros for the push that created the branch, `after` for the one that deleted it.

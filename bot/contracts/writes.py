@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, fields
-from typing import Literal
+from typing import Literal, NamedTuple
 
 MAX_WRITES = 200
 MAX_BODY = 20_000
@@ -42,8 +41,7 @@ FIELDS: Mapping[WriteKind, tuple[str, ...]] = {
 """The fields of each kind, beside the number of the thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One write on the thread `number`. `comment_id` is a review comment of the answered review thread. An empty title
     or body of an edit leaves the current one. GitHub records a `reason` for issues only."""
 
@@ -56,8 +54,7 @@ class Write:
     reason: Literal["completed", "not_planned"] = "not_planned"
 
 
-@dataclass(frozen=True, slots=True)
-class Writes:
+class Writes(NamedTuple):
     """Writes in the order of their proposals."""
 
     writes: tuple[Write, ...]
@@ -71,8 +68,7 @@ class Writes:
         return next((f"writes.{n}.{why}" for n, why in problems if why), "")
 
 
-@dataclass(frozen=True, slots=True)
-class WriteCaps:
+class WriteCaps(NamedTuple):
     """The maximum number of writes of each kind in a run. `label` counts labels added and removed; `close`
     issues, `close_pulls` pull requests."""
 
@@ -84,7 +80,7 @@ class WriteCaps:
     edit: int = 0
 
     def __bool__(self) -> bool:
-        return any(astuple(self))
+        return any(tuple(self))
 
 
 def cap_name(write: Write, *, is_pull_request: bool) -> str:
@@ -122,9 +118,9 @@ def write_problem(write: Write) -> str:
     """Return why `write` is invalid anywhere, as `field: why`; empty for none."""
     if write.number <= 0:
         return "number: expected the number of an issue or a pull request"
-    for field in fields(write)[2:]:
-        if field.name not in FIELDS[write.kind] and getattr(write, field.name) != field.default:
-            return f"{field.name}: a write of the kind {write.kind} has none"
+    for name, default in Write._field_defaults.items():
+        if name not in FIELDS[write.kind] and getattr(write, name) != default:
+            return f"{name}: a write of the kind {write.kind} has none"
     if write.kind == "reply" and write.comment_id <= 0:
         return "comment_id: expected the id of a review comment"
     match write.kind:

@@ -7,7 +7,6 @@ older than the comment, which refuses the command. With `--sha` the list must sh
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.contracts.pulls import PullRequest, PullState
@@ -39,7 +38,7 @@ def read_target_pull(
             raise NoRequestError(
                 f"pull request #{pull.number} has a newer head commit than the one in this event"
             )
-        pull = replace(pull, head_sha=event_request.head_sha)
+        pull = pull._replace(head_sha=event_request.head_sha)
     if named_sha:
         _check_sha(pull, named_sha, actor)
     return pull, "" if event_request.head_sha else _check_head(pull, named_sha, event_request, reader)

@@ -6,7 +6,7 @@ All of it is other people's text: cleaned and cut to budgets, with notes on what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from bot.contracts.errors import AgentError
@@ -68,8 +68,8 @@ def with_pull_context(
     )
     comments = sorted((*thread.comments, *reviews), key=lambda one: one.created_at)
     left_out = (*thread.left_out, *([note] if note else []), *context.missing, *context.cleaner.notes())
-    thread = replace(thread, comments=tuple(comments), left_out=left_out)
-    return replace(request, thread=thread, anchor=anchor_thread, unresolved=unresolved, failures=failures)
+    thread = thread._replace(comments=tuple(comments), left_out=left_out)
+    return request._replace(thread=thread, anchor=anchor_thread, unresolved=unresolved, failures=failures)
 
 
 @dataclass(slots=True)
@@ -119,12 +119,12 @@ class _ContextReader:
         known = next((thread for thread in threads if _contains_anchor(thread, anchor)), None)
         comments = self._comments(known) if known else ()
         resolved = known.resolved if known else False
-        return replace(_clean_thread(anchor, self.cleaner), comments=comments, resolved=resolved)
+        return _clean_thread(anchor, self.cleaner)._replace(comments=comments, resolved=resolved)
 
     def newest_threads(self, threads: Sequence[ReviewThread]) -> tuple[ReviewThread, ...]:
         """Return the threads in their order; if they are too long together, those with the newest comments."""
         remaining = [
-            replace(thread, comments=comments) for thread in threads if (comments := self._comments(thread))
+            thread._replace(comments=comments) for thread in threads if (comments := self._comments(thread))
         ]
         selected: list[ReviewThread] = []
         size = 0
@@ -148,7 +148,7 @@ class _ContextReader:
             if time is CommentTime.BEFORE:
                 by_bot = comment.author.endswith("[bot]")
                 shown = self.html.shown(TextKind.REVIEW_COMMENT, comment.id, comment.body, by_bot=by_bot)
-                comments.append(replace(comment, body=self.cleaner.shortened(shown, MAX_COMMENT)))
+                comments.append(comment._replace(body=self.cleaner.shortened(shown, MAX_COMMENT)))
             else:
                 self.cleaner.leave_out_by_time("review comment", time)
         return tuple(comments)
@@ -172,7 +172,7 @@ class _ContextReader:
         omitted = max(0, len(check.annotations) - MAX_ANNOTATIONS)
         cleaner.leave_out("annotation", f"over {MAX_ANNOTATIONS} a check", omitted)
         annotations = (
-            replace(one, path=_clean_path(one.path, cleaner), message=cleaner.text(one.message, MAX_LINE))
+            one._replace(path=_clean_path(one.path, cleaner), message=cleaner.text(one.message, MAX_LINE))
             for one in check.annotations[:MAX_ANNOTATIONS]
         )
         # The reason of a failure is at the end of a log.
@@ -180,8 +180,7 @@ class _ContextReader:
             FailedStep(cleaner.line(step.name, MAX_LINE), _end_of(cleaner.text(step.log, len(step.log))))
             for step in check.steps
         )
-        return replace(
-            check,
+        return check._replace(
             name=cleaner.line(check.name, MAX_LINE),
             url=cleaner.line(check.url, MAX_LINE),
             summary=cleaner.text(check.summary, MAX_SUMMARY),
@@ -197,7 +196,7 @@ def _contains_anchor(thread: ReviewThread, anchor: ReviewThread | None) -> bool:
 
 
 def _clean_thread(thread: ReviewThread, cleaner: TextCleaner) -> ReviewThread:
-    return replace(thread, path=_clean_path(thread.path, cleaner), hunk=cleaner.text(thread.hunk, MAX_HUNK))
+    return thread._replace(path=_clean_path(thread.path, cleaner), hunk=cleaner.text(thread.hunk, MAX_HUNK))
 
 
 def _clean_path(path: str, cleaner: TextCleaner) -> str:

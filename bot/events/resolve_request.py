@@ -104,7 +104,7 @@ def complete_event_request(event_request: EventRequest, reader: GitHub) -> Event
     if event_request.subject is None and event_request.number:
         issue = reader.issue(event_request.repository.name, event_request.number)
         # Nobody asks on a thread of their own by its number.
-        subject = replace(issue, author=replace(issue.author, id=0))
+        subject = issue._replace(author=issue.author._replace(id=0))
         event_request = replace(event_request, subject=subject)
     return event_request
 
@@ -125,18 +125,18 @@ def _build(event_request: EventRequest, command: Command, actor: Actor, reader: 
     if subject is None:
         return request
     if command.verb in INSTANT:
-        return replace(request, thread=bare_thread(subject))
+        return request._replace(thread=bare_thread(subject))
     html = ThreadHtml(reader, repository.name, event_request.number)
     trigger, sha = event_request.trigger, command.options.get("sha", "")
     target = None
     if subject.is_pull_request:
         target = read_target_pull(event_request, command.verb, sha, actor, reader)
     comments = reader.newest_comments(html.repository, html.number)
-    request = replace(request, thread=build_thread(subject, trigger, comments, html))
+    request = request._replace(thread=build_thread(subject, trigger, comments, html))
     if target is not None:
         pull, note = target
         request = with_pull_context(
-            replace(request, base_ref=pull.base_ref, pull=pull, trusted_sha=sha),
+            request._replace(base_ref=pull.base_ref, pull=pull, trusted_sha=sha),
             html,
             trigger,
             event_request.anchor,
@@ -157,13 +157,13 @@ def _with_shown_command(
             "What GitHub shows of this text is not the command that its source holds. Write the command as plain text, "
             "in the first line."
         )
-    request = replace(request, instruction=resolve_instruction(shown, event_request))
+    request = request._replace(instruction=resolve_instruction(shown, event_request))
     if not shown.quoted or request.thread is None:
         return request
     at, quoted = event_request.trigger.at, TextCleaner().text(shown.quoted, MAX_COMMENT)
     author = f"others, quoted by {request.actor.login}"
     comment = Comment(event_request.trigger.comment_id, author, quoted, at, at)
-    return replace(request, thread=replace(request.thread, comments=(*request.thread.comments, comment)))
+    return request._replace(thread=request.thread._replace(comments=(*request.thread.comments, comment)))
 
 
 def read_shown_command(event_request: EventRequest, command: Command, html: ThreadHtml) -> Command | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ def build_thread(
             newest.appendleft(comment)
     thread = bare_thread(subject, cleaner, html)
     comments = tuple(_context_comment(comment, cleaner, html) for comment in newest)
-    return replace(thread, comments=comments, left_out=(*uncounted, *cleaner.notes()))
+    return thread._replace(comments=comments, left_out=(*uncounted, *cleaner.notes()))
 
 
 def bare_thread(

@@ -78,13 +78,13 @@ def compare(
         run.run, run.counts, mixed=suite.mixed[:_MOST_FILES], inside=suite.inside[:_MOST_FILES]
     )
     if note := _no_result(before, run):
-        return replace(result, note=note)
+        return result._replace(note=note)
     if before.suite is None or run.suite is None:  # the exit code alone
         return result
     kinds = _kinds(before.suite, after.suite, run, suite, flaky_tests(before.suite, before.rerun_suite))
     counts = tuple((kind, len(names)) for kind, names in kinds.items() if names)
     listed = {kind: tuple(names[:MOST_NAMES]) for kind, names in kinds.items()}
-    return replace(result, counts=counts, **listed)  # type: ignore[arg-type]  # the kinds are fields of names
+    return result._replace(counts=counts, **listed)  # type: ignore[arg-type]  # the kinds are fields of names
 
 
 def confirmed_tests(run: CheckExecution, result: TestsAsTheyWere) -> frozenset[str]:

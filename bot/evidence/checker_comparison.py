@@ -88,7 +88,7 @@ def compare_projects(
     rows += [_row(list(group)) for _, group in groupby(rest, key=_incomplete_reason)]
     if rows and skipped:
         note = f"{count_of(len(skipped), 'more project')} not looked at: {list_folders(skipped)}"
-        rows[0] = replace(rows[0], before=_with_notes(rows[0].before, note))
+        rows[0] = rows[0]._replace(before=_with_notes(rows[0].before, note))
     return tuple(rows)
 
 
@@ -104,8 +104,7 @@ def _is_complete(project: ProjectRuns) -> bool:
 def _compare_complete(projects: Sequence[ProjectRuns], renamed: Mapping[str, str]) -> CheckerComparison:
     delta, doubts = _delta(projects, renamed)
     row = _row(projects)
-    return replace(
-        row,
+    return row._replace(
         after=_with_notes(row.after, *doubts),
         new=delta.new[:MOST_PROBLEMS],
         fixed=delta.fixed[:MOST_PROBLEMS],
@@ -153,7 +152,7 @@ def _run(runs: Sequence[tuple[str, ProjectRun]]) -> ToolRun:
 
 
 def _with_notes(run: ToolRun, *notes: str) -> ToolRun:
-    return replace(run, note="; ".join(dict.fromkeys(filter(None, [run.note, *notes]))))
+    return run._replace(note="; ".join(dict.fromkeys(filter(None, [run.note, *notes]))))
 
 
 def checker_after(checker: Checker, paths: Collection[str]) -> Checker | None:

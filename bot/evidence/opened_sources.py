@@ -4,7 +4,6 @@ change: an installed copy, a module of another build, an older program. Pure."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
@@ -64,7 +63,7 @@ def _fails_in_silence(check: Check, execution: CheckExecution) -> bool:
 
 def excused(execution: CheckExecution, reason: str) -> CheckExecution:
     """Return the execution as not runnable."""
-    run = replace(execution.run, state=CheckState.NOT_RUNNABLE, note=reason)
+    run = execution.run._replace(state=CheckState.NOT_RUNNABLE, note=reason)
     return CheckExecution(run)
 
 

@@ -14,7 +14,7 @@ Checks that timed out do not run again. `bot/session/checks` carries this out: `
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bot.contracts.evidence import TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
@@ -90,10 +90,10 @@ def check_result(
         flaky |= flaky_tests(after.suite, second.suite, passed=passed)
     run = after.run
     if passed or note:
-        run = replace(run, note="; ".join(filter(None, [run.note, PASSED_AGAIN if passed else note])))
+        run = run._replace(note="; ".join(filter(None, [run.note, PASSED_AGAIN if passed else note])))
     first = before.run
     if (first.state, run.state) == (CheckState.FAILED, CheckState.PASSED) and before.rerun_suite is None:
-        first = replace(first, note="; ".join(filter(None, [first.note, ONE_RUN])))
+        first = first._replace(note="; ".join(filter(None, [first.note, ONE_RUN])))
     note_on_tests = _NOT_REACHED if before.run.state is CheckState.TIMED_OUT else ""
     tests = (
         compare_tests(before.suite, after.suite, flaky, note_on_tests, confirmed)

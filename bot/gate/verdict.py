@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bot.checkout.objects import contents
 from bot.contracts.outcome import ChangedFile, WithheldFile
@@ -109,7 +109,7 @@ def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[Withhel
         for path in paths[:_MOST_ROWS]
     ]
     if more := len(paths) - len(rows):
-        rows[-1] = replace(rows[-1], reason=f"{rows[-1].reason} (and {more} more are withheld)")
+        rows[-1] = rows[-1]._replace(reason=f"{rows[-1].reason} (and {more} more are withheld)")
     return tuple(rows)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -53,7 +52,7 @@ class Repositories(ApiPart):
         permission = self._parsed_or_none(read)
         if permission is None:
             return Permission("none", 0, "", private)
-        return replace(permission, collaborator=self._is_collaborator(repository, login, permission))
+        return permission._replace(collaborator=self._is_collaborator(repository, login, permission))
 
     def _is_collaborator(self, repository: str, login: str, permission: Permission) -> bool:
         if permission.level == "none":

@@ -16,7 +16,7 @@ from bot.policy.writes import VERBS, WRITING_TIERS, Allowance
 
 def with_task_instruction(request: Request, task: Task) -> Request:
     """Return the request with the task's instruction, followed by what a person wrote after the task's name."""
-    return replace(request, instruction="\n\n".join(filter(None, (task.instruction, request.instruction))))
+    return request._replace(instruction="\n\n".join(filter(None, (task.instruction, request.instruction))))
 
 
 def with_task_limits(policy: Policy, task: Task) -> Policy:

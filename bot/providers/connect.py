@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -94,8 +93,7 @@ def _at_endpoint(info: ModelInfo, endpoint: Endpoint, vendor: Vendor) -> ModelIn
     else:
         is_chat = _format(vendor, endpoint) == "chat"
         takes_effort = endpoint.is_openai and (not is_chat or listed_name(info.name) in CHAT_EFFORTS)
-    return replace(
-        info,
+    return info._replace(
         allowed_tools=info.allowed_tools and endpoint.is_openai,
         forced_choice=dialect.forced_choice or (info.forced_choice and endpoint.is_openai),
         streams_tools=info.streams_tools and endpoint.is_anthropic,
@@ -131,7 +129,7 @@ def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> Wire:
     info = model_info(name)
     # Opus 4.5 takes an effort at Anthropic alone.
     efforts = info.efforts if info.thinking == "adaptive" else ()
-    info = replace(info, streams_tools=False, efforts=efforts, hour_cache=False)
+    info = info._replace(streams_tools=False, efforts=efforts, hour_cache=False)
     if vendor.format == "bedrock":
         return anthropic_clouds.bedrock(info, environment)
     return anthropic_clouds.vertex(info, environment)

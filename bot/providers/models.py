@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import replace
 
 from bot.contracts.model import EFFORTS, LongPrompts, ModelInfo, ModelOverride, ThinkingKind
 
@@ -142,8 +141,7 @@ def _with_abilities(info: ModelInfo, listed: str) -> ModelInfo:
         thinking = "off"
     elif listed in _BUDGET_THINKING:
         thinking = "budget"
-    return replace(
-        info,
+    return info._replace(
         vision=True,
         thinking=thinking,
         streams_tools=is_claude and thinking == "adaptive",
@@ -196,7 +194,7 @@ def full_name_of(name: str) -> str:
 def apply_override(info: ModelInfo, override: ModelOverride) -> ModelInfo:
     """Return `info` with the policy's values. A model with window and prices counts as known."""
     known = info.known or {"context_window", "input_price", "output_price"} <= override.keys()
-    return replace(info, **override, known=known, output_capped="max_output" in override)
+    return info._replace(**override, known=known, output_capped="max_output" in override)
 
 
 def guess_notes(info: ModelInfo) -> tuple[str, ...]:

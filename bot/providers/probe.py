@@ -7,7 +7,6 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
@@ -130,7 +129,7 @@ def with_served_window(provider: Provider) -> Provider:
         return provider
     if window := served_window(provider.endpoint, info.name, name):
         max_output = min(info.max_output, max(window // 4, 1))
-        provider.adopt(replace(info, context_window=window, max_output=max_output))
+        provider.adopt(info._replace(context_window=window, max_output=max_output))
     return provider
 
 

@@ -9,7 +9,6 @@ import json
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.contracts.cancel import CancelToken
@@ -112,8 +111,8 @@ class StreamingProvider:
                 wait = GiveUp(_MAY_STILL_ANSWER.format(self.model or self._wire.info.name))
             if isinstance(wait, GiveUp):
                 is_first = partial is None and not interrupted
-                return replace(
-                    _failed(failure, wait, reader), unavailable=failure.is_unavailable and is_first
+                return _failed(failure, wait, reader)._replace(
+                    unavailable=failure.is_unavailable and is_first
                 )
             retrying(Retrying(attempt, wait, failure.message, partial, reader.usage))
             interrupted += partial is not None

@@ -100,8 +100,8 @@ class PublishContext:
 
     def with_notes(self, *notes: str) -> PublishContext:
         """Return a copy with further sentences for the pull request."""
-        outcome = replace(self.outcome, notes=(*self.outcome.notes, *notes))
-        return replace(self, bundle=replace(self.bundle, outcome=outcome))
+        outcome = self.outcome._replace(notes=(*self.outcome.notes, *notes))
+        return replace(self, bundle=self.bundle._replace(outcome=outcome))
 
 
 def make_bare(folder: Path, sha: str) -> Git:

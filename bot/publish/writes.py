@@ -189,8 +189,8 @@ def count_made(bundle: Bundle, repository: str, host_of: Callable[[str], GitHub]
     """Return how many of the bundle's writes `repository` has now, none if that cannot be read. Nothing is written."""
     if bundle.writes is None:
         return 0
-    request = replace(bundle.outcome.request, repository=repository)
-    outcome = replace(bundle.outcome, request=request)
+    request = bundle.outcome.request._replace(repository=repository)
+    outcome = bundle.outcome._replace(request=request)
     proposed = ValidatedWrites(outcome, bundle.writes.writes, {}, None, outcome.started_at, {}, Links())
     try:
         github = host_of(repository)

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
@@ -175,4 +175,4 @@ def _findings(journal: JournalFile) -> Iterator[Finding]:
             with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
                 arguments = parse_arguments(recorded.call.arguments, REPORT_FINDING.parameters).values
                 code = str(recorded.result.metadata.get("code", ""))
-                yield replace(finding_of(arguments), text=code)
+                yield finding_of(arguments)._replace(text=code)

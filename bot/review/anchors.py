@@ -7,7 +7,6 @@ be in one hunk of the finding's side; on the right any shown line is valid, on t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -106,8 +105,7 @@ def closed(file: FileDiff) -> str:
 
 
 def _anchored(finding: Finding, file: FileDiff, span: Span, texts: Sequence[str]) -> Finding:
-    return replace(
-        finding,
+    return finding._replace(
         path=file.path,
         line=span.last,
         start_line=span.first if span.first < span.last else 0,

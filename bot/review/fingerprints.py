@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -99,7 +99,7 @@ def find_new(findings: Iterable[Finding], earlier: Iterable[KnownFinding]) -> Ne
         if any(same_fault(finding, other) for other in once):
             repeated += 1
         else:
-            once.append(replace(finding, fingerprint=fingerprint(finding)))
+            once.append(finding._replace(fingerprint=fingerprint(finding)))
     matches = matched(once, tuple(earlier))
     new = tuple(one for number, one in enumerate(once) if number not in matches)
     return NewFindings(new, len(matches), repeated)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -160,7 +160,7 @@ def with_valid_suggestion(finding: Finding) -> Finding:
     suggestion = finding.suggestion.replace("\r\n", "\n").removesuffix("\n")
     applies = finding.side is Side.RIGHT and finding.line > 0 and "\r" not in suggestion
     changes = suggestion != finding.text.replace("\r\n", "\n")
-    return replace(finding, suggestion=suggestion if applies and changes else None)
+    return finding._replace(suggestion=suggestion if applies and changes else None)
 
 
 def block(suggestion: str) -> str:

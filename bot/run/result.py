@@ -4,7 +4,6 @@ run's branch. What the outcome is follows from what happened, by pure functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
 
@@ -17,9 +16,9 @@ from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.formatting import sentence
-from bot.contracts.masking import masked
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import SCHEMA_VERSION, ChangedFile, CheckResult, Outcome, Status, StopReason
+from bot.contracts.records import masked
 from bot.evidence.failing_checks import failing
 from bot.evidence.look_first import look_first
 from bot.evidence.styled_line import plain
@@ -142,9 +141,9 @@ def _record(journal: Journal, concluded: Outcome, verdict: Verdict | None) -> No
 def mask_outcome(outcome: Outcome, detector: Detector) -> Outcome:
     """`outcome` with all secrets masked, known ones and look-alikes, and the names of those; the request came from
     outside and stays. A last net: nothing in a workspace has a secret, unless a person went without the sandbox."""
-    names = [field.name for field in fields(outcome) if field.name != "request"]
+    names = [name for name in Outcome._fields if name != "request"]
     clean = {name: masked(getattr(outcome, name), detector.masked) for name in names}
-    return replace(outcome, **{**clean, "redactions": detector.redactor.names_hit})
+    return outcome._replace(**{**clean, "redactions": detector.redactor.names_hit})
 
 
 def write_run_bundle(folder: RunFolder, result: RunResult) -> None:
@@ -204,13 +203,12 @@ def ended(
         result is Status.FAILED and stop in (StopReason.END_TURN, StopReason.MAX_TOKENS)
     )
     description = submission.description
-    return replace(
-        known,
+    return known._replace(
         status=result,
         stop_reason=stop,
         reason=_reason(profile, result, stop, end, verdict),
-        description=replace(
-            description, summary=_capped(description.summary), notes=_capped(description.notes)
+        description=description._replace(
+            summary=_capped(description.summary), notes=_capped(description.notes)
         ),
         files=files,
         withheld=withheld,

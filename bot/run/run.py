@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 
 from bot.agent.conversation_context import ConversationContext, LoopEnd
@@ -221,7 +220,7 @@ def _leftovers(spec: RunSpec) -> tuple[str, ...]:
 def _with_threads(spec: RunSpec, task: Task) -> Request:
     if spec.threads is None:
         raise UsageError(f"The task {task.name} works on threads on GitHub, and a local run has none.")
-    return replace(spec.request, triage=spec.threads(task))
+    return spec.request._replace(triage=spec.threads(task))
 
 
 def _with_title(

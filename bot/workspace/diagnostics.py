@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
@@ -33,13 +32,13 @@ _Value = TypeVar("_Value", Problem, ServerUse)
 def _checked(value: _Value) -> _Value:
     """The same with its texts each on one line."""
     _known(value.tool if isinstance(value, Problem) else value.name)
-    values = {field.name: getattr(value, field.name) for field in fields(value)}
+    values = value._asdict()
     for name, one in values.items():
         longest = _LONGEST_PATH if name == "path" else _LONGEST
         if len(one) > longest if isinstance(one, str) else not 0 <= one <= _MOST_NUMBER:
             raise ValueError(f"{name} is out of range")
     texts: dict[str, Any] = {name: _line(one) for name, one in values.items() if type(one) is str}
-    return replace(value, **texts)
+    return value._replace(**texts)
 
 
 _Count = Annotated[int, Field(ge=0, le=_MOST_NUMBER)]

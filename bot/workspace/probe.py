@@ -10,7 +10,6 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +47,7 @@ def first_that_holds(candidates: Sequence[Confinement], missing: Sequence[str] =
         except NoSandboxError as error:
             reasons.append(str(error))
             continue
-        return Chosen(confinement, replace(probed, notes=(*_downgraded(confinement, reasons), *probed.notes)))
+        return Chosen(confinement, probed._replace(notes=(*_downgraded(confinement, reasons), *probed.notes)))
     raise NoSandboxError(f"{' '.join(reasons)} {HOW_TO_FIX}")
 
 

@@ -1,7 +1,7 @@
 """A conversation that fills the window is made shorter before the next request, inside the loop (S-167, S-168)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from bot.contracts.tools import ToolOutcome
 from tests.support.scripted import INFO, ScriptedProvider, call, says
 from tests.support.sessions import Bench, results_of
 
-SMALL = replace(INFO, context_window=20_000, max_output=2_000)
+SMALL = INFO._replace(context_window=20_000, max_output=2_000)
 BIG = "x" * 3_200  # 800 tokens
 
 
@@ -45,7 +45,7 @@ class Narrow(ScriptedProvider):
             return Failed("prompt is too long", 400, overflow=True)
         end = super().respond(request, cancel)
         if isinstance(end, Complete):
-            return replace(end, usage=Usage(held, 0, 0, tokens_of(end.message)))
+            return end._replace(usage=Usage(held, 0, 0, tokens_of(end.message)))
         return end
 
 

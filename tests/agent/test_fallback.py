@@ -1,6 +1,5 @@
 """Another model answers when the conversation's own is unavailable, and only before anything of an answer was shown."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from tests.agent.test_compaction import SMALL, Narrow, echoes
 from tests.support.scripted import INFO, ScriptedProvider, call, says
 from tests.support.sessions import Bench
 
-DEAR = replace(INFO, name="scripted/dear", output_price=100.0)
+DEAR = INFO._replace(name="scripted/dear", output_price=100.0)
 DOWN = Failed("the server is overloaded (529)", 529, unavailable=True)
 ONE_CALL = says(call("echo", '{"text": "a"}'), usage=Usage(0, 0, 0, 1_000_000))
 
@@ -54,7 +53,7 @@ def test_it_answers_for_the_rest_with_its_own_price_and_the_journal_says_so(tmp_
 
 
 def test_one_after_another_is_asked_and_the_last_failure_is_told(tmp_path: Path) -> None:
-    last = replace(DOWN, message="this one limits the rate (429)", status=429)
+    last = DOWN._replace(message="this one limits the rate (429)", status=429)
     here = bench(tmp_path, [DOWN], ScriptedProvider([DOWN], DEAR), ScriptedProvider([last], DEAR))
     end = here.run()
     assert (end.stop, end.reason) == (StopReason.PROVIDER_ERROR, last.message)
@@ -64,11 +63,11 @@ def test_one_after_another_is_asked_and_the_last_failure_is_told(tmp_path: Path)
 @pytest.mark.parametrize(
     "failure",
     [
-        replace(DOWN, unavailable=False),
+        DOWN._replace(unavailable=False),
         Failed("the key was refused (401)", 401),
         Failed("invalid (400)", 400),
         Failed("canceled", canceled=True),
-        replace(says("", raw="refusal", finish=FinishReason.ERROR), refusal="category 'cyber'"),
+        says("", raw="refusal", finish=FinishReason.ERROR)._replace(refusal="category 'cyber'"),
     ],
 )
 def test_no_other_failure_asks_another_model(tmp_path: Path, failure: Failed | Complete) -> None:
@@ -81,8 +80,8 @@ def test_no_other_failure_asks_another_model(tmp_path: Path, failure: Failed | C
 
 
 def test_a_smaller_window_is_kept_to_before_the_other_model_is_asked(tmp_path: Path) -> None:
-    big = replace(INFO, context_window=100_000, max_output=2_000)
-    other = Narrow([says("Done.")], replace(SMALL, name="scripted/small"))
+    big = INFO._replace(context_window=100_000, max_output=2_000)
+    other = Narrow([says("Done.")], SMALL._replace(name="scripted/small"))
     here = bench(
         tmp_path,
         [*echoes(30), DOWN],
@@ -115,7 +114,7 @@ def asked_to_sum_up(provider: ScriptedProvider) -> int:
 
 def test_a_small_model_writes_the_summary_and_its_price_counts(tmp_path: Path) -> None:
     summary = says("## Decided\n- By the small one.", usage=Usage(0, 0, 0, 1_000_000))
-    small = Narrow((), replace(INFO, name="small", output_price=2.0), summaries=(summary,))
+    small = Narrow((), INFO._replace(name="small", output_price=2.0), summaries=(summary,))
     here = compacted(tmp_path, small)
     assert (asked_to_sum_up(small), asked_to_sum_up(here.provider)) == (1, 0)
     [made] = here.journal().records(CompactionRecord)
@@ -132,7 +131,7 @@ def test_a_small_model_that_fails_is_replaced_by_the_main_one(
 
 
 def test_a_summary_is_asked_of_another_model_too_if_the_main_one_is_unavailable(tmp_path: Path) -> None:
-    other = Narrow([*echoes(2), says("Done.")], replace(SMALL, name="scripted/other"))
+    other = Narrow([*echoes(2), says("Done.")], SMALL._replace(name="scripted/other"))
     here = bench(
         tmp_path,
         echoes(12),

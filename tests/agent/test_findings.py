@@ -1,6 +1,5 @@
 """`report_finding`: judged at once, each remark once, the worst kept."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from tests.support.sessions import execute
 
 def take(finding: Finding, cancel: CancelToken) -> AnchoredFinding | str:
     return AnchoredFinding(
-        replace(finding, fingerprint=f"{finding.path}:{finding.title}"), "As it should be."
+        finding._replace(fingerprint=f"{finding.path}:{finding.title}"), "As it should be."
     )
 
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,8 +95,7 @@ def test_each_kind_of_text_is_read_where_it_stands(world: World) -> None:
         Comment(review, "ann", f"(A review: commented.) {said[1]}", "", "", of_review=True),
     )
     lines = ReviewThread(on_line, "a.txt", 2, 0, Side.RIGHT, "", (Comment(on_line, "ann", said[2], "", ""),))
-    request = replace(
-        world.request(),
+    request = world.request()._replace(
         instruction=said[3],
         thread=Thread(number, "Words", "", "bob", "", comments, is_pull_request=True),
         trigger=Trigger("issue_comment", command, "", ""),
@@ -116,9 +114,9 @@ def test_each_kind_of_text_is_read_where_it_stands(world: World) -> None:
 
 
 def test_what_a_dispatch_asks_is_answered_for_by_whoever_started_it(world: World) -> None:
-    request = replace(world.request(), instruction=f"![x]({world.picture()})")
+    request = world.request()._replace(instruction=f"![x]({world.picture()})")
     assert len(world.look(request).images) == 1
-    assert world.look(replace(request, actor=Actor("s", 0, Tier.SCHEDULE))).images == ()
+    assert world.look(request._replace(actor=Actor("s", 0, Tier.SCHEDULE))).images == ()
 
 
 def test_one_picture_in_two_places_is_one_and_each_place_is_judged(world: World) -> None:
@@ -139,8 +137,8 @@ def test_a_quoted_picture_may_be_another_persons(world: World) -> None:
 
 def test_an_address_that_is_in_the_text_no_more_is_not_fetched(world: World) -> None:
     request = world.request("nothing")
-    thread = replace(request.thread, body=f"![x]({world.picture()})")  # type: ignore[type-var]
-    seen = world.look(replace(request, thread=thread))
+    thread = request.thread._replace(body=f"![x]({world.picture()})")
+    seen = world.look(request._replace(thread=thread))
     assert "it is not in the text any more" in text_of(seen)
     assert world.fetched() == []
 

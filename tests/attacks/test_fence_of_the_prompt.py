@@ -5,7 +5,6 @@ one line, or in a line that begins with `| `.
 """
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,7 +86,7 @@ def test_a62_no_field_of_a_strangers_pull_request_speaks_as_the_supervisor(stage
     files = {".gitattributes": "*.bin filter=lfs\n", f"{text}.bin": pointer, f"{text}.md": text}
     request = request_on(stage, fork_pull(stage, files), "explain", "this")
     fields = everywhere(text, "mallory", "2026-01-02T03:04:05Z")
-    run = run_verb(stage, replace(request, **fields), [Say("It adds.")])
+    run = run_verb(stage, request._replace(**fields), [Say("It adds.")])
     user_text = user_texts(run.model_requests[0])
     assert user_text.count(SPEAKS) > 12
     assert SPEAKS not in _FENCED.sub("", user_text)
@@ -121,7 +120,7 @@ def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str) ->
     last = LastRun(text, text, text, text, (text,))
     facts = TaskFacts("/repo", "a" * 40, (text,), (), (text,), text, "", "", ((text, text),), (text,))
     assert SPEAKS not in outside(first_message(request, facts, "0f" * 8, last))
-    approved = replace(request, verb="approve", plan=Plan(text, (PlanStep(text, (text,)),), text))
+    approved = request._replace(verb="approve", plan=Plan(text, (PlanStep(text, (text,)),), text))
     assert not at_the_margin(first_message(approved, facts, "0f" * 8))
     situation = CompactionInput(3, 9, (), Files((text,), (text,)), ())
     failed = CheckRun(CheckState.FAILED, 1, 0.1, text)
@@ -142,5 +141,5 @@ def request_of(text: str) -> Any:
 
     request = pulled()
     assert request.pull is not None
-    pull = replace(request.pull, author=text, head_ref=text, head_repository=text, base_ref=text)
-    return replace(request, instruction="this", pull=pull, **everywhere(text, text, text))
+    pull = request.pull._replace(author=text, head_ref=text, head_repository=text, base_ref=text)
+    return request._replace(instruction="this", pull=pull, **everywhere(text, text, text))

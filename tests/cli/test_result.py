@@ -1,7 +1,5 @@
 """The result of a run in a terminal: the headline first, what to do next, details, notes for the reviewer."""
 
-from dataclasses import replace
-
 import pytest
 
 from bot.cli.result import Result, headline, print_result
@@ -23,8 +21,8 @@ from tests.support.outcomes import EVIDENCE, FAILED, OUTCOME, PASSED, REQUEST, m
 from tests.support.terminals import rendered
 
 CHANGED = "1 did not run, 1 flaky, 2 fixed, 1 appeared"
-NOTHING = replace(OUTCOME, files=(), checks=(), description=Description())
-QUESTION = replace(NOTHING, status=Status.NO_CHANGE, request=replace(REQUEST, instruction="why 60s?"))
+NOTHING = OUTCOME._replace(files=(), checks=(), description=Description())
+QUESTION = NOTHING._replace(status=Status.NO_CHANGE, request=REQUEST._replace(instruction="why 60s?"))
 BROKEN = CheckResult("t", "make test", PASSED, FAILED)
 LATE = CheckRun(CheckState.TIMED_OUT, None, 600.0)
 FINDINGS = tuple(
@@ -36,35 +34,35 @@ FINDINGS = tuple(
     ("outcome", "mark", "text"),
     [
         (OUTCOME, "good", "1 file changed on agent/x, 3 of 3 tests pass, $0.04"),
-        (replace(OUTCOME, cost=0.0), "good", "1 file changed on agent/x, 3 of 3 tests pass"),
+        (OUTCOME._replace(cost=0.0), "good", "1 file changed on agent/x, 3 of 3 tests pass"),
         (EVIDENCE, "good", "2 files changed on agent/x, 43 of 43 tests pass (2 fixed, 1 flaky), $0.04"),
         (
-            replace(OUTCOME, checks=(BROKEN,), stop_reason=StopReason.CHECKS_FAILING),
+            OUTCOME._replace(checks=(BROKEN,), stop_reason=StopReason.CHECKS_FAILING),
             "bad", "1 file changed on agent/x, 1 check fails that passed before, $0.04",
         ),
         (
-            replace(OUTCOME, checks=()),
+            OUTCOME._replace(checks=()),
             "doubt", "1 file changed on agent/x, not verified: no test was run, $0.04",
         ),
         (
-            replace(OUTCOME, checks=(CheckResult("t", "make test", LATE, LATE),)),
+            OUTCOME._replace(checks=(CheckResult("t", "make test", LATE, LATE),)),
             "doubt", "1 file changed on agent/x, not verified: the tests did not end in time, $0.04",
         ),
         (
-            replace(OUTCOME, status=Status.PARTIAL, stop_reason=StopReason.BUDGET),
+            OUTCOME._replace(status=Status.PARTIAL, stop_reason=StopReason.BUDGET),
             "doubt", "Not finished (the budget is spent): 1 file changed on agent/x, 3 of 3 tests pass, $0.04",
         ),
-        (replace(NOTHING, status=Status.NO_CHANGE), "doubt", "Nothing was changed, $0.04"),
-        (replace(QUESTION, answer="Because."), "good", "Answered, no file was changed, $0.04"),
-        (replace(NOTHING, status=Status.NO_CHANGE, answer="No."), "doubt", "Answered, no file was changed, $0.04"),
-        (replace(NOTHING, status=Status.ANSWERED, answer="So."), "good", "Answered, $0.04"),
-        (replace(NOTHING, status=Status.NEEDS_INPUT, question="Which?"), "doubt", "The agent has a question, $0.04"),
+        (NOTHING._replace(status=Status.NO_CHANGE), "doubt", "Nothing was changed, $0.04"),
+        (QUESTION._replace(answer="Because."), "good", "Answered, no file was changed, $0.04"),
+        (NOTHING._replace(status=Status.NO_CHANGE, answer="No."), "doubt", "Answered, no file was changed, $0.04"),
+        (NOTHING._replace(status=Status.ANSWERED, answer="So."), "good", "Answered, $0.04"),
+        (NOTHING._replace(status=Status.NEEDS_INPUT, question="Which?"), "doubt", "The agent has a question, $0.04"),
         (
-            replace(NOTHING, status=Status.FAILED, stop_reason=StopReason.PROVIDER_ERROR),
+            NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.PROVIDER_ERROR),
             "bad", "Failed (the model's provider failed), nothing was changed, $0.04",
         ),
         (
-            replace(NOTHING, status=Status.FAILED, stop_reason=StopReason.CANCELED),
+            NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.CANCELED),
             "bad", "Cancelled, nothing was changed, $0.04",
         ),
     ],
@@ -84,7 +82,7 @@ def test_the_headline_of_a_review_counts_its_findings(
 
 
 def test_a_review_that_a_limit_ended_is_not_one_without_findings() -> None:
-    outcome = replace(NOTHING, status=Status.FAILED, stop_reason=StopReason.TURNS)
+    outcome = NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.TURNS)
     review = Review("a", "b", "", ())
     assert headline(outcome, "", review) == (
         "bad", "Not finished (all turns are used): no findings, $0.04"
@@ -93,7 +91,7 @@ def test_a_review_that_a_limit_ended_is_not_one_without_findings() -> None:
 
 def test_a_reason_for_which_many_files_are_withheld_is_printed_once() -> None:
     held = tuple(WithheldFile(f"a{number}.py", "gone") for number in range(56))
-    lines = result_lines(replace(OUTCOME, withheld=(*held, WithheldFile("b.py", "too large"))))
+    lines = result_lines(OUTCOME._replace(withheld=(*held, WithheldFile("b.py", "too large"))))
     assert [line for line in lines if line.startswith("  withheld")] == [
         "  withheld  a0.py, a1.py, a2.py, a3.py, a4.py and 51 more: gone",
         "  withheld  b.py: too large",
@@ -105,7 +103,7 @@ def test_the_name_of_a_built_in_rule_is_not_called_a_rule_twice() -> None:
         Denial("bash", "git push", "the built-in rule git-push", "no"),
         Denial("bash", "x", "rules[0]", "no"),
     )
-    lines = [line for line in result_lines(replace(OUTCOME, denials=denials)) if "denied" in line]
+    lines = [line for line in result_lines(OUTCOME._replace(denials=denials)) if "denied" in line]
     assert [line.split("no ")[1] for line in lines] == ["(the built-in rule git-push)", "(rule rules[0])"]
 
 
@@ -133,15 +131,15 @@ def test_an_answer_is_told_whole_and_as_it_was_written() -> None:
     answer = (
         "## Why\n\nIt is rounded *late*.\n\n```python\nfor unit in UNITS:\n    pass\n```\n" + "More.\n" * 400
     )
-    text = "\n".join(result_lines(replace(QUESTION, answer=answer, reason="The model ended its turn.")))
+    text = "\n".join(result_lines(QUESTION._replace(answer=answer, reason="The model ended its turn.")))
     assert answer.rstrip() in text
     assert "last words" not in text
     assert "The model ended its turn" not in text
 
 
 def test_why_a_run_came_to_nothing_is_below_its_headline() -> None:
-    failed = replace(
-        NOTHING, status=Status.FAILED, stop_reason=StopReason.PROVIDER_ERROR, reason="It answered 529."
+    failed = NOTHING._replace(
+        status=Status.FAILED, stop_reason=StopReason.PROVIDER_ERROR, reason="It answered 529."
     )
     assert result_lines(failed)[1] == "  why       It answered 529."
 
@@ -153,7 +151,7 @@ def test_a_check_that_fails_is_printed_with_the_end_of_its_output() -> None:
     at = lines.index("  why       Output of make test after the change ends:")
     assert lines[at + 10] == "            │ E  assert 59 == 60"
     assert lines[at + 1] == "            │ line 21"
-    before = replace(OUTCOME, checks=(CheckResult("t", "make test", failed, PASSED),))
+    before = OUTCOME._replace(checks=(CheckResult("t", "make test", failed, PASSED),))
     assert not any("assert 59" in line for line in result_lines(before))
 
 
@@ -175,7 +173,7 @@ def on_terminal(outcome: Outcome, screen: Screen, **environment: str) -> bytes:
 
 
 def test_a_terminal_gets_colours_and_markdown() -> None:
-    raw = on_terminal(replace(QUESTION, answer="It is **late**.\n\n- one\n- two"), Screen(80))
+    raw = on_terminal(QUESTION._replace(answer="It is **late**.\n\n- one\n- two"), Screen(80))
     assert raw.lstrip().startswith(
         "\x1b[32;1m✔\x1b[0m \x1b[32;1mAnswered, no file was changed, $0.04\x1b[0m".encode()
     )
@@ -186,7 +184,7 @@ def test_a_terminal_gets_colours_and_markdown() -> None:
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
 def test_without_colour_there_is_no_sequence(environment: dict[str, str]) -> None:
-    raw = on_terminal(replace(QUESTION, answer="It is **late**."), Screen(80), **environment)
+    raw = on_terminal(QUESTION._replace(answer="It is **late**."), Screen(80), **environment)
     assert b"\x1b" not in raw
     assert b"It is **late**." in raw
 
@@ -194,7 +192,7 @@ def test_without_colour_there_is_no_sequence(environment: dict[str, str]) -> Non
 @pytest.mark.parametrize("columns", [50, 80])
 def test_lines_are_wrapped_at_words_behind_their_label(columns: int) -> None:
     screen = Screen(columns, 60)
-    raw = on_terminal(replace(EVIDENCE, description=Description()), screen, NO_COLOR="1")
+    raw = on_terminal(EVIDENCE._replace(description=Description()), screen, NO_COLOR="1")
     lines = raw.decode().replace("\r\n", "\n").splitlines()
     assert max(len(line) for line in lines if not line.startswith("  report")) < columns
     [at] = [number for number, line in enumerate(lines) if line.startswith("  check ")]
@@ -216,7 +214,7 @@ def test_a_locale_without_unicode_gets_ascii() -> None:
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}], ids=["colour", "plain"])
 def test_no_word_of_a_model_is_a_sequence_or_a_hidden_link(environment: dict[str, str]) -> None:
     hostile = f"{HOSTILE} [the docs](https://evil.example/x)"
-    outcome = replace(QUESTION, answer=hostile, reason=hostile, notes=(hostile,), model=hostile)
+    outcome = QUESTION._replace(answer=hostile, reason=hostile, notes=(hostile,), model=hostile)
     raw = on_terminal(outcome, Screen(200, 60), **environment)
     assert b"\x1b]" not in raw
     assert b"\x1b[2J" not in raw
@@ -232,5 +230,5 @@ def test_no_word_of_a_model_is_a_sequence_or_a_hidden_link(environment: dict[str
     ],
 )  # fmt: skip
 def test_a_conversation_that_is_too_long_is_no_answer_that_was_cut_off(reason: str, why: str) -> None:
-    outcome = replace(NOTHING, status=Status.FAILED, stop_reason=StopReason.MAX_TOKENS, reason=reason)
+    outcome = NOTHING._replace(status=Status.FAILED, stop_reason=StopReason.MAX_TOKENS, reason=reason)
     assert why in headline(outcome)[1]

@@ -1,7 +1,5 @@
 """What somebody asked for in words that stand alone."""
 
-from dataclasses import replace
-
 import pytest
 
 from bot.contracts.pulls import ReviewThread, Side
@@ -23,9 +21,9 @@ LINES = ReviewThread(1, "calc/sum.py", 12, 10, Side.RIGHT, "@@ -1 +1 @@", ())
     ("request_", "words"),
     [
         (ISSUE, "Fix this issue."),
-        (replace(ISSUE, instruction="this, but on Windows", anchor=LINES), "this, but on Windows"),
+        (ISSUE._replace(instruction="this, but on Windows", anchor=LINES), "this, but on Windows"),
         (
-            replace(ISSUE, verb="explain", anchor=LINES),
+            ISSUE._replace(verb="explain", anchor=LINES),
             "Explain what this review thread is about: lines 10-12 of calc/sum.py.",
         ),
     ],
@@ -36,10 +34,10 @@ def test_the_instruction_stands_alone(request_: Request, words: str) -> None:
 
 PLACES = {
     "lines 10-12 of calc/sum.py": LINES,
-    "line 12 of calc/sum.py": replace(LINES, start_line=0),
-    "line 12 of calc/sum.py before the change": replace(LINES, start_line=12, side=Side.LEFT),
-    "calc/sum.py": replace(LINES, line=0, start_line=0),
-    "line 1 of a?# b.py": replace(LINES, path="a\n# b.py", line=1, start_line=0),
+    "line 12 of calc/sum.py": LINES._replace(start_line=0),
+    "line 12 of calc/sum.py before the change": LINES._replace(start_line=12, side=Side.LEFT),
+    "calc/sum.py": LINES._replace(line=0, start_line=0),
+    "line 1 of a?# b.py": LINES._replace(path="a\n# b.py", line=1, start_line=0),
 }
 
 

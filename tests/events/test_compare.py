@@ -1,7 +1,6 @@
 """A bundle's request against the event that the job is about: everything that decides something must be so."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,15 +83,15 @@ def test_the_request_that_an_event_makes_is_the_events(what: str) -> None:
 
 
 CHANGES: dict[str, Callable[[Request], Request]] = {
-    "the repository": lambda one: replace(one, repository="acme/other"),
-    "the comment": lambda one: replace(one, trigger=None),
-    "the verb": lambda one: replace(one, verb="explain"),
-    "the instruction": lambda one: replace(one, instruction="delete it"),
-    "the options": lambda one: replace(one, options={"dry-run": "true"}),
-    "the base branch": lambda one: replace(one, base_ref="lax"),
-    "the task": lambda one: replace(one, task="another"),
-    "who asked": lambda one: replace(one, actor=Actor("mallory", 666, Tier.MAINTAINER)),
-    "the head that is vouched for": lambda one: replace(one, trusted_sha="e" * 40),
+    "the repository": lambda one: one._replace(repository="acme/other"),
+    "the comment": lambda one: one._replace(trigger=None),
+    "the verb": lambda one: one._replace(verb="explain"),
+    "the instruction": lambda one: one._replace(instruction="delete it"),
+    "the options": lambda one: one._replace(options={"dry-run": "true"}),
+    "the base branch": lambda one: one._replace(base_ref="lax"),
+    "the task": lambda one: one._replace(task="another"),
+    "who asked": lambda one: one._replace(actor=Actor("mallory", 666, Tier.MAINTAINER)),
+    "the head that is vouched for": lambda one: one._replace(trusted_sha="e" * 40),
 }
 
 
@@ -107,26 +106,26 @@ def test_another_word_in_the_request_is_named(what: str, changed: str) -> None:
 def test_another_thread_is_named(what: str) -> None:
     request = _made(what)
     if request.thread is None:
-        other = replace(request, thread=_made("a comment").thread)
+        other = request._replace(thread=_made("a comment").thread)
     else:
-        other = replace(request, thread=replace(request.thread, number=8))
+        other = request._replace(thread=request.thread._replace(number=8))
     assert _difference(what, other) == "the thread"
 
 
 def pull_with(**changes: Any) -> Callable[[Request], Request]:
     """A change of a request's pull request."""
-    return lambda one: replace(one, pull=replace(one.pull, **changes) if one.pull else pull_request())
+    return lambda one: one._replace(pull=one.pull._replace(**changes) if one.pull else pull_request())
 
 
 def vouched(sha: str) -> Callable[[Request], Request]:
-    return lambda one: replace(pull_with(head_sha=sha)(one), trusted_sha=sha)
+    return lambda one: pull_with(head_sha=sha)(one)._replace(trusted_sha=sha)
 
 
 NAMED_HEAD = "a comment under a pull request"
 PLAN = Plan("Something else", (PlanStep("rm -rf"),))
 PULL_CHANGES: list[tuple[list[str], Callable[[Request], Request], str]] = [
     (ON_PULLS, pull_with(number=8), "the pull request"),
-    (ON_PULLS, lambda one: replace(one, pull=None), "the pull request"),
+    (ON_PULLS, lambda one: one._replace(pull=None), "the pull request"),
     (["a comment"], pull_with(), "the pull request"),
     (
         ["a review", "a review comment", "a pull request", "a failed run"],
@@ -142,10 +141,10 @@ PULL_CHANGES: list[tuple[list[str], Callable[[Request], Request], str]] = [
     ),
     (
         ["a review comment"],
-        lambda one: replace(one, anchor=replace(one.anchor, id=1) if one.anchor else None),
+        lambda one: one._replace(anchor=one.anchor._replace(id=1) if one.anchor else None),
         "the review comment",
     ),
-    (["an approval"], lambda one: replace(one, plan=PLAN), "the plan"),
+    (["an approval"], lambda one: one._replace(plan=PLAN), "the plan"),
 ]
 
 

@@ -71,7 +71,7 @@ def test_what_an_error_hid_may_be_among_the_new_problems() -> None:
 def test_ten_thousand_new_problems_are_counted_and_some_shown_errors_first() -> None:
     many = [ty_problem(line=n, message=f"Name `x{n}` is not defined") for n in range(1, 10_001)]
     many[6000] = ty_problem(line=6001, message="the one error")
-    many = [many[6000]] + [replace(each, severity=Severity.WARNING) for each in many]
+    many = [many[6000]] + [each._replace(severity=Severity.WARNING) for each in many]
     result = one("ty", [TY_PROBLEM], many)
     assert (result.new_count, result.fixed_count, len(result.new)) == (10_001, 1, MOST_PROBLEMS)
     assert result.new[0].severity is Severity.ERROR

@@ -1,6 +1,5 @@
 """Before against after: which checks speak against a change."""
 
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -66,7 +65,7 @@ def test_a_name_that_is_a_pattern_is_taken_as_it_is() -> None:
 def displaced(passed: int = 0, **more: Any) -> CheckResult:
     """Two tests failed and two passed; now their module cannot be imported, which is one test by another name."""
     tests = TestChanges(TestCounts(2, 2), TestCounts(passed, 1), **more)
-    return replace(result(S.FAILED, S.FAILED), tests=tests)
+    return result(S.FAILED, S.FAILED)._replace(tests=tests)
 
 
 GONE, NEW = ("a", "b", "c", "d"), ("loader._FailedTest",)

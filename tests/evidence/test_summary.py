@@ -1,6 +1,5 @@
 """The headline on a run's checks, and the sentence for a change that none of them says anything about."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,8 +27,8 @@ def _counts(passed: int, failed: int = 0, **kinds: tuple[str, ...]) -> TestChang
 
 
 def _of(*checks: CheckResult, tier: Tier = Tier.MAINTAINER) -> Outcome:
-    request = replace(OUTCOME.request, actor=replace(OUTCOME.request.actor, tier=tier))
-    return replace(OUTCOME, checks=checks, request=request)
+    request = OUTCOME.request._replace(actor=OUTCOME.request.actor._replace(tier=tier))
+    return OUTCOME._replace(checks=checks, request=request)
 
 
 @pytest.mark.parametrize(
@@ -118,10 +117,10 @@ def test_failing_tests_that_did_not_end_before_the_change_are_not_green() -> Non
 
 
 def test_tests_of_another_language_verify_nothing() -> None:
-    passing = replace(_check(PASSED, PASSED, _counts(9)), command="go test ./...")
+    passing = _check(PASSED, PASSED, _counts(9))._replace(command="go test ./...")
     summary = summarize_checks(_of(passing, _check(NOWHERE, NOWHERE)))
     assert summary.headline == "not verified: no test was run, 9 of 9 tests pass"
-    assert summarize_checks(_of(replace(passing, command="make test"))).headline == "9 of 9 tests pass"
+    assert summarize_checks(_of(passing._replace(command="make test"))).headline == "9 of 9 tests pass"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +138,7 @@ def test_a_command_within_another_is_known_as_one_of_tests(command: str) -> None
 
 
 def test_a_check_that_fails_is_told_also_if_the_tests_gave_no_result() -> None:
-    broken = replace(LINT, after=FAILED)
+    broken = LINT._replace(after=FAILED)
     summary = summarize_checks(_of(broken, _check(NOWHERE, NOWHERE)))
     assert (summary.failing, summary.headline) == (
         True, "1 check fails that passed before, 1 check without a result",
@@ -147,7 +146,7 @@ def test_a_check_that_fails_is_told_also_if_the_tests_gave_no_result() -> None:
 
 
 def test_of_a_run_that_changed_nothing_there_is_nothing_to_say() -> None:
-    summary = summarize_checks(replace(OUTCOME, files=()))
+    summary = summarize_checks(OUTCOME._replace(files=()))
 
     assert (summary.headline, summary.verified) == ("", True)
 
@@ -219,27 +218,27 @@ WAS = TestsAsTheyWere(FAILED, TestCounts(18, 2))
     ("result", "clause", "failing"),
     [
         (
-            replace(WAS, failed=("t::a", "t::b")),
+            WAS._replace(failed=("t::a", "t::b")),
             "with the tests as they were 18 pass, 2 fail: t::a, t::b",
             True,
         ),
         (
-            replace(WAS, expectation_changed=("t::a",), counts=(("expectation_changed", 5),)),
+            WAS._replace(expectation_changed=("t::a",), counts=(("expectation_changed", 5),)),
             "with the tests as they were 18 pass, expectation changed in 5: t::a and 4 more",
             False,
         ),
         (
-            replace(WAS, unconfirmed=("t::a",)),
+            WAS._replace(unconfirmed=("t::a",)),
             "with the tests as they were 18 pass, 1 fails as before: t::a",
             False,
         ),
         (
-            replace(WAS, not_comparable=("t::a",)),
+            WAS._replace(not_comparable=("t::a",)),
             "with the tests as they were 18 pass, 1 not comparable",
             False,
         ),
         (
-            replace(WAS, inside=("src/lib.rs",)),
+            WAS._replace(inside=("src/lib.rs",)),
             "with the tests as they were 18 pass, not comparable in 1 source file with tests inside",
             False,
         ),

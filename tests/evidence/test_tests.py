@@ -276,7 +276,7 @@ def test_a_check_that_passes_the_second_time_says_so_and_is_not_published_as_fai
     assert (result.after.state, result.after.note) == (S.FAILED, PASSED_AGAIN)
     assert not is_failing(result, "make the tests pass")
     assert failing_when_published([result]) == ()
-    assert failing_when_published([replace(result, flaky=False)])
+    assert failing_when_published([result._replace(flaky=False)])
 
 
 def test_a_check_that_could_not_be_run_again_is_failing_and_says_why() -> None:
@@ -291,7 +291,7 @@ def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_
     words = failing_checks_message([result])
     assert "`pytest` failed before your change with other tests and now ends with exit code 1." in words
     assert "in the lines with |:\n| b\n" in words
-    assert not is_failing(replace(result, after=CheckRun(S.NOT_RUN)), "")
+    assert not is_failing(result._replace(after=CheckRun(S.NOT_RUN)), "")
 
 
 @pytest.mark.parametrize("state", [S.NO_SOCKETS, S.NOT_RUNNABLE])

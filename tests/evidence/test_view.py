@@ -1,6 +1,5 @@
 """One view of the evidence, and the same words in all four places where people read it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ WORST = make_outcome(
         CheckResult("n", "make e2e", *[CheckRun(CheckState.NO_SOCKETS, 1, 2.0)] * 2),
         CheckResult("g", "go test", *[CheckRun(CheckState.NOT_RUNNABLE, 127, note="go is not installed")] * 2),
         CheckResult("l", "make lint", PASSED, CheckRun(CheckState.NOT_RUN, note="the tool host ended")),
-        CheckResult("m", "make more", FAILED, replace(FAILED, note="it met a limit of the sandbox: memory")),
+        CheckResult("m", "make more", FAILED, FAILED._replace(note="it met a limit of the sandbox: memory")),
         CheckResult("r", "make all", PASSED, PASSED, related="pytest tests/test_a.py", scope_note="over 5 minutes"),
     ),
 )  # fmt: skip

@@ -13,8 +13,8 @@ THREADS = ThreadFilter(without=("pinned",), idle_days=60)
 TASK = Task("keeper", "Look.", threads=THREADS, writes=TaskWrites(labels=("stale",)))
 NOW = "2026-06-30T12:00:00Z"
 QUIET = ThreadState(7, False, "open", False, ("bug",), "2026-03-01T00:00:00Z")
-TOLD = replace(QUIET, told_at="2026-06-10T00:00:00Z", labels=("stale",))
-ANSWERED = replace(TOLD, quiet_since="2026-06-11T00:00:00Z")
+TOLD = QUIET._replace(told_at="2026-06-10T00:00:00Z", labels=("stale",))
+ANSWERED = TOLD._replace(quiet_since="2026-06-11T00:00:00Z")
 
 
 @pytest.mark.parametrize(
@@ -23,22 +23,22 @@ ANSWERED = replace(TOLD, quiet_since="2026-06-11T00:00:00Z")
         (Write("comment", 7, "a"), QUIET, ""),
         (Write("add_label", 7, label="stale"), QUIET, ""),
         (Write("add_label", 7, label="stale"), TOLD, "taken off by somebody"),
-        (Write("add_label", 7, label="stale"), replace(TOLD, told_at="2026-06-30T00:00:00Z"), ""),
-        (Write("close", 7), replace(TOLD, labels=("bug",)), "does not carry a label of this task's"),
-        (Write("comment", 7, "a"), replace(QUIET, locked=True), "locked"),
-        (Write("remove_label", 7, label="stale"), replace(QUIET, locked=True), "locked"),
-        (Write("comment", 7, "a"), replace(QUIET, state="closed"), "closed now"),
-        (Write("comment", 7, "a"), replace(QUIET, labels=("Pinned",)), "has the label `pinned`"),
+        (Write("add_label", 7, label="stale"), TOLD._replace(told_at="2026-06-30T00:00:00Z"), ""),
+        (Write("close", 7), TOLD._replace(labels=("bug",)), "does not carry a label of this task's"),
+        (Write("comment", 7, "a"), QUIET._replace(locked=True), "locked"),
+        (Write("remove_label", 7, label="stale"), QUIET._replace(locked=True), "locked"),
+        (Write("comment", 7, "a"), QUIET._replace(state="closed"), "closed now"),
+        (Write("comment", 7, "a"), QUIET._replace(labels=("Pinned",)), "has the label `pinned`"),
         (
             Write("comment", 7, "a"),
-            replace(QUIET, is_pull_request=True),
+            QUIET._replace(is_pull_request=True),
             "a pull request, and the task is about issues",
         ),
-        (Write("comment", 7, "a"), replace(QUIET, quiet_since="2026-06-01T00:00:00Z"), "within 60 days"),
+        (Write("comment", 7, "a"), QUIET._replace(quiet_since="2026-06-01T00:00:00Z"), "within 60 days"),
         (Write("comment", 7, "a"), TOLD, "a comment of this task's already"),
         (Write("close", 7), QUIET, "it has not yet"),
         (Write("close", 7), TOLD, ""),
-        (Write("close", 7), replace(TOLD, told_at="2026-06-20T00:00:00Z"), "that was on 2026-06-20"),
+        (Write("close", 7), TOLD._replace(told_at="2026-06-20T00:00:00Z"), "that was on 2026-06-20"),
         (Write("close", 7), ANSWERED, "within 60 days"),
         (Write("remove_label", 7, label="stale"), ANSWERED, ""),
         (Write("comment", 7, "a"), ANSWERED, "within 60 days"),

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -260,6 +259,6 @@ def test_one_without_a_limit_of_its_own_is_sent_the_policys() -> None:
     guessed = model_info("small")
     capped = apply_override(guessed, {"max_output": 60})
     assert (max_response(guessed), max_response(capped)) == (0, 60)
-    request = replace(ask(), max_output=max_response(capped))
+    request = ask()._replace(max_output=max_response(capped))
     _, [received] = run(CHAT, [Say("Whole.")], request)
     assert received.json["max_tokens"] == 60

@@ -2,7 +2,6 @@
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +96,7 @@ def test_openai_itself_is_asked_for_responses(model: str, path: str) -> None:
             "HTTP_PROXY": proxy.url,
         }
         provider = connect(model, environment)
-        request = replace(ask(), session="s-1", allowed=("bash",))
+        request = ask()._replace(session="s-1", allowed=("bash",))
         completed(provider.respond(request, CancelToken()))
         provider.close()
         assert proxy.requests[0].path == f"http://api.openai.com{path}"
@@ -108,7 +107,7 @@ def test_openai_itself_is_asked_for_responses(model: str, path: str) -> None:
 def test_a_server_that_only_speaks_alike_gets_no_field_that_it_may_refuse() -> None:
     with ModelServer([Say("ok")]) as server:
         provider = connect("openai/gpt-6.2-sol", server.environment())
-        completed(provider.respond(replace(ask(), session="s-1", allowed=("bash",)), CancelToken()))
+        completed(provider.respond(ask()._replace(session="s-1", allowed=("bash",)), CancelToken()))
         provider.close()
         assert server.requests[0].json.keys() == {"model", "stream", "stream_options", "tools", "messages"}
 
@@ -213,7 +212,7 @@ def test_bedrock_is_asked_signed_and_its_binary_stream_is_read() -> None:
     end = completed(end)
     assert without_extras(end.message) == (
         Thinking("hm", "sig"),
-        replace(without_extras(end.message)[1], text="Look: ✓"),  # type: ignore[call-arg]  # it is a text
+        without_extras(end.message)[1]._replace(text="Look: ✓"),  # type: ignore[call-arg]  # it is a text
         ToolCall("toolu_1", "bash", '{"command": "ls"}'),
     )
     assert requests[0].path == "/model/us.anthropic.claude-sonnet-5-5-v1:0/invoke-with-response-stream"

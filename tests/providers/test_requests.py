@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -89,7 +88,7 @@ def test_the_first_chat_request() -> None:
 
 
 def test_the_first_responses_request() -> None:
-    request = replace(ask(user("hello")), session="session-1")
+    request = ask(user("hello"))._replace(session="session-1")
     _, requests = run(RESPONSES, [Say("ok")], request)
     assert requests[0].path == "/v1/responses"
     assert requests[0].json == {
@@ -265,7 +264,7 @@ def test_thinking_that_stands_behind_another_conversation_now_is_left_out_where_
         results(ToolResult("b", "bash", "ok")),
     )
     for model, thought in ((MESSAGES, ["sig-2"]), ("anthropic/claude-haiku-4-5", ["sig-1", "sig-2"])):
-        _, requests = run(model, [Say("ok")], replace(ask(*history), moved=4))
+        _, requests = run(model, [Say("ok")], ask(*history)._replace(moved=4))
         blocks = [block for row in requests[0].json["messages"] for block in row["content"]]
         assert [block["signature"] for block in blocks if block["type"] == "thinking"] == thought
         assert [block["id"] for block in blocks if block["type"] == "tool_use"] == ["a", "b"]

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,12 +21,12 @@ TOOLS = tuple(
 )
 
 
-FORCED = replace(INFO, forced_choice=True)
-TAKES_ALL = replace(FORCED, allowed_tools=True)
+FORCED = INFO._replace(forced_choice=True)
+TAKES_ALL = FORCED._replace(allowed_tools=True)
 
 
 def wanting(choice: Any = "auto", allowed: tuple[str, ...] | None = None) -> ModelRequest:
-    return replace(ask(tools=TOOLS), tool_choice=choice, allowed=allowed)
+    return ask(tools=TOOLS)._replace(tool_choice=choice, allowed=allowed)
 
 
 def flat(name: str) -> dict[str, Any]:
@@ -79,14 +78,14 @@ def test_a_server_that_knows_no_list_is_told_the_mode_alone() -> None:
 
 
 def test_a_model_that_refuses_to_be_forced_is_only_told_what_is_allowed() -> None:
-    listing = replace(INFO, allowed_tools=True)
+    listing = INFO._replace(allowed_tools=True)
     listed = {"type": "allowed_tools", "mode": "auto", "tools": [flat("view")]}
     assert openai_choice(wanting("required", ("view",)), listing, nested=False) == listed
     assert openai_choice(wanting("required", ("view",)), INFO, nested=False) is None
 
 
 def test_without_tools_nothing_is_said_of_them() -> None:
-    without_extras = replace(wanting("required", ("bash",)), tools=())
+    without_extras = wanting("required", ("bash",))._replace(tools=())
     assert openai_choice(without_extras, TAKES_ALL, nested=False) is None
 
 
@@ -138,7 +137,7 @@ def test_what_may_be_called_changes_nothing_else_and_takes_no_tool_away(model: s
     with ModelServer([Say("ok") for _ in wishes]) as server:
         provider = connect(model, server.environment())
         for choice, allowed in wishes:
-            request = replace(ask(*history, tools=TOOLS), tool_choice=choice, allowed=allowed)
+            request = ask(*history, tools=TOOLS)._replace(tool_choice=choice, allowed=allowed)
             completed(provider.respond(request, CancelToken()))
         provider.close()
         bodies = [raw_values(request.body) for request in server.requests]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ class World:
             thread=Thread(self.issue, "Totals are off by a cent", "", "bob", url),
             trigger=Trigger("issue_comment", self.comment_id, url, "2026-01-02T03:04:05Z"),
         )
-        return replace(OUTCOME, **({"request": request, "base_sha": self.base_sha} | fields))
+        return OUTCOME._replace(**({"request": request, "base_sha": self.base_sha} | fields))
 
     def bundle(
         self, changes: Mapping[str, str] | None = None, *, patch: bytes | None = None, **fields: Any
@@ -90,14 +90,13 @@ class World:
         self.base_sha = pull.head_sha
         url = f"{self.forge.url}/{REPO}/pull/{number}"
         comment_id, _ = self.forge.comment(REPO, number, "ann", "/agent fix the rounding")
-        request = replace(
-            self.outcome().request,
+        request = self.outcome().request._replace(
             base_ref=pull.base_ref,
             pull=pull,
             thread=Thread(number, "Theirs", "", "ann", url, is_pull_request=True),
             trigger=Trigger("issue_comment", comment_id, url, "2026-01-02T03:04:05Z"),
         )
-        return self.outcome(request=replace(request, **fields))
+        return self.outcome(request=request._replace(**fields))
 
     def patch(self, changes: Mapping[str, str]) -> bytes:
         """What git says of `changes` against the base commit."""

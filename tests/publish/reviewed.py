@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from bot.checkout.git import Git
@@ -66,7 +66,7 @@ class Reviewed:
 
     def outcome(self, **fields: Any) -> Outcome:
         outcome = self.world.on_pull(self.number, verb="review", **fields)
-        return replace(outcome, status=Status.REVIEWED, files=(), checks=(), patch_sha256="")
+        return outcome._replace(status=Status.REVIEWED, files=(), checks=(), patch_sha256="")
 
     def bundle(self, *findings: Finding, outcome: Outcome | None = None, **fields: Any) -> Bundle:
         """By a new command each, unless the outcome is given."""
@@ -74,7 +74,7 @@ class Reviewed:
         assert outcome.request.pull is not None
         review = Review("0" * 40, outcome.request.pull.head_sha, "The change counts in words.", findings)
         folder = self.world.room("bundle")
-        write_bundle(Bundle(folder, outcome, review=replace(review, **fields)))
+        write_bundle(Bundle(folder, outcome, review=review._replace(**fields)))
         return read_bundle(folder)
 
     def publish(self, bundle: Bundle, **options: Any) -> PublishResult:
@@ -96,7 +96,7 @@ class Reviewed:
 
 def finding(path: str = "a.txt", line: int = 10, **fields: Any) -> Finding:
     made = Finding(path, line, Severity.MAJOR, f"Wrong on {line}", "It goes wrong when read.")
-    return replace(made, **fields)
+    return made._replace(**fields)
 
 
 def left(line: int, **fields: Any) -> Finding:

@@ -1,6 +1,5 @@
 """The answer of an `explain` and the question of a run, where somebody asked: in the thread or on lines of a diff."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,7 +30,7 @@ def asking(question: str = "Cents or dollars?") -> Outcome:
 
 
 def bundle(world: World, outcome: Outcome, **fields: Any) -> Bundle:
-    return replace(world.bundle({}, patch=b""), outcome=replace(outcome, **{**world_fields(world), **fields}))
+    return world.bundle({}, patch=b"")._replace(outcome=outcome._replace(**{**world_fields(world), **fields}))
 
 
 def world_fields(world: World) -> dict[str, Any]:
@@ -81,7 +80,7 @@ def test_a_long_answer_is_cut_at_a_paragraph_with_a_link_to_the_rest(world: Worl
 
 def test_a_question_leaves_its_change_in_the_bundle(world: World) -> None:
     """What was changed before the question is gone on from, and is not published half done."""
-    with_patch = replace(world.bundle(), outcome=replace(asking(), **world_fields(world)))
+    with_patch = world.bundle()._replace(outcome=asking()._replace(**world_fields(world)))
     assert with_patch.patch
     world.publish(with_patch)
     assert world.pulls() == []
@@ -105,8 +104,8 @@ def test_on_lines_of_a_diff_it_is_a_reply_there(world: World) -> None:
         anchor=ReviewThread(remark.id, "invoice.py", 2, 0, Side.RIGHT, remark.hunk, ()),
         trigger=Trigger("pull_request_review_comment", remark.id, "", "2026-01-02T03:04:05Z"),
     )
-    asked = replace(
-        world.bundle({}, patch=b""), outcome=replace(outcome, status=Status.ANSWERED, answer=ANSWER, files=())
+    asked = world.bundle({}, patch=b"")._replace(
+        outcome=outcome._replace(status=Status.ANSWERED, answer=ANSWER, files=())
     )
     world.publish(asked)
     world.publish(asked)

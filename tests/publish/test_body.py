@@ -6,7 +6,6 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,7 @@ TEMPLATE = "## Summary\n<!-- what and why -->\n\n## Testing\n\n## Checklist\n- [
 
 CASES = {
     "plain": lambda: render_body(OUTCOME, OUTCOME.files, links=LINKS),
-    "full": lambda: render_body(replace(FULL, withheld=WITHHELD), FILES, links=LINKS),
+    "full": lambda: render_body(FULL._replace(withheld=WITHHELD), FILES, links=LINKS),
     "template": lambda: render_body(OUTCOME, OUTCOME.files, template=TEMPLATE),
     "evidence": lambda: render_body(EVIDENCE, EVIDENCE.files, links=LINKS),
     "bare": lambda: render_body(
@@ -122,7 +121,7 @@ def test_the_commit_message_has_what_the_model_says_to_the_reviewer() -> None:
     described = Description("Round once", "Totals are summed exactly.", "Halves go to even.")
     message = commit_message(make_outcome(description=described))
     assert message == "Round once\n\nTotals are summed exactly.\n\nFor the reviewer:\n\nHalves go to even.\n"
-    assert "reviewer" not in commit_message(make_outcome(description=replace(described, notes=" ")))
+    assert "reviewer" not in commit_message(make_outcome(description=described._replace(notes=" ")))
 
 
 def test_a_partial_result_does_not_close_the_issue() -> None:
@@ -159,11 +158,11 @@ def test_a43_why_a_test_failed_acts_nowhere() -> None:
 
 def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first() -> None:
     nameless = CheckResult("t", "make test", PASSED, FAILED, flaky=True)
-    was = replace(nameless, before=FAILED)
+    was = nameless._replace(before=FAILED)
     assert priorities(make_outcome(checks=(nameless,)), ()) == ["`make test` passed before and is flaky now"]
     assert priorities(make_outcome(checks=(was,)), ()) == []
     tests = TestChanges(flaky=("a", "b"), newly_flaky=("b",), counts=(("flaky", 2), ("newly_flaky", 1)))
-    assert priorities(make_outcome(checks=(replace(nameless, tests=tests),)), ()) == [
+    assert priorities(make_outcome(checks=(nameless._replace(tests=tests),)), ()) == [
         "1 test of `make test` passed before and is flaky now: `b`"
     ]
 
@@ -177,7 +176,7 @@ def test_a68_many_lines_of_one_kind_hide_none_of_a_graver_one() -> None:
         "z/key.py": "adds what looks like a credential (GitHub token, line 3)",
         "z/unittest.py": "can change what tests report",
     }
-    files = [replace(FILES[0], path=path, sensitive=note) for path, note in notes.items()]
+    files = [FILES[0]._replace(path=path, sensitive=note) for path, note in notes.items()]
     told = priorities(make_outcome(checks=(TESTED,)), ())
     assert [line.partition(":")[0] for line in priorities(make_outcome(checks=(TESTED,)), files)] == [
         "`z/unittest.py`", *(line.partition(":")[0] for line in told), "`z/key.py`", "`y/test_a.py`", "`00/tox.ini`",
@@ -201,8 +200,8 @@ def test_of_ten_thousand_problems_three_are_shown_open_and_the_rest_is_counted()
 
 def everything_at_its_longest() -> Outcome:
     long = "word " * 40_000
-    tests = replace(_tests("t" * 4_000), mended=("m" * 4_000,) * 300)
-    run = replace(FAILED, tail=long)
+    tests = _tests("t" * 4_000)._replace(mended=("m" * 4_000,) * 300)
+    run = FAILED._replace(tail=long)
     checks = tuple(CheckResult(f"c{n}", long, FAILED, run, tests=tests) for n in range(40))
     return make_outcome(
         status=Status.PARTIAL,
@@ -221,7 +220,7 @@ def test_everything_at_its_longest_fits() -> None:
     long, outcome = "word " * 40_000, everything_at_its_longest()
     files = tuple(ChangedFile(f"{n}/" + "p" * 400, "modified", "100644", "", 1, 1, long) for n in range(300))
     body = render_body(
-        replace(outcome, withheld=(WithheldFile("w" * 400, long),) * 100),
+        outcome._replace(withheld=(WithheldFile("w" * 400, long),) * 100),
         files,
         template="## Summary\n" + long,
     )
@@ -260,9 +259,9 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_in_any_field_stays_in_its_place(text: str, planned: bool) -> None:
     theirs, plain = _everywhere(text, planned=planned), _everywhere("word", planned=planned)
-    body = render_body(replace(theirs, withheld=(WithheldFile(text, text),)), _files(text), keyword="Refs")
+    body = render_body(theirs._replace(withheld=(WithheldFile(text, text),)), _files(text), keyword="Refs")
     ours = render_body(
-        replace(plain, withheld=(WithheldFile("word", "word"),)), _files("word"), keyword="Refs"
+        plain._replace(withheld=(WithheldFile("word", "word"),)), _files("word"), keyword="Refs"
     )
     headings = [line for line in ours.splitlines() if line.startswith("### ")]
     assert [line for line in body.splitlines() if line in headings] == headings
@@ -280,7 +279,7 @@ def test_hostile_text_in_any_field_stays_in_its_place(text: str, planned: bool) 
 def test_a_credential_is_withheld(planned: bool) -> None:
     token = "ghp_" + "a1B2" * 9
     outcome = _everywhere(f"the token is {token}", planned=planned)
-    body = render_body(replace(outcome, withheld=(WithheldFile(token, token),)), _files(token))
+    body = render_body(outcome._replace(withheld=(WithheldFile(token, token),)), _files(token))
     assert token not in body
     assert token not in title(outcome)
     assert "withheld" in body
@@ -299,7 +298,7 @@ def test_a_credential_is_withheld(planned: bool) -> None:
 )
 def test_titles(described: str, thread_title: str, expected: str) -> None:
     assert REQUEST.thread is not None
-    request = make_request(thread=replace(REQUEST.thread, title=thread_title))
+    request = make_request(thread=REQUEST.thread._replace(title=thread_title))
     assert title(make_outcome(description=Description(described), request=request)) == expected
 
 
@@ -356,8 +355,8 @@ def _tags(body: str) -> list[str]:
 
 def test_people_are_told_of_text_that_was_hidden_from_them() -> None:
     assert REQUEST.thread is not None
-    thread = replace(
-        REQUEST.thread, left_out=("2 HTML comments taken out (the description)", "1 comment edited")
+    thread = REQUEST.thread._replace(
+        left_out=("2 HTML comments taken out (the description)", "1 comment edited")
     )
     outcome = make_outcome(request=make_request(thread=thread))
     said = "Hidden text was not shown to the model: 2 HTML comments taken out (the description)."

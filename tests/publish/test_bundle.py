@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from bot.contracts.pulls import (
     ReviewThread,
     Side,
 )
+from bot.contracts.records import as_data
 from bot.contracts.review import Finding, Review, Severity
 from bot.publish.bundle.read import BundleError, parse_outcome, parse_plan, parse_review, read_bundle
 from bot.publish.bundle.validate import MAX_LISTED, invalid_field
@@ -55,7 +55,7 @@ FAILURE = FailedCheck(
 )
 OPEN_THREAD = ReviewThread(5, "invoice.py", 9, 0, Side.RIGHT, "@@ -1 +1 @@", ())
 ON_PULL = make_request(pull=PULL, anchor=OPEN_THREAD, failures=(FAILURE,), plan=PLAN)
-STATED = replace(EVIDENCE, patch_sha256="0" * 64)
+STATED = EVIDENCE._replace(patch_sha256="0" * 64)
 
 
 @pytest.fixture
@@ -81,16 +81,16 @@ def test_a_bundle_is_read_back_as_it_was_written(folder: Path) -> None:
     assert (bundle.review, bundle.plan) == (REVIEW, PLAN)
     assert bundle.outcome.request == OUTCOME.request
     assert bundle.outcome.checks == OUTCOME.checks
-    request = replace(ON_PULL, unresolved=(OPEN_THREAD,), trusted_sha="b" * 40, resumes=77, task="dead-links")
+    request = ON_PULL._replace(unresolved=(OPEN_THREAD,), trusted_sha="b" * 40, resumes=77, task="dead-links")
     write_bundle(Bundle(folder, make_outcome(request=request, answer="So.", question="Which?")))
     assert read_bundle(folder).outcome.request == request
-    assert parse_outcome(json.dumps(asdict(STATED)).encode()) == STATED
+    assert parse_outcome(json.dumps(as_data(STATED)).encode()) == STATED
 
 
 def test_a_thread_too_long_for_the_outcome_is_left_to_the_journal(tmp_path: Path) -> None:
     comments = tuple(Comment(n, "bob", "x" * 60_000, OUTCOME.ended_at, OUTCOME.ended_at) for n in range(200))
     assert REQUEST.thread is not None
-    request = make_request(thread=replace(REQUEST.thread, comments=comments))
+    request = make_request(thread=REQUEST.thread._replace(comments=comments))
     write_bundle(Bundle(tmp_path / "b", make_outcome(request=request), PATCH))
     thread = read_bundle(tmp_path / "b").outcome.request.thread
     assert thread is not None
@@ -212,7 +212,7 @@ WRONG_REVIEWS: dict[str, Change] = {
     "an approval": lambda r: r.update(event="APPROVE"),
 }
 READ: dict[str, tuple[Callable[[bytes], object], object]] = {
-    "outcome": (parse_outcome, replace(STATED, request=ON_PULL)),
+    "outcome": (parse_outcome, STATED._replace(request=ON_PULL)),
     "plan": (parse_plan, PLAN),
     "review": (parse_review, REVIEW),
 }
@@ -230,7 +230,7 @@ def test_what_was_tampered_with_is_refused_in_one_printable_sentence(
     kind: str, name: str, change: Change
 ) -> None:
     parse, value = READ[kind]
-    data = json.loads(json.dumps(asdict(value)))  # type: ignore[call-overload]  # dataclasses
+    data = json.loads(json.dumps(as_data(value)))  # type: ignore[call-overload]  # dataclasses
     assert parse(json.dumps(data).encode()) == value
     change(data)
     with pytest.raises(UsageError, match=rf"^{kind}\.json is not a valid {kind}: ") as caught:
@@ -259,32 +259,32 @@ def test_bytes_that_are_no_outcome_are_refused(name: str) -> None:
 
 
 def test_a_plan_has_the_same_hash_wherever_it_is_read(folder: Path) -> None:
-    for raw in (PLAN.canonical, json.dumps(asdict(PLAN), indent=4), (folder / "plan.json").read_text()):
+    for raw in (PLAN.canonical, json.dumps(as_data(PLAN), indent=4), (folder / "plan.json").read_text()):
         assert parse_plan(raw.encode()).hash == PLAN.hash
-    assert replace(PLAN, estimate_turns=13).hash != PLAN.hash
+    assert PLAN._replace(estimate_turns=13).hash != PLAN.hash
 
 
 RUFF = EVIDENCE.diagnostics[0]
 
 
 def with_ruff(**fields: Any) -> Outcome:
-    return replace(STATED, diagnostics=(replace(RUFF, **fields),))
+    return STATED._replace(diagnostics=(RUFF._replace(**fields),))
 
 
 def with_tests(**fields: Any) -> Outcome:
     (check,) = EVIDENCE.checks
     assert check.tests is not None
-    return replace(STATED, checks=(replace(check, tests=replace(check.tests, **fields)),))
+    return STATED._replace(checks=(check._replace(tests=check.tests._replace(**fields)),))
 
 
 WRONG = {
     "a checker's count is negative": (with_ruff(new_count=-1), "diagnostics"),
-    "a time is not a number": (with_ruff(before=replace(RUFF.before, duration=float("nan"))), "diagnostics"),
+    "a time is not a number": (with_ruff(before=RUFF.before._replace(duration=float("nan"))), "diagnostics"),
     "a line is negative": (with_ruff(new=(problem(-3),)), "diagnostics.new.line: a number"),
     "too many problems": (with_ruff(new=(problem(),) * (MAX_LISTED + 1)), "diagnostics.new: 2,001"),
     "too many projects": (with_ruff(projects=("x",) * (MAX_LISTED + 1)), "diagnostics.projects: 2,001"),
-    "too many checkers": (replace(STATED, diagnostics=(RUFF,) * 101), "diagnostics: over 100"),
-    "too many checks": (replace(STATED, checks=EVIDENCE.checks * 2_001), "checks: 2,001"),
+    "too many checkers": (STATED._replace(diagnostics=(RUFF,) * 101), "diagnostics: over 100"),
+    "too many checks": (STATED._replace(checks=EVIDENCE.checks * 2_001), "checks: 2,001"),
     "a count of tests is negative": (with_tests(counts=(("mended", -2),)), "checks.tests.counts: a number"),
 }
 

@@ -49,7 +49,7 @@ def test_a_finding_is_open_fixed_or_settled_and_the_request_for_changes_ends_wit
     finding: KnownFinding, review: dict[str, Any], finished: bool, ends: str
 ) -> None:
     history = ReviewHistory((finding,), (BLOCKS,))
-    endings = decide(history, replace(REVIEW, **review), ["a.py", "b.py"], finished=finished)
+    endings = decide(history, REVIEW._replace(**review), ["a.py", "b.py"], finished=finished)
     assert (bool(endings.open), bool(endings.fixed)) == (ends == "open", ends == "fixed")
     assert bool(endings.unblocked) == (ends != "open")
 

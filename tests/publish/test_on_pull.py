@@ -142,7 +142,7 @@ def test_rules_are_the_base_branchs_as_it_is_now(world: World) -> None:
 PULL = PullRequest(
     9, PullState.OPEN, False, "bob", "b" * 40, "topic", REPO, "main", "a" * 40
 )  # fmt: skip
-FORK = replace(PULL, head_repository="bob/hello")
+FORK = PULL._replace(head_repository="bob/hello")
 PLAIN = Policy("agent.yml")
 HERE = replace(PLAIN, push_to_head=True)
 
@@ -155,9 +155,9 @@ HERE = replace(PLAIN, push_to_head=True)
         (PULL, "ours", PLAIN, True, "main", ""),
         (PULL, "moved", HERE, False, "topic", "this was made without its latest commits."),
         (PULL, "ours moved", PLAIN, False, "topic", "this was made without its latest commits."),
-        (replace(PULL, head_ref="trunk"), "", HERE, False, "trunk", "Merging"),  # the default branch
+        (PULL._replace(head_ref="trunk"), "", HERE, False, "trunk", "Merging"),  # the default branch
         (
-            replace(PULL, head_ref="main"),
+            PULL._replace(head_ref="main"),
             "ours",
             HERE,
             False,
@@ -167,7 +167,7 @@ HERE = replace(PLAIN, push_to_head=True)
         (FORK, "fork", PLAIN, False, "main", "the commits of #9 by bob from bob/hello"),
         (FORK, "fork", HERE, False, "main", "the commits of #9 by bob from bob/hello"),
         (FORK, "fork moved", PLAIN, False, "main", "this was made without its latest commits."),
-        (replace(FORK, head_repository=""), "fork", PLAIN, False, "main", "from the deleted fork of bob"),
+        (FORK._replace(head_repository=""), "fork", PLAIN, False, "main", "from the deleted fork of bob"),
     ],
 )
 def test_where_a_change_goes(
@@ -287,8 +287,8 @@ def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read
         world.publish(bundle, token=token)
     assert set(world.branches()) == {"main"}
     outcome = bundle.outcome
-    trusting = replace(outcome, request=replace(outcome.request, trusted_sha=world.base_sha))
-    assert world.publish(replace(bundle, outcome=trusting), token=token).created
+    trusting = outcome._replace(request=outcome.request._replace(trusted_sha=world.base_sha))
+    assert world.publish(bundle._replace(outcome=trusting), token=token).created
 
 
 @pytest.mark.parametrize("path", [".github/workflows/ci.yml", "CODEOWNERS", ".gitattributes"])
@@ -314,8 +314,8 @@ def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(wor
 def changed(bundle: Bundle, **fields: Any) -> Bundle:
     outcome = bundle.outcome
     assert outcome.request.pull is not None
-    pull = replace(outcome.request.pull, **fields)
-    return replace(bundle, outcome=replace(outcome, request=replace(outcome.request, pull=pull)))
+    pull = outcome.request.pull._replace(**fields)
+    return bundle._replace(outcome=outcome._replace(request=outcome.request._replace(pull=pull)))
 
 
 def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None:
@@ -343,15 +343,15 @@ def test_a_bundle_with_another_pull_request_head_or_base_is_refused(world: World
 
     def requesting(bundle: Bundle, **fields: Any) -> Bundle:
         outcome = bundle.outcome
-        return replace(bundle, outcome=replace(outcome, request=replace(outcome.request, **fields)))
+        return bundle._replace(outcome=outcome._replace(request=outcome.request._replace(**fields)))
 
     of_stray = changed(bundle, head_sha=stray)
     of_other = changed(bundle, number=other)
     refused = [
         (of_other, "its thread is another"),
-        (requesting(of_other, thread=replace(thread, number=other)), "is not part of"),
+        (requesting(of_other, thread=thread._replace(number=other)), "is not part of"),
         (changed(bundle, head_sha="0" * 40), r"the head of #.* was 000000000000"),
-        (replace(of_stray, outcome=replace(of_stray.outcome, base_sha=stray)), "is not part of"),
+        (of_stray._replace(outcome=of_stray.outcome._replace(base_sha=stray)), "is not part of"),
         (requesting(bundle, pull=None), "names no pull request"),
         (requesting(bundle, base_ref="lax"), "is main, and the run was for lax"),
     ]

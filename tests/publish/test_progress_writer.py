@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -107,13 +106,13 @@ def test_a_failure_is_told_in_the_progress_comment_and_taken_back_when_it_works_
 
 @pytest.mark.parametrize("status", Status)
 def test_what_a_run_says_last_is_true_also_if_publishing_never_comes(status: Status) -> None:
-    said = pending_line(replace(OUTCOME, status=status), "https://run.test/1")
+    said = pending_line(OUTCOME._replace(status=status), "https://run.test/1")
     assert "publishing failed or was cancelled: see [the run](https://run.test/1)" in said
 
 
 def test_what_was_withheld_is_no_failed_run() -> None:
     held = (WithheldFile(".github/workflows/ci.yml", "is protected"),)
-    outcome = replace(OUTCOME, status=Status.FAILED, stop_reason=StopReason.GATE, files=(), withheld=held)
+    outcome = OUTCOME._replace(status=Status.FAILED, stop_reason=StopReason.GATE, files=(), withheld=held)
     said = end_text(outcome, NO_LINKS)
     assert said.startswith("**The change was held back.**")
     assert "- `.github/workflows/ci.yml`: is protected" in said

@@ -1,7 +1,7 @@
 """From a bundle to a pull request, over a forge: real REST, real git over HTTP."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def _bound_to_drafts(world: World) -> Bundle:
     text = "pull_request: {draft: always}\n"
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": text})
     request = world.outcome().request
-    return world.bundle(request=replace(request, options={"draft": "false"}))
+    return world.bundle(request=request._replace(options={"draft": "false"}))
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_a_later_run_updates_the_open_pull_request_whatever_its_title(world: Wor
     assert (second.pr_number, second.created) == (first.pr_number, False)
     assert world.branches() == {"main": world.base_sha, BRANCH: second.commit}
     assert second.commit != first.commit
-    description = replace(world.outcome().description, title="Something else")
+    description = world.outcome().description._replace(title="Something else")
     third = world.publish(world.bundle({"README.md": "Bye\n"}, description=description))
     assert third.pr_number == first.pr_number
     assert set(world.branches()) == {"main", BRANCH}
@@ -232,21 +232,21 @@ def test_a_base_commit_that_is_on_no_base_branch_is_refused(world: World) -> Non
 @pytest.mark.parametrize("branch", ["release/1.x", "fix/#12", "größe", "a'b\"c", "x" * 200])
 def test_base_branches_have_all_kinds_of_names(world: World, branch: str) -> None:
     world.base_sha = world.forge.commit(REPO, {"README.md": "x\n"}, branch=branch, author="ann")
-    bundle = world.bundle(request=replace(world.outcome().request, base_ref=branch))
+    bundle = world.bundle(request=world.outcome().request._replace(base_ref=branch))
     world.forge.commit(REPO, {"README.md": "y\n"}, branch=branch, author="ann")
     world.publish(bundle)
     assert world.pulls()[0]["base"]["ref"] == branch
 
 
 def test_a_base_branch_that_is_gone_is_a_sentence(world: World) -> None:
-    request = replace(world.outcome().request, base_ref="gone")
+    request = world.outcome().request._replace(base_ref="gone")
     with pytest.raises(PublishError, match="gone no longer exists"):
         world.publish(world.bundle(request=request))
 
 
 def test_the_base_branch_is_not_written_even_when_it_has_a_name_like_ours(world: World) -> None:
     world.base_sha = world.forge.commit(REPO, {"README.md": "x\n"}, branch=BRANCH, author="ann")
-    request = replace(world.outcome().request, base_ref=BRANCH)
+    request = world.outcome().request._replace(base_ref=BRANCH)
     published = world.publish(world.bundle(request=request))
     assert world.branches()[BRANCH] == world.base_sha
     assert published.branch == f"{BRANCH}-2"
@@ -297,7 +297,7 @@ def test_a_result_that_the_verb_cannot_have_is_tampering(
     verbs: list[str], statuses: list[Status], patch: bytes
 ) -> None:
     for verb, status in product(verbs, statuses):
-        outcome = replace(OUTCOME, request=replace(OUTCOME.request, verb=verb), status=status)
+        outcome = OUTCOME._replace(request=OUTCOME.request._replace(verb=verb), status=status)
         with pytest.raises(PublishError, match=f"`/agent {verb}` cannot come to"):
             check_verb(Bundle(Path(), outcome, patch))
 

@@ -3,7 +3,6 @@
 import argparse
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -64,19 +63,18 @@ def asked(world: World) -> tuple[Outcome, Event]:
     trigger, thread = outcome.request.trigger, outcome.request.thread
     assert trigger is not None
     assert thread is not None
-    request = replace(
-        outcome.request,
+    request = outcome.request._replace(
         instruction="the rounding of totals",
-        trigger=replace(trigger, comment_id=comment_id, url=event["comment"]["html_url"]),
-        thread=replace(thread, url=event["issue"]["html_url"]),
+        trigger=trigger._replace(comment_id=comment_id, url=event["comment"]["html_url"]),
+        thread=thread._replace(url=event["issue"]["html_url"]),
     )
-    return replace(outcome, request=request), event
+    return outcome._replace(request=request), event
 
 
 def of_pull(**fields: Any) -> Callable[[Request], Request]:
     def apply(request: Request) -> Request:
         assert request.pull is not None
-        return replace(request, pull=replace(request.pull, **fields))
+        return request._replace(pull=request.pull._replace(**fields))
 
     return apply
 
@@ -84,7 +82,7 @@ def of_pull(**fields: Any) -> Callable[[Request], Request]:
 def of_thread(**fields: Any) -> Callable[[Request], Request]:
     def apply(request: Request) -> Request:
         assert request.thread is not None
-        return replace(request, thread=replace(request.thread, **fields))
+        return request._replace(thread=request.thread._replace(**fields))
 
     return apply
 
@@ -94,20 +92,20 @@ CHANGES: dict[str, Callable[[Request], Request]] = {
     "another pull request": of_pull(number=1),
     "another head": of_pull(head_sha="0" * 40),
     "another base": of_pull(base_ref="lax"),
-    "another base of the request": lambda request: replace(request, base_ref="lax"),
-    "another base of both": lambda request: of_pull(base_ref="lax")(replace(request, base_ref="lax")),
-    "no pull request": lambda request: replace(request, pull=None),
+    "another base of the request": lambda request: request._replace(base_ref="lax"),
+    "another base of both": lambda request: of_pull(base_ref="lax")(request._replace(base_ref="lax")),
+    "no pull request": lambda request: request._replace(pull=None),
     "no pull request and an issue's thread": lambda request: of_thread(is_pull_request=False)(
-        replace(request, pull=None)
+        request._replace(pull=None)
     ),
     "another thread": of_thread(number=1),
-    "a head that is vouched for": lambda request: replace(request, trusted_sha=request.pull.head_sha),  # type: ignore[union-attr]  # it has one
-    "lines of the diff": lambda request: replace(request, anchor=LINES),
-    "another tier": lambda request: replace(request, actor=replace(request.actor, tier=Tier.SCHEDULE)),
-    "another person": lambda request: replace(request, actor=Actor("bob", 1, Tier.MAINTAINER)),
-    "a task": lambda request: replace(request, task="dependencies"),
-    "another repository": lambda request: replace(request, repository="octo/other"),
-    "a pull request that is no draft": lambda request: replace(request, options={"draft": "false"}),
+    "a head that is vouched for": lambda request: request._replace(trusted_sha=request.pull.head_sha),  # type: ignore[union-attr]  # it has one
+    "lines of the diff": lambda request: request._replace(anchor=LINES),
+    "another tier": lambda request: request._replace(actor=request.actor._replace(tier=Tier.SCHEDULE)),
+    "another person": lambda request: request._replace(actor=Actor("bob", 1, Tier.MAINTAINER)),
+    "a task": lambda request: request._replace(task="dependencies"),
+    "another repository": lambda request: request._replace(repository="octo/other"),
+    "a pull request that is no draft": lambda request: request._replace(options={"draft": "false"}),
 }
 
 
@@ -118,7 +116,7 @@ def test_a_bundle_that_was_changed_on_its_way_is_not_published(
     world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
     before = world.branches()
     for change in CHANGES.values():
-        lie = replace(outcome, request=change(outcome.request))
+        lie = outcome._replace(request=change(outcome.request))
         with pytest.raises(AgentError) as caught:
             published(world, bundle_of(world, lie), name="issue_comment", event=event)
         assert caught.value.exit_code in (ExitCode.PUBLISHING, ExitCode.USAGE)
@@ -143,10 +141,10 @@ def test_what_the_asker_may_is_looked_up_again(world: World, actor: Actor, ok: b
     """Rules on paths go by the tier, so a bundle may not choose its own."""
     world.forge.add_user("eve")
     outcome = world.outcome()
-    known = replace(
-        actor, id=actor.id or (world.ann if actor.login == "ann" else world.forge.add_user("eve"))
+    known = actor._replace(
+        id=actor.id or (world.ann if actor.login == "ann" else world.forge.add_user("eve"))
     )
-    folder = bundle_of(world, replace(outcome, request=replace(outcome.request, actor=known)))
+    folder = bundle_of(world, outcome._replace(request=outcome.request._replace(actor=known)))
     if ok:
         published(world, folder)
         assert len(world.pulls()) == 1
@@ -200,7 +198,7 @@ def test_also_for_an_issue_whoever_acts(world: World, acts: str) -> None:
 def test_nobody_but_its_event_knows_of_a_schedule_or_a_bot(world: World, tier: Tier) -> None:
     """Their rules on paths may be other ones than those for whom the run was really made."""
     outcome = world.outcome()
-    claimed = replace(outcome, request=replace(outcome.request, actor=Actor("ann", world.ann, tier)))
+    claimed = outcome._replace(request=outcome.request._replace(actor=Actor("ann", world.ann, tier)))
     with pytest.raises(AgentError, match=f"who asked, the tier {tier}, is another"):
         published(world, bundle_of(world, claimed), name="deployment", event={"action": "created"})
     assert set(world.branches()) == {"main"}

@@ -1,7 +1,6 @@
 """The second job where no comment asked: a schedule or a dispatch, and what the workflow gives to both of its jobs."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ def outcome_of(world: World, name: str, actor: Actor) -> Outcome:
         trigger=Trigger(name, 0, f"{world.forge.url}/{REPO}/actions/runs/{RUN}", "2026-01-02T03:04:05Z"),
         options={"draft": "false"},
     )  # fmt: skip
-    return replace(world.outcome(), request=request)
+    return world.outcome()._replace(request=request)
 
 
 def scheduled(world: World) -> tuple[Outcome, str, Event]:
@@ -64,17 +63,17 @@ def test_what_the_workflow_asked_for_is_published(world: World, make: Callable[[
 
 
 CHANGES: dict[str, Callable[[Request], Request]] = {
-    "another verb": lambda request: replace(request, verb="continue"),
-    "another instruction": lambda request: replace(request, instruction="mend nothing"),
-    "another base": lambda request: replace(request, base_ref="lax"),
-    "another draft": lambda request: replace(request, options={}),
-    "a task": lambda request: replace(request, task="links"),
-    "another run": lambda request: replace(request, trigger=replace(request.trigger, url="https://x/1")),  # type: ignore[type-var]  # it has one
-    "another event": lambda request: replace(request, trigger=replace(request.trigger, event="issues")),  # type: ignore[type-var]  # it has one
-    "another person": lambda request: replace(request, actor=Actor("bob", 1, Tier.MAINTAINER)),
-    "another tier": lambda request: replace(request, actor=replace(request.actor, tier=Tier.BOT)),
-    "a head that is vouched for": lambda request: replace(request, trusted_sha="0" * 40),
-    "another policy": lambda request: replace(request, policy_file=".github/lax.yml"),
+    "another verb": lambda request: request._replace(verb="continue"),
+    "another instruction": lambda request: request._replace(instruction="mend nothing"),
+    "another base": lambda request: request._replace(base_ref="lax"),
+    "another draft": lambda request: request._replace(options={}),
+    "a task": lambda request: request._replace(task="links"),
+    "another run": lambda request: request._replace(trigger=request.trigger._replace(url="https://x/1")),
+    "another event": lambda request: request._replace(trigger=request.trigger._replace(event="issues")),
+    "another person": lambda request: request._replace(actor=Actor("bob", 1, Tier.MAINTAINER)),
+    "another tier": lambda request: request._replace(actor=request.actor._replace(tier=Tier.BOT)),
+    "a head that is vouched for": lambda request: request._replace(trusted_sha="0" * 40),
+    "another policy": lambda request: request._replace(policy_file=".github/lax.yml"),
 }
 
 
@@ -87,7 +86,7 @@ def test_a_bundle_that_was_changed_on_its_way_is_not_published(
     before = world.branches()
     for change in CHANGES.values():
         with pytest.raises(AgentError, match="is another"):
-            published(world, replace(outcome, request=change(outcome.request)), name, event)
+            published(world, outcome._replace(request=change(outcome.request)), name, event)
     assert world.branches() == before
     assert world.pulls() == []
 
@@ -99,8 +98,8 @@ def test_a_task_is_the_one_that_the_job_names(world: World) -> None:
     assert base is not None
     world.base_sha = base
     outcome, name, event = scheduled(world)
-    request = replace(outcome.request, task="links", instruction=None, options={})
-    outcome = replace(world.outcome(), request=request)
+    request = outcome.request._replace(task="links", instruction=None, options={})
+    outcome = world.outcome()._replace(request=request)
     with pytest.raises(AgentError, match="Nothing was done"):
         published(world, outcome, name, event, SLASH_AGENT_TASK="rounding", SLASH_AGENT_INSTRUCTION="")
     assert world.pulls() == []

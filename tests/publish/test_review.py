@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -145,8 +144,8 @@ def unasked(pull: Reviewed, **fields: Any) -> Outcome:
     """Of a review that an event set off and no comment asked for."""
     outcome = pull.outcome()
     assert outcome.request.trigger is not None
-    trigger = replace(outcome.request.trigger, comment_id=0, event="pull_request")
-    return replace(outcome, request=replace(outcome.request, trigger=trigger), **fields)
+    trigger = outcome.request.trigger._replace(comment_id=0, event="pull_request")
+    return outcome._replace(request=outcome.request._replace(trigger=trigger), **fields)
 
 
 @pytest.mark.slow
@@ -174,7 +173,7 @@ def test_a_review_that_was_cut_short_saw_no_head(pull: Reviewed) -> None:
     """What it had not come to is still to be looked at."""
     granted, spent = token(pull, checks="write"), "The budget of 1 USD is spent."
     for findings in ((), (finding(),)):
-        outcome = replace(pull.outcome(), status=Status.PARTIAL, reason=spent)
+        outcome = pull.outcome()._replace(status=Status.PARTIAL, reason=spent)
         pull.publish(pull.bundle(*findings, outcome=outcome), token=granted)
         assert len(pull.reviews()) == len(findings)
         assert read_memory(pull.world.github(granted), REPO, pull.number).head_sha == ""

@@ -1,6 +1,5 @@
 """A maintenance task's result: one open pull request a task, within the task's own bounds."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,12 +22,8 @@ def task(world: World) -> None:
 def scheduled(
     world: World, changes: dict[str, str] | None = None, *, task: str = "rounding", **fields: Any
 ) -> Bundle:
-    request = replace(
-        world.outcome().request,
-        actor=Actor("schedule", 0, Tier.SCHEDULE),
-        thread=None,
-        trigger=None,
-        task=task,
+    request = world.outcome().request._replace(
+        actor=Actor("schedule", 0, Tier.SCHEDULE), thread=None, trigger=None, task=task
     )
     return world.bundle(changes, request=request, **fields)
 

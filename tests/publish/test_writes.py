@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import ReviewThread, Side
+from bot.contracts.records import as_data
 from bot.contracts.request import Actor, ThreadState, Tier, Triage, TriageThread
 from bot.contracts.writes import Write, Writes
 from bot.publish.bundle.read import parse_writes, read_bundle
@@ -56,15 +56,14 @@ def triaged(world: World, *numbers: int, **fields: Any) -> Outcome:
         TriageThread(ThreadState(number, False, "open", False, (), now()), "", "", "bob", now())
         for number in (world.issue, *numbers)
     )
-    request = replace(
-        world.outcome().request,
+    request = world.outcome().request._replace(
         actor=Actor("schedule", 0, Tier.SCHEDULE),
         thread=None,
         trigger=None,
         task="keeper",
         triage=Triage(now(), threads),
     )
-    request = replace(request, **fields)
+    request = request._replace(**fields)
     return world.outcome(request=request, status=Status.ANSWERED, answer="Looked at it.")
 
 
@@ -186,7 +185,7 @@ def test_a_branch_of_the_attackers_brings_no_other_task(world: World) -> None:
     outcome = triaged(world, base_ref="topic")
     with pytest.raises(PublishError, match="not one of those that may be set"):
         publish(
-            world, Write("add_label", world.issue, label="anything"), outcome=replace(outcome, base_sha=sha)
+            world, Write("add_label", world.issue, label="anything"), outcome=outcome._replace(base_sha=sha)
         )
 
 
@@ -207,7 +206,7 @@ CHANGES: list[Callable[[dict[str, Any]], object]] = [
 def test_a_file_that_is_not_as_the_schema_says_is_no_bundle(
     change: Callable[[dict[str, Any]], object],
 ) -> None:
-    data = json.loads(json.dumps(asdict(Writes((Write("comment", 1, "Hello"),)))))
+    data = json.loads(json.dumps(as_data(Writes((Write("comment", 1, "Hello"),)))))
     assert parse_writes(json.dumps(data).encode()).writes == (Write("comment", 1, "Hello"),)
     change(data)
     with pytest.raises(UsageError, match=r"writes\.json is not a valid list of writes"):
@@ -225,7 +224,7 @@ def test_a_pull_request_passed_off_as_an_issue_is_not_closed(world: World) -> No
 
 
 def test_a_run_that_failed_writes_nothing_and_that_is_said(world: World) -> None:
-    outcome = replace(triaged(world), status=Status.FAILED)
+    outcome = triaged(world)._replace(status=Status.FAILED)
     published = publish(world, Write("comment", world.issue, "Hello"), outcome=outcome)
     assert published.withheld == (f"comment on #{world.issue}: the run failed",)
     assert words(world) == []
@@ -257,11 +256,11 @@ def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) 
     number = world.open("topic")
     comment = world.forge.review_comment(REPO, number, "ann", "invoice.py", 1, body="Why?")
     remark = ReviewThread(comment, "invoice.py", 1, 0, Side.RIGHT, "", ())
-    outcome = world.on_pull(number, verb="fix", unresolved=(remark, replace(remark, id=comment + 999)))
+    outcome = world.on_pull(number, verb="fix", unresolved=(remark, remark._replace(id=comment + 999)))
     trigger = outcome.request.trigger
     assert trigger is not None
-    request = replace(outcome.request, trigger=replace(trigger, at=now()))
-    outcome = replace(outcome, request=request, status=Status.NO_CHANGE, files=())
+    request = outcome.request._replace(trigger=trigger._replace(at=now()))
+    outcome = outcome._replace(request=request, status=Status.NO_CHANGE, files=())
     write = Write("reply", number, comment_id=comment, body="Since it is one line.")
     for _ in range(2):
         publish(world, write, Write("reply", number, comment_id=comment + 999, body="Hello"), outcome=outcome)

@@ -1,7 +1,5 @@
 """The job's summary: short, and nothing in it acts whoever wrote it."""
 
-from dataclasses import replace
-
 import pytest
 
 from bot.contracts.evidence import ServerUse
@@ -24,14 +22,14 @@ def test_it_says_how_it_ended_who_asked_what_it_cost_and_where_the_pull_request_
 
 
 def test_a_change_that_nothing_verifies_is_called_so_in_the_headline() -> None:
-    text = run_summary(replace(OUTCOME, checks=()))
+    text = run_summary(OUTCOME._replace(checks=()))
     assert text.startswith("## Slash Agent: changed, not verified\n")
     assert "No test was run: no check is configured, and none was found in the repository" in text
     assert "Add the command that runs your tests to" in text
 
 
 def test_what_others_wrote_is_one_inert_line() -> None:
-    text = run_summary(replace(OUTCOME, reason=EVIL))
+    text = run_summary(OUTCOME._replace(reason=EVIL))
     marked = [line for line in text.splitlines()[1:] if line.startswith(("#", "::"))]
     assert marked == ["### Evidence", "### The run"]
     assert "<img" not in text.replace("\\<img", "")
@@ -41,7 +39,7 @@ def test_what_others_wrote_is_one_inert_line() -> None:
 
 def test_a_line_with_a_secret_is_withheld() -> None:
     for text in (
-        run_summary(replace(OUTCOME, reason=f"no {SECRET}")),
+        run_summary(OUTCOME._replace(reason=f"no {SECRET}")),
         outcome_summary("refused", f"no {SECRET}"),
         error_summary("run", f"no {SECRET}"),
     ):
@@ -58,7 +56,7 @@ def test_an_error_stands_in_a_block_that_it_cannot_close() -> None:
 def test_the_wall_is_there_with_its_tier_its_canaries_and_why_it_is_not_the_better_one() -> None:
     canaries = (Canary("TCP", True, False), Canary("io_uring", False, False), Canary("signal", True, True))
     probed = SandboxInfo("T2", "Landlock ABI 5", "6.11.0", 5, canaries, ("bubblewrap is not installed.",))
-    text = run_summary(replace(OUTCOME, sandbox_probe=probed)).replace("\\_", "_")
+    text = run_summary(OUTCOME._replace(sandbox_probe=probed)).replace("\\_", "_")
     told = "Landlock ABI 5, 2 of 3 canaries out of reach (reached: signal). Tier T2; kernel 6.11.0, Landlock ABI 5."
     assert f"| sandbox | {told} |" in text
     assert "| sandbox, note | bubblewrap is not installed. |" in text
@@ -67,7 +65,7 @@ def test_the_wall_is_there_with_its_tier_its_canaries_and_why_it_is_not_the_bett
 def test_a_denied_call_is_there_once_with_its_rule() -> None:
     call = Denial("bash", "git push | cat", "rules[0]", "publishing is done *for* it")
     others = [Denial("bash", f"git push {number}", "rules[0]", "no") for number in range(7)]
-    text = run_summary(replace(OUTCOME, denials=(call, call, *others)))
+    text = run_summary(OUTCOME._replace(denials=(call, call, *others)))
     assert (
         "| denied | `bash` `git push \\| cat`: publishing is done \\*for\\* it (rule `rules[0]`, 2 times) |"
         in text
@@ -78,7 +76,7 @@ def test_a_denied_call_is_there_once_with_its_rule() -> None:
 
 def test_a_server_that_was_not_there_is_said_with_its_reason() -> None:
     servers = (ServerUse("gopls", "", note="gopls is not installed | here"),)
-    text = run_summary(replace(OUTCOME, servers=servers))
+    text = run_summary(OUTCOME._replace(servers=servers))
     assert "| language server | gopls: gopls is not installed \\\\| here |" in text
 
 

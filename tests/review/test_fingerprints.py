@@ -22,10 +22,10 @@ def known(finding: Finding, **fields: Any) -> KnownFinding:
 @pytest.mark.parametrize(
     "other",
     [
-        replace(ONE, line=90, start_line=89),
-        replace(ONE, suggestion="with open(p) as f:"),
-        replace(ONE, text="    f =  open(p)  "),
-        replace(ONE, **OTHER_WORDS),  # type: ignore[arg-type]
+        ONE._replace(line=90, start_line=89),
+        ONE._replace(suggestion="with open(p) as f:"),
+        ONE._replace(text="    f =  open(p)  "),
+        ONE._replace(**OTHER_WORDS),  # type: ignore[arg-type]
     ],
 )
 def test_what_moves_or_is_put_otherwise_keeps_its_fingerprint(other: Finding) -> None:
@@ -33,29 +33,29 @@ def test_what_moves_or_is_put_otherwise_keeps_its_fingerprint(other: Finding) ->
 
 
 @pytest.mark.parametrize(
-    "other", [replace(ONE, path="b.py"), replace(ONE, text="f = open(q)"), replace(ONE, kind=Kind.CRASH)]
+    "other", [ONE._replace(path="b.py"), ONE._replace(text="f = open(q)"), ONE._replace(kind=Kind.CRASH)]
 )
 def test_another_fault_has_another(other: Finding) -> None:
     assert fingerprint(other) != fingerprint(ONE)
 
 
 def test_parts_do_not_run_into_each_other() -> None:
-    assert fingerprint(replace(ONE, path="a", text="bc")) != fingerprint(replace(ONE, path="ab", text="c"))
-    assert fingerprint(replace(ONE, path="a\0b", text="c")) != fingerprint(
-        replace(ONE, path="a", text="b\0c")
+    assert fingerprint(ONE._replace(path="a", text="bc")) != fingerprint(ONE._replace(path="ab", text="c"))
+    assert fingerprint(ONE._replace(path="a\0b", text="c")) != fingerprint(
+        ONE._replace(path="a", text="b\0c")
     )
 
 
 def test_each_fault_of_one_review_is_kept_once_and_gets_its_fingerprint() -> None:
-    otherwise = replace(ONE, start_line=6, **OTHER_WORDS)  # type: ignore[arg-type]
-    assert find_new([ONE, otherwise], []) == NewFindings((replace(ONE, fingerprint=fingerprint(ONE)),), 0, 1)
+    otherwise = ONE._replace(start_line=6, **OTHER_WORDS)  # type: ignore[arg-type]
+    assert find_new([ONE, otherwise], []) == NewFindings((ONE._replace(fingerprint=fingerprint(ONE)),), 0, 1)
 
 
 @pytest.mark.parametrize(
     "field", [{"line": 40}, {"line": 8}, {"side": Side.LEFT}, {"path": "b.py"}, {"kind": Kind.SECURITY}]
 )
 def test_on_other_lines_or_of_another_kind_it_is_another_fault(field: dict[str, Any]) -> None:
-    assert len(find_new([ONE, replace(ONE, **field)], []).new) == 2
+    assert len(find_new([ONE, ONE._replace(**field)], []).new) == 2
 
 
 @pytest.mark.parametrize(
@@ -63,34 +63,34 @@ def test_on_other_lines_or_of_another_kind_it_is_another_fault(field: dict[str, 
     [
         (known(ONE), False),
         (known(ONE, first=0, last=0), False),  # its lines are gone, and the same text stands elsewhere
-        (known(replace(ONE, text="g()")), False),  # the same lines
-        (known(replace(ONE, text="g()"), first=5, last=9), False),
-        (known(replace(ONE, text="g()"), first=8, last=9), True),
-        (known(replace(ONE, kind=Kind.CRASH)), True),
-        (known(replace(ONE, path="b.py")), True),
-        (known(replace(ONE, side=Side.LEFT), fingerprint=""), True),
+        (known(ONE._replace(text="g()")), False),  # the same lines
+        (known(ONE._replace(text="g()"), first=5, last=9), False),
+        (known(ONE._replace(text="g()"), first=8, last=9), True),
+        (known(ONE._replace(kind=Kind.CRASH)), True),
+        (known(ONE._replace(path="b.py")), True),
+        (known(ONE._replace(side=Side.LEFT), fingerprint=""), True),
     ],
 )
 def test_what_an_earlier_review_found_is_known_whatever_its_words(
     earlier: KnownFinding, is_new: bool
 ) -> None:
-    found = find_new([replace(ONE, **OTHER_WORDS)], [earlier])  # type: ignore[arg-type]
+    found = find_new([ONE._replace(**OTHER_WORDS)], [earlier])  # type: ignore[arg-type]
     assert (len(found.new), found.already_known) == ((1, 0) if is_new else (0, 1))
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_an_earlier_finding_hides_one_position_the_nearest(order: int) -> None:
     """Forty functions of one shape: what was found in some says nothing of the others."""
-    same = [replace(ONE, line=line) for line in (7, 17, 27)]
+    same = [ONE._replace(line=line) for line in (7, 17, 27)]
     assert [one.line for one in find_new(same[::order], [known(same[1])]).new] == [7, 27][::order]
 
 
 def test_the_numbers_add_up() -> None:
-    many = [replace(ONE, line=line) for line in range(1, 41)]
+    many = [ONE._replace(line=line) for line in range(1, 41)]
     told = find_new([*many, *many[:5]], [known(one) for one in many[:20]])
     assert (len(told.new), told.already_known, told.repeated) == (20, 20, 5)
 
 
 def test_findings_on_a_whole_file_are_told_apart_by_their_kind() -> None:
-    whole = replace(ONE, line=0, text="")
-    assert len(find_new([whole, replace(whole, kind=Kind.MISSING_TEST), whole], []).new) == 2
+    whole = ONE._replace(line=0, text="")
+    assert len(find_new([whole, whole._replace(kind=Kind.MISSING_TEST), whole], []).new) == 2

@@ -1,7 +1,6 @@
 """A review as SARIF: against the official schema, and what a reader of it finds."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ REVIEW = Review(
         ONE,
         Finding("gone.py", 3, Severity.NOTE, "Was used", "", side=Side.LEFT, text="x"),
         Finding("whole.py", 0, Severity.CRITICAL, "Not needed", "Remove it."),
-        replace(ONE, severity=Severity.MINOR, suggestion=""),
+        ONE._replace(severity=Severity.MINOR, suggestion=""),
     ),
     left_out=("1 file",),
 )
@@ -83,7 +82,7 @@ def test_a_fix_replaces_the_lines_and_an_empty_one_removes_them() -> None:
 
 def test_the_fingerprint_is_the_findings_and_another_for_the_same_on_other_lines() -> None:
     own = fingerprint(ONE)
-    same = replace(REVIEW, findings=tuple(replace(ONE, line=line) for line in (7, 17, 27)))
-    marked = replace(REVIEW, findings=(replace(ONE, fingerprint="feedfacefeedface"),))
+    same = REVIEW._replace(findings=tuple(ONE._replace(line=line) for line in (7, 17, 27)))
+    marked = REVIEW._replace(findings=(ONE._replace(fingerprint="feedfacefeedface"),))
     keys = [one["partialFingerprints"]["slashAgent/v1"] for one in (*results(same), *results(marked))]
     assert keys == [own, f"{own}/2", f"{own}/3", "feedfacefeedface"]

@@ -1,7 +1,5 @@
 """Suggestions: settled, and written as GitHub's block."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,14 +16,14 @@ ONE = Finding("a.py", 3, Severity.MAJOR, "T", "B", start_line=2, text="two\nthre
     ("given_one", "expected"),
     [
         (ONE, "2\n3"),
-        (replace(ONE, suggestion="2\r\n3\r\n"), "2\n3"),
-        (replace(ONE, suggestion=""), ""),
-        (replace(ONE, suggestion=None), None),
-        (replace(ONE, suggestion="two\nthree"), None),
-        (replace(ONE, suggestion="two\nthree\n"), None),
-        (replace(ONE, side=Side.LEFT), None),
-        (replace(ONE, line=0, start_line=0), None),
-        (replace(ONE, suggestion="a\rb"), None),
+        (ONE._replace(suggestion="2\r\n3\r\n"), "2\n3"),
+        (ONE._replace(suggestion=""), ""),
+        (ONE._replace(suggestion=None), None),
+        (ONE._replace(suggestion="two\nthree"), None),
+        (ONE._replace(suggestion="two\nthree\n"), None),
+        (ONE._replace(side=Side.LEFT), None),
+        (ONE._replace(line=0, start_line=0), None),
+        (ONE._replace(suggestion="a\rb"), None),
     ],
 )
 def test_only_what_applies_and_changes_something_stays(given_one: Finding, expected: str | None) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -291,5 +290,5 @@ def test_who_only_reads_runs_no_checker_and_neither_does_a_policy_that_wants_non
     tmp_path: Path, verb: str, policy: str, some: bool
 ) -> None:
     checkout: Any = SimpleNamespace(git=None, base_sha="")
-    run = make_run(tmp_path, checkout, f"version: 1\n{policy}", request=replace(REQUEST, verb=verb))
+    run = make_run(tmp_path, checkout, f"version: 1\n{policy}", request=REQUEST._replace(verb=verb))
     assert (inspection_of(run) is not None) == some

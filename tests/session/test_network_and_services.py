@@ -4,7 +4,6 @@ import json
 import shutil
 import socket
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,8 +121,8 @@ def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Mirror) -> Non
 
 def network(environment: dict[str, str], egress: str = "[python]") -> Network:
     policy = f"version: 1\ntiers: {{maintainer: {{egress: {egress}}}}}\n"
-    actor = replace(REQUEST.actor, tier=Tier.MAINTAINER)
-    request = replace(REQUEST, actor=actor)
+    actor = REQUEST.actor._replace(tier=Tier.MAINTAINER)
+    request = REQUEST._replace(actor=actor)
     run = make_run(Path(), policy=policy, request=request, environment=environment)
     return Network(run, ())
 

@@ -8,7 +8,7 @@ import base64
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explained]:
         logs = forge.attach_file(stage.repo, MAINTAINER, "app.log", LOG)
         body = f"See ![the dashboard]({address}) and ![another]({broken}). [app.log]({logs})"
         thread = Thread(stage.new_issue(body=body), "60 seconds", body, MAINTAINER, "")
-        request = replace(request_in(stage, "explain", "this issue"), thread=thread)
+        request = request_in(stage, "explain", "this issue")._replace(thread=thread)
         came = run(stage, request, reads_the_log)
         kept = Path(shutil.copytree(stage.bundle, stage.folder / "kept"))
         yield Explained(stage, kept, request, came, first_of(came, 0))

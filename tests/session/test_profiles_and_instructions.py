@@ -1,7 +1,6 @@
 """What each verb may do in a run, and the repository's instructions to agents, nearest first."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -24,7 +23,7 @@ from tests.support.repositories import commit_all, make_repository
 
 HEAD = "b" * 40
 OURS = PullRequest(7, PullState.OPEN, False, "ann", HEAD, "topic", "octo/hello", "main", "a" * 40)
-FORK = replace(OURS, head_repository="eve/hello")
+FORK = OURS._replace(head_repository="eve/hello")
 
 
 def under(pull: PullRequest, verb: str = "fix", trusted: str = "") -> Request:
@@ -78,7 +77,7 @@ def test_on_a_forks_head_nothing_is_run(verb: str) -> None:
     ("pull", "trusted", "tier", "runs"),
     [
         (OURS, "", Tier.MAINTAINER, True),
-        (replace(OURS, head_repository=""), "", Tier.MAINTAINER, False),
+        (OURS._replace(head_repository=""), "", Tier.MAINTAINER, False),
         (FORK, HEAD, Tier.MAINTAINER, True),
         (FORK, HEAD, Tier.CONTRIBUTOR, False),
         (FORK, "c" * 40, Tier.MAINTAINER, False),
@@ -89,7 +88,7 @@ def test_a_fork_is_run_only_at_the_very_commit_that_a_maintainer_named(
     pull: PullRequest, trusted: str, tier: Tier, runs: bool
 ) -> None:
     request = under(pull, trusted=trusted)
-    assert (why_not_run(replace(request, actor=replace(request.actor, tier=tier))) == "") is runs
+    assert (why_not_run(request._replace(actor=request.actor._replace(tier=tier))) == "") is runs
 
 
 @pytest.mark.parametrize("last", ["plan", "explain", "review", None, "fix", "approve", "continue", "help"])
@@ -104,9 +103,9 @@ def test_going_on_from_a_reading_run_stays_reading(last: str | None) -> None:
 
 def test_a_question_is_asked_where_there_is_a_thread_for_it_or_somebody_started_the_run_by_hand() -> None:
     assert ASK_USER in profile_of(REQUEST).results
-    alone = replace(REQUEST, thread=None)
+    alone = REQUEST._replace(thread=None)
     assert ASK_USER not in profile_of(alone).results
-    assert ASK_USER in profile_of(replace(alone, actor=replace(alone.actor, tier=Tier.LOCAL))).results
+    assert ASK_USER in profile_of(alone._replace(actor=alone.actor._replace(tier=Tier.LOCAL))).results
 
 
 def test_a_group_is_all_that_begins_with_its_name() -> None:

@@ -1,7 +1,6 @@
 """What a review looks at, and what becomes of a finding: against a forge, without a model."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -169,7 +168,7 @@ WHOLE_FILE = {"line": 0, "start_line": 3, "suggestion": "x"}
 def test_a_finding_gets_its_text_and_its_fingerprint(
     changed: ReviewRange, change: dict[str, Any], expected: tuple[Any, ...], remark: str
 ) -> None:
-    anchored = judged(changed, replace(ONE, **change), ToolOutcome("It applies."))
+    anchored = judged(changed, ONE._replace(**change), ToolOutcome("It applies."))
     assert isinstance(anchored, AnchoredFinding)
     finding = anchored.finding
     assert (finding.text, finding.line, finding.suggestion) == expected
@@ -191,6 +190,6 @@ def test_a_finding_gets_its_text_and_its_fingerprint(
 def test_what_does_not_hold_goes_back_with_what_would(
     changed: ReviewRange, change: dict[str, Any], said: str
 ) -> None:
-    refused = judged(changed, replace(ONE, **change), ToolOutcome("It does not parse.", is_error=True))
+    refused = judged(changed, ONE._replace(**change), ToolOutcome("It does not parse.", is_error=True))
     assert isinstance(refused, str)
     assert said in refused

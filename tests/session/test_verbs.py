@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,7 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
     assert place is not None
     found = find_plan(github(stage), place, plan.hash[:12]).plan
     assert found == plan
-    done = run_verb(stage, replace(asked, plan=found), fix_steps())
+    done = run_verb(stage, asked._replace(plan=found), fix_steps())
     assert done.outcome.status is Status.CHANGED
     assert "Round before splitting off the larger units." in done.first
     assert "Carry out the approved plan below, exactly." in done.first

@@ -1,6 +1,5 @@
 """What a run may propose: the tool as a run has it, against everything that an attacker would want written."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ def shown(*numbers: int) -> Triage:
 
 def request(**fields: Any) -> Request:
     asked = make_request(task="keeper", thread=None, triage=shown(7, 8))
-    return replace(asked, **{"actor": replace(asked.actor, tier=Tier.SCHEDULE), **fields})
+    return asked._replace(**{"actor": asked.actor._replace(tier=Tier.SCHEDULE), **fields})
 
 
 def tell(arguments: dict[str, Any], policy: Policy = POLICY, **fields: Any) -> str:
@@ -79,14 +78,14 @@ def test_of_many_writes_as_many_are_taken_as_the_task_allows_and_all_are_journal
 
 
 def test_where_a_thread_stands_counts_at_once() -> None:
-    busy = replace(shown(7).threads[0], state=replace(shown(7).threads[0].state, locked=True))
+    busy = shown(7).threads[0]._replace(state=shown(7).threads[0].state._replace(locked=True))
     assert "it is locked" in tell(comment("Hello"), triage=Triage(DAY, (busy,)))
 
 
 @pytest.mark.parametrize("tier", [Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT, Tier.LOCAL])
 def test_nobody_else_may_propose(tier: Tier) -> None:
     asked = request()
-    asked = replace(asked, actor=replace(asked.actor, tier=tier))
+    asked = asked._replace(actor=asked.actor._replace(tier=tier))
     assert propose_writes(POLICY, asked, TASK, lambda line: None) is None
 
 

@@ -5,7 +5,6 @@ The records are made from the types, so that a new field is included.
 
 import types
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -70,8 +69,7 @@ def header(text: Text) -> Header:
 
 def _instance(kind: Any, text: Text, name: str) -> Any:
     hints = get_type_hints(kind)
-    names = [field.name for field in fields(kind)] if is_dataclass(kind) else list(hints)
-    return kind(**{field: _value(hints[field], text, f"{name}.{field}") for field in names})
+    return kind(**{field: _value(hint, text, f"{name}.{field}") for field, hint in hints.items()})
 
 
 def _value(hint: Any, text: Text, name: str) -> Any:

@@ -1,7 +1,6 @@
 """A complete outcome, its parts, and copies of them with some fields replaced."""
 
 import io
-from dataclasses import replace
 from typing import Any
 
 from bot.cli.result import Result, print_result
@@ -83,7 +82,7 @@ OUTCOME = Outcome(
 def problem(number: int = 1, tool: str = "ruff", path: str = "invoice.py", **fields: Any) -> Problem:
     """A problem on line `number`, different from those on other lines."""
     default = Problem(tool, path, number, 5, Severity.WARNING, "F401", f"`module_{number}` is never used")
-    return replace(default, **fields)
+    return default._replace(**fields)
 
 
 TY_PROBLEM = Problem(
@@ -93,7 +92,7 @@ TY_PROBLEM = Problem(
 
 def ty_problem(**fields: Any) -> Problem:
     """`TY_PROBLEM` with some fields replaced."""
-    return replace(TY_PROBLEM, **fields)
+    return TY_PROBLEM._replace(**fields)
 
 
 _WRONG_RETURN = problem(
@@ -127,8 +126,7 @@ TESTED = CheckResult(
 )
 """A check with test results: one or two of each kind of change, but none that broke."""
 
-EVIDENCE = replace(
-    OUTCOME,
+EVIDENCE = OUTCOME._replace(
     checks=(TESTED,),
     files=(
         _modified("invoice.py", 9, 2, "adds 2 suppressions: # noqa (line 3), # type: ignore (line 12)"),
@@ -152,11 +150,11 @@ EVIDENCE = replace(
 
 
 def make_outcome(**fields: Any) -> Outcome:
-    return replace(OUTCOME, **fields)
+    return OUTCOME._replace(**fields)
 
 
 def make_request(**fields: Any) -> Request:
-    return replace(REQUEST, **fields)
+    return REQUEST._replace(**fields)
 
 
 class _Log(io.StringIO):

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
@@ -95,14 +94,14 @@ def provider_with_timeouts(
     url = server.url if kind == "anthropic" else f"{server.url}/v1"
     endpoint = Endpoint(url, "test-key", "THE_URL", "THE_KEY")
     quick = type("Quick", (wires[kind],), {"idle": idle})
-    wire = quick(endpoint, replace(INFO, timeout=patience))
+    wire = quick(endpoint, INFO._replace(timeout=patience))
     return StreamingProvider(wire, RetryPolicy(attempts=attempts, base=0.0))
 
 
 def without_extras(message: Message) -> tuple[Part, ...]:
     """The parts without their vendor data."""
     return tuple(
-        replace(part, extra={}) if isinstance(part, Text | Thinking | ToolCall) else part
+        part._replace(extra={}) if isinstance(part, Text | Thinking | ToolCall) else part
         for part in message.parts
     )
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -191,7 +191,7 @@ def pull_request(number: int = 7, **changes: Any) -> PullRequest:
         number, PullState.OPEN, locked=False, author="reporter", head_sha=HEAD,
         head_ref="fix", head_repository="acme/calc", base_ref="main", base_sha="b" * 40, changed_files=3, updated_at=AT,
     )  # fmt: skip
-    return replace(pull, **changes)
+    return pull._replace(**changes)
 
 
 def pull_payload(action: str = "opened", **changes: Any) -> dict[str, Any]:

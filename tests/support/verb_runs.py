@@ -5,7 +5,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -103,7 +103,7 @@ def request_in(stage: Stage, verb: str, instruction: str = "this issue", **field
         thread=Thread(stage.sample.issue, "60 seconds", "It shows 60 seconds.", REPORTER, url),
         trigger=Trigger("issue_comment", comment, f"{url}#issuecomment-{comment}", "2026-01-02T03:04:05Z"),
     )
-    return replace(request, **fields)
+    return request._replace(**fields)
 
 
 def request_on(
@@ -114,8 +114,7 @@ def request_on(
     url = f"{stage.forge.url}/{stage.repo}/pull/{number}"
     model_requests = request_in(stage, verb, instruction)
     comment, _ = stage.forge.comment(stage.repo, number, MAINTAINER, f"/agent {verb} {instruction}")
-    return replace(
-        model_requests,
+    return model_requests._replace(
         base_ref=pull.base_ref,
         pull=pull,
         thread=Thread(number, "A change", "", REPORTER, url, is_pull_request=True),

@@ -1,7 +1,7 @@
 """Read a bundle as hostile input: anybody with access to the run's job could have changed the artifact.
 
 File names are fixed, links are refused, sizes are limited, and patch, review, plan and writes must match the hashes in
-the outcome. The dataclasses are the schema of the JSON files, and unknown fields are refused. `outcome_schema` makes
+the outcome. The records are the schema of the JSON files, and unknown fields are refused. `outcome_schema` makes
 the JSON Schema in docs/outcome.schema.json.
 """
 
@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import from_json
+from pydantic_core.core_schema import NamedTupleSchema
 
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import SCHEMA_VERSION, Outcome
 from bot.contracts.plan import Plan
+from bot.contracts.records import as_data
 from bot.contracts.regular_files import read_regular
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
@@ -127,7 +130,6 @@ def parse_writes(raw: bytes) -> Writes:
 def _parse(
     raw: bytes, kind: type[_Value], refused: str, wrong: Callable[[_Value], str], version: int = 0
 ) -> _Value:
-    # Imported here: pydantic takes 100 ms, and this module is imported at start-up.
     try:
         data = from_json(raw, allow_inf_nan=False)
     except ValueError as error:
@@ -141,7 +143,7 @@ def _parse(
         value: _Value = _adapter(cast("Hashable", kind)).validate_json(raw, strict=True, extra="forbid")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        why = "unknown field" if first["type"] == "unexpected_keyword_argument" else first["msg"]
+        why = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
         raise _refusal(refused, f"{'.'.join(map(str, first['loc']))[:80]}: {why}") from error
     if problem := wrong(value):
         raise _refusal(refused, problem)
@@ -164,25 +166,35 @@ URL = "https://raw.githubusercontent.com/slash-agent/slash-agent/v0/docs/outcome
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
+class _Records(GenerateJsonSchema):
+    """A record is an object, where pydantic describes a named tuple as an array."""
+
+    def encode_default(self, dft: Any) -> Any:
+        return super().encode_default(as_data(dft))
+
+    def named_tuple_schema(self, schema: NamedTupleSchema) -> JsonSchemaValue:
+        properties = {field["name"]: self.generate_inner(field["schema"]) for field in schema["fields"]}
+        kind = schema["cls"]
+        return {
+            "title": kind.__name__,
+            "description": kind.__doc__,
+            "type": "object",
+            "properties": properties,
+            "required": [name for name in properties if name not in kind._field_defaults],
+            "additionalProperties": False,
+        }
+
+
 def outcome_schema() -> dict[str, Any]:
     """Return the JSON Schema. Like the reader, it refuses unknown fields."""
-
-    schema = TypeAdapter(Outcome).json_schema(mode="serialization")
+    schema = TypeAdapter(Outcome).json_schema(mode="serialization", schema_generator=_Records)
     for described in (schema, *schema["$defs"].values()):
-        _tidy(described)
+        if "description" in described:
+            described["description"] = " ".join(described["description"].split())
     schema["$defs"]["Request"]["properties"]["verb"] = {"type": "string", "enum": list(NAMES)}
-    schema["properties"]["schema"] = {"const": SCHEMA_VERSION, "title": "Schema"}
+    schema["properties"]["schema"] = {"const": SCHEMA_VERSION}
     return {"$schema": _DIALECT, "$id": URL, **schema, "title": "outcome.json of Slash Agent"}
 
 
 def as_text() -> str:
     return json.dumps(outcome_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-def _tidy(described: dict[str, Any]) -> None:
-    if described.get("type") == "object" and "properties" in described:
-        described["additionalProperties"] = False
-        for one in described["properties"].values():
-            one.pop("title", None)  # the name in capitals
-    if "description" in described:
-        described["description"] = " ".join(described["description"].split())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
@@ -35,17 +34,16 @@ def invalid_field(value: object, where: str = "") -> str:
         # A larger one is no real count, and formatting one with thousands of digits fails.
         lowest = -_LARGEST if where.endswith("exit_code") else 0
         return "" if lowest <= value <= _LARGEST else f"{where}: a number is out of range"
-    if isinstance(value, tuple):
+    names = getattr(value, "_fields", ())
+    if isinstance(value, tuple) and not names:
         most = _MAX_IN_REQUEST if where.startswith("request.") else MAX_LISTED
         if len(value) > most:
             return f"{where}: {len(value):,} are over the limit of {most:,}"
         return next(filter(None, (invalid_field(one, where) for one in value)), "")
-    if not is_dataclass(value):
-        return ""
     kind = type(value).__name__
     if (rule := _RULES.get(kind)) and not rule[1](value):
         return f"{where}: {rule[0]}"
-    for name in (field.name for field in fields(value)):
+    for name in names:
         inner, part = f"{where}.{name}".lstrip("."), getattr(value, name)
         if (rule := _RULES.get(f"{kind}.{name}")) and not rule[1](part):
             return f"{inner}: {rule[0]}"

@@ -7,12 +7,13 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
+from bot.contracts.records import as_data
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
 
@@ -35,8 +36,7 @@ def sha256_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(NamedTuple):
     """What the bundle in `folder` contains."""
 
     folder: Path
@@ -61,8 +61,7 @@ def write_bundle(bundle: Bundle, journal: Path | None = None) -> None:
     """
     folder = bundle.folder
     review, plan, writes = _dump(bundle.review), _dump(bundle.plan), _dump(bundle.writes)
-    stated = replace(
-        bundle.outcome,
+    stated = bundle.outcome._replace(
         patch_sha256=sha256_of(bundle.patch),
         review_sha256=_sha256_if(review),
         plan_sha256=_sha256_if(plan),
@@ -93,14 +92,14 @@ def _dump_within_limit(outcome: Outcome) -> bytes:
     if len(whole) <= OUTCOME_LIMIT or request.thread is None:
         return whole
     left_out = (*request.thread.left_out, "the thread's texts are in the journal")
-    shorter = replace(request.thread, body="", comments=(), left_out=left_out)
-    return _dump(replace(outcome, request=replace(request, thread=shorter, unresolved=(), failures=())))
+    shorter = request.thread._replace(body="", comments=(), left_out=left_out)
+    return _dump(outcome._replace(request=request._replace(thread=shorter, unresolved=(), failures=())))
 
 
 def _dump(value: Outcome | Review | Plan | Writes | None) -> bytes:
     if value is None:
         return b""
-    text = json.dumps(asdict(value), indent=1, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(as_data(value), indent=1, ensure_ascii=False, allow_nan=False)
     # As in the journal: readers of JSON refuse a lone surrogate.
     return text.encode(errors="replace") + b"\n"
 

@@ -45,7 +45,7 @@ def read_rules(context: PublishContext, sha: str) -> tuple[PublishContext, BaseR
             context.git, sha, parser, lambda: newest_subjects(context.github, context.repository, sha)
         )
         outcome, problem = with_title(context.outcome, conventions, parser)
-    context = replace(context, bundle=replace(context.bundle, outcome=outcome))
+    context = replace(context, bundle=context.bundle._replace(outcome=outcome))
     context = context.with_notes(*conventions.problems, *filter(None, [problem]))
     account, identity = context.github.me(), policy.identity
     if account is None and not identity.email:

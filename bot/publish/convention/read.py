@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from bot.checkout.git import Git, GitError
@@ -118,4 +118,4 @@ def with_title(outcome: Outcome, conventions: Conventions, parser: Parser) -> tu
     if not new:
         named = " and ".join(one.source or "the newest commits" for one in conventions.all)
         return outcome, f"The title may not follow the convention of {named}{why}. Edit it before merging."
-    return replace(outcome, description=replace(outcome.description, title=new)), ""
+    return outcome._replace(description=outcome.description._replace(title=new)), ""

@@ -245,13 +245,13 @@ def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHis
     for finding in _review(context).findings:
         located = anchor(finding, diff.diff)
         if isinstance(located, str):
-            bare = replace(finding, suggestion=None, fingerprint=fingerprint(finding))
+            bare = finding._replace(suggestion=None, fingerprint=fingerprint(finding))
             unanchored.append(bare)
             reasons[bare] = located
         else:
             # Without a text it is unknown which lines the suggestion replaces.
             proven = bool(finding.text) or not located.text.strip()
-            anchored.append(with_valid_suggestion(located if proven else replace(located, suggestion=None)))
+            anchored.append(with_valid_suggestion(located if proven else located._replace(suggestion=None)))
     rank = list(Severity).index
     new_findings = find_new((*anchored, *unanchored), history.findings)
     fresh = sorted(new_findings.new, key=lambda finding: rank(finding.severity))
@@ -261,7 +261,7 @@ def build_report(context: PublishContext, diff: ReviewedDiff, history: ReviewHis
     # What an unfinished review looked at is looked at again.
     review = _review(context)
     if not _is_finished(context):
-        review = replace(review, unseen=(), looked_at=())
+        review = review._replace(unseen=(), looked_at=())
     return Report(
         review,
         diff.head_sha,

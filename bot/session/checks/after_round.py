@@ -59,12 +59,8 @@ class CheckPair:
             self.check, self.before, self.after, self.second, self.note, self.confirmed
         )
         related = self.check.command if self.check.command != check.command else ""
-        return replace(
-            result,
-            command=check.command,
-            related=related,
-            scope_note=self.narrowed,
-            as_they_were=self.as_they_were,
+        return result._replace(
+            command=check.command, related=related, scope_note=self.narrowed, as_they_were=self.as_they_were
         )
 
 
@@ -285,7 +281,7 @@ class SuggestionTests(Round):
 
     def tested(self, review: Review) -> Review:
         findings = [self._tested(number, one) for number, one in enumerate(review.findings, 1)]
-        return replace(review, findings=tuple(findings))
+        return review._replace(findings=tuple(findings))
 
     def _tested(self, number: int, finding: Finding) -> Finding:
         if not finding.tried or self.cancel.fired or self.budget.left_for_reruns <= 0:
@@ -295,7 +291,7 @@ class SuggestionTests(Round):
         except (AgentError, GitError) as error:
             self.run.journal.write(lines.Note(f"The suggestion on {finding.path} was not tested: {error}"))
             return finding
-        return replace(finding, tried=(*finding.tried, Tried.TESTS)) if passes else finding
+        return finding._replace(tried=(*finding.tried, Tried.TESTS)) if passes else finding
 
     def _pass(self, number: int, finding: Finding) -> bool:
         """Whether related tests are known, have run, and pass with the suggestion."""

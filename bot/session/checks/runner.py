@@ -131,9 +131,9 @@ class CheckRunner:
         # An error about a link names the link, in a folder of packages, and not its target.
         packages = (one.path for one in self.workspace.dependencies.folders if one.path)
         if path := next(filter(None, (denied_path(output, one) for one in (self.origin, *packages))), ""):
-            return replace(run, state=CheckState.NOT_RUNNABLE, note=denied_path_note(path[:_LONGEST_PATH]))
+            return run._replace(state=CheckState.NOT_RUNNABLE, note=denied_path_note(path[:_LONGEST_PATH]))
         if "No module named" in run.note:
-            return replace(run, note=f"{run.note}. {hidden_install_note(self.origin)}")
+            return run._replace(note=f"{run.note}. {hidden_install_note(self.origin)}")
         return run
 
     def _read_reports(
@@ -185,7 +185,7 @@ def _judged_by_tests(execution: CheckExecution) -> CheckExecution:
     run = execution.run
     lacks = run.state is CheckState.NO_SOCKETS or run.note.startswith(MISSING)
     if lacks and execution.counts and execution.counts.passed:
-        return replace(execution, run=replace(run, state=CheckState.FAILED))
+        return replace(execution, run=run._replace(state=CheckState.FAILED))
     return execution
 
 

@@ -215,7 +215,7 @@ class Reviewing:
         `bot.agent.findings.FindingCheck`."""
         file = self.range.diff.find(finding.path)
         if finding.line == 0 and file is not None:
-            return self._known_or(_printed(replace(finding, path=file.path, start_line=0, suggestion=None)))
+            return self._known_or(_printed(finding._replace(path=file.path, start_line=0, suggestion=None)))
         anchored = anchor(finding, self.range.diff)
         if isinstance(anchored, str):
             reason = f"{anchored[0].upper()}{anchored[1:]}"
@@ -239,7 +239,7 @@ class Reviewing:
         if outcome.is_error:
             return f"{outcome.content} Fix the suggestion, or leave it out."
         tried = (Tried.APPLIES, Tried.PARSES) if outcome.metadata.get("parsed") else (Tried.APPLIES,)
-        return AnchoredFinding(replace(anchored, tried=tried), f"The suggestion: {outcome.content}")
+        return AnchoredFinding(anchored._replace(tried=tried), f"The suggestion: {outcome.content}")
 
     def _known_or(self, finding: Finding) -> AnchoredFinding:
         """`finding`, with the sentence on the finding of an earlier review that it repeats."""
@@ -265,4 +265,4 @@ def recorded_reviewing(checkout: Checkout, most: int) -> Reviewing | None:
 
 
 def _printed(finding: Finding) -> Finding:
-    return replace(finding, fingerprint=fingerprint(finding))
+    return finding._replace(fingerprint=fingerprint(finding))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from bot.attachments.fetch import FILE_LIMITS, Fetcher, site_of
 from bot.attachments.files import AttachedFiles, file_line
@@ -51,12 +50,11 @@ def collect_attachments(request: Request, selector: AttachmentSelector) -> Attac
 def _mark_request(request: Request, selector: AttachmentSelector) -> Request:
     def mark_comment(kind: TextKind, comment: Comment) -> Comment:
         source = TextSource(kind, comment.id, f"the {kind} {comment.id}")
-        return replace(comment, body=selector.marked(source, comment.body))
+        return comment._replace(body=selector.marked(source, comment.body))
 
     def mark_review_thread(thread: ReviewThread) -> ReviewThread:
-        return replace(
-            thread,
-            comments=tuple(mark_comment(TextKind.REVIEW_COMMENT, comment) for comment in thread.comments),
+        return thread._replace(
+            comments=tuple(mark_comment(TextKind.REVIEW_COMMENT, comment) for comment in thread.comments)
         )
 
     def mark_thread(thread: Thread) -> Thread:
@@ -66,14 +64,14 @@ def _mark_request(request: Request, selector: AttachmentSelector) -> Request:
             mark_comment(TextKind.REVIEW if comment.of_review else TextKind.COMMENT, comment)
             for comment in thread.comments
         )
-        return replace(thread, body=body, comments=comments)
+        return thread._replace(body=body, comments=comments)
 
     instruction = request.instruction and selector.marked(_instruction_source(request), request.instruction)
     # Where it was asked comes before the rest of the thread.
     anchor = mark_review_thread(request.anchor) if request.anchor else None
     thread = mark_thread(request.thread) if request.thread else None
     unresolved = tuple(mark_review_thread(review_thread) for review_thread in request.unresolved)
-    return replace(request, instruction=instruction, anchor=anchor, thread=thread, unresolved=unresolved)
+    return request._replace(instruction=instruction, anchor=anchor, thread=thread, unresolved=unresolved)
 
 
 def _instruction_source(request: Request) -> TextSource:

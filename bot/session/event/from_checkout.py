@@ -4,7 +4,7 @@ there, with the person's own token."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
@@ -119,7 +119,7 @@ def _with_thread(at: CheckoutOnGitHub, github: GitHub, request: Request, number:
     try:
         subject, html = github.issue(name, number), ThreadHtml(github, name, number)
         thread = build_thread(subject, _NOW, github.newest_comments(name, number), html)
-        request = replace(request, thread=thread)
+        request = request._replace(thread=thread)
         if subject.is_pull_request:
             head = _checked_out_head(at, github, number)
             return with_pull_context(request, html, _NOW, None, head_sha=head, with_failures=True)
@@ -194,7 +194,7 @@ def _for_publishing(
             f"HEAD ({head[:12]}) is not part of {base} of {name}, so a pull request would have other commits too: push "
             f"them first, or switch to {base}. Without --pr the result is a branch here."
         )
-    return replace(request, actor=actor, repository=name, base_ref=base), text
+    return request._replace(actor=actor, repository=name, base_ref=base), text
 
 
 def find_target(at: CheckoutOnGitHub) -> PullTarget:

@@ -10,7 +10,6 @@ import io
 import shutil
 import tempfile
 import zipfile
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -74,13 +73,13 @@ def continued_run(context: EventContext, request: Request, folder: RunFolder) ->
     pull, note = (None, "") if VERBS[verb].read_only else _own_open_pull(context, request)
     missing = "account, which is" if pull else "account and change, which are"
     left_out = (*thread.left_out, f"the last run's own {missing} not kept any more: go by the thread")
-    request = replace(request, thread=replace(thread, left_out=left_out))
+    request = request._replace(thread=thread._replace(left_out=left_out))
     notes = (note,) if note else ()
     if pull is None and not text:
         return Continued(request, notes=notes)
     question, words = posted_question(text), command.instruction if command else ""
     last = LastRun(
-        replace(request, verb=verb, instruction=words or None).full_instruction,
+        request._replace(verb=verb, instruction=words or None).full_instruction,
         f"It opened pull request #{pull.number}." if pull else _BY_COMMENT,
         message="" if question else text,
         question=question,

@@ -152,8 +152,8 @@ def _publish_as(job: PublishJob, bundle: Bundle, name: str) -> BundlePublished:
         raise
     if request.repository.lower() == old_name.lower():
         # GitHub's answers on pull requests have the new name. A bundle for another repository is refused later.
-        request = replace(request, repository=name)
-        bundle = replace(bundle, outcome=replace(bundle.outcome, request=request))
+        request = request._replace(repository=name)
+        bundle = bundle._replace(outcome=bundle.outcome._replace(request=request))
     own_token = environment.get(WORKFLOW_TOKEN, "")
 
     def workflow() -> tuple[GitHub, str]:

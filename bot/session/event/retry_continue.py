@@ -152,7 +152,7 @@ def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) ->
         plan = continued_plan(github, thread_ref, log)
     except UsageError as error:
         raise UsageRefusedError(str(error)) from error
-    return replace(request, resumes=last.run, plan=plan)
+    return request._replace(resumes=last.run, plan=plan)
 
 
 def approve_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> Request:
@@ -160,7 +160,7 @@ def approve_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> 
     if request.thread is None:
         raise UsageRefusedError("`/agent approve` is for the thread that the plan stands in.")
     try:
-        return replace(request, plan=find_plan(github, thread_ref, request.options.get(PLAN, "")).plan)
+        return request._replace(plan=find_plan(github, thread_ref, request.options.get(PLAN, "")).plan)
     except UsageError as error:
         raise UsageRefusedError(str(error)) from error
 

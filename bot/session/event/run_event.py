@@ -89,7 +89,7 @@ def _handle(context: EventContext) -> EventResult:
             return _answer(context, request)
         from bot.session.event.run_request import run_request
 
-        return run_request(context, replace(request, policy_file=context.where.policy_file))
+        return run_request(context, request._replace(policy_file=context.where.policy_file))
     except NoRequestError as error:
         if error.unmet:
             report_no_result(context, error.reason)

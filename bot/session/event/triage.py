@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 from bot.contracts.pulls import Comment
@@ -117,7 +116,7 @@ def _thread(
     """Build the thread for the model. Our own comments are represented by its state."""
     others = [comment for comment in comments if not is_own(comment.body)][-NEWEST:]
     return TriageThread(
-        state=replace(state, labels=tuple(cleaner.line(label, 60) for label in state.labels)),
+        state=state._replace(labels=tuple(cleaner.line(label, 60) for label in state.labels)),
         title=cleaner.line(issue.title, MAX_TITLE),
         body=cleaner.shortened(html.shown(TextKind.THREAD, 0, issue.body), MAX_BODY),
         author=issue.author.login,

@@ -189,14 +189,14 @@ def _request(
     if last is None:
         name = taking(Earlier.PLAN) if plan else name
         request = local_request(name, instruction or (plan.title if plan else ""), repo, given)
-        return for_pull(replace(request, plan=plan), options.target)
+        return for_pull(request._replace(plan=plan), options.target)
     from bot.publish.bundle.read import read_bundle
 
     before = read_bundle(last).outcome.request
     # The instruction of the run that is continued names the branch.
     request = local_request(taking(Earlier.RUN), instruction or before.full_instruction, repo, given)
     of_github = {"repository": before.repository, "base_ref": before.base_ref, "thread": before.thread}
-    return replace(request, plan=before.plan, **of_github)  # type: ignore[arg-type]  # fields of a request
+    return request._replace(plan=before.plan, **of_github)  # type: ignore[arg-type]  # fields of a request
 
 
 def _read_plan(options: FixOptions) -> Plan | None:

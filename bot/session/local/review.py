@@ -55,8 +55,8 @@ def for_pull(request: Request, target: PullTarget | None) -> Request:
     if target is None:
         return request
     repository, pull = target.repository, target.pull
-    return replace(
-        request, repository=repository, base_ref=pull.base_ref, clone_url=target.clone_url, pull=pull
+    return request._replace(
+        repository=repository, base_ref=pull.base_ref, clone_url=target.clone_url, pull=pull
     )
 
 

@@ -13,8 +13,8 @@ from bot.agent.todo import Todo
 from bot.agent.toolbox import Handler, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
-from bot.contracts.masking import masked
 from bot.contracts.messages import ToolCall
+from bot.contracts.records import masked
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.workspace_tools import TOOL_SPECS

@@ -14,8 +14,8 @@ from bot.agent.toolbox import Permission
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import PermissionDecision
-from bot.contracts.masking import masked
 from bot.contracts.progress import Inquiry, Person, Reply
+from bot.contracts.records import masked
 from bot.contracts.request import Tier
 from bot.policy.decide import Decision
 from bot.publish.bundle.write import JOURNAL

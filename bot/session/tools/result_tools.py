@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.agent.journal_file import JournalFile
 from bot.agent.recorded_calls import ResultTool, repeat_calls
@@ -29,8 +29,7 @@ from bot.verbs.record import Profile
 _NOTHING = Description()
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(NamedTuple):
     """What the model has submitted in the end."""
 
     description: Description = _NOTHING

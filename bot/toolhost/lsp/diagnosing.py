@@ -10,7 +10,6 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -200,7 +199,7 @@ class Diagnosing:
 
     def _unreported(self, new: Sequence[Problem]) -> list[Problem]:
         """Those that were not reported before. One that was gone meanwhile is reported again."""
-        now = {replace(problem, line=0, column=0, snippet=""): problem for problem in new}
+        now = {problem._replace(line=0, column=0, snippet=""): problem for problem in new}
         unreported = [key for key in now if key not in self._shown]
         self._shown = self._shown & now.keys() | set(unreported[:MAX_SHOWN])
         return list(map(now.__getitem__, unreported))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from bot.contracts.evidence import Answer, Problem, ServerUse, Severity
@@ -69,10 +69,10 @@ class Report:
         """The same for the metadata of the tool result."""
         return {
             "tools": [[name, answer.value] for name, answer in self.tools],
-            "new": list(map(asdict, self.new[:MAX_SHOWN])),
+            "new": [one._asdict() for one in self.new[:MAX_SHOWN]],
             "new_count": len(self.new),
             "note": " ".join(self.notes)[:1000],
-            "servers": list(map(asdict, self.uses)),
+            "servers": [one._asdict() for one in self.uses],
         }
 
     def _findings(self) -> Iterator[str]:
